@@ -1,0 +1,140 @@
+//! Enumerations of texts.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Ident, Result};
+
+use super::Enumeration;
+use crate::impls;
+use crate::schema::{self, Annotations};
+
+pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
+    let ident = &enumeration.input.ident;
+    let annotations = Annotations::read(&enumeration.input.attrs)?;
+    let texts: Vec<&String> = enumeration.listed.iter().map(|listed| &listed.value).collect();
+    let names: Vec<&Ident> = enumeration.listed.iter().map(|listed| &listed.ident).collect();
+    let keywords = quote!(json!({"type": "string", "enum": [#(#texts),*]}));
+    let described = schema::described(enumeration.input, &annotations, &keywords, &[]);
+    let serde = impls::serde(ident);
+    let unlisted_text = enumeration.unlisted.as_ref().map(|unlisted| quote!(Self::#unlisted(text) => text,));
+    let refuse = quote!(::core::result::Result::Err(::api_runtime::ConstraintError::Enum(Self::VALUES)));
+    let lenient = match &enumeration.unlisted {
+        Some(unlisted) => quote! {
+            ::core::option::Option::None if ::api_runtime::is_lenient() =>
+                ::core::result::Result::Ok(Self::#unlisted(text.to_owned())),
+        },
+        None => quote!(),
+    };
+    let wire = impls::wire(
+        ident,
+        &quote! {
+            ::api_runtime::__private::read_text(deserializer, |text| match Self::listed(text) {
+                ::core::option::Option::Some(value) => ::core::result::Result::Ok(value),
+                #lenient
+                ::core::option::Option::None => #refuse,
+            })
+        },
+        &quote!(serializer.serialize_str(self.as_str())),
+    );
+    let is_listed = match &enumeration.unlisted {
+        Some(unlisted) => quote!(!matches!(self, Self::#unlisted(_))),
+        None => quote!(true),
+    };
+    let conversions = conversions(enumeration);
+    Ok(quote! {
+        impl #ident {
+            /// The values that the contract lists.
+            pub const VALUES: &'static [&'static str] = &[#(#texts),*];
+
+            fn listed(text: &str) -> ::core::option::Option<Self> {
+                ::core::option::Option::Some(match text {
+                    #(#texts => Self::#names,)*
+                    _ => return ::core::option::Option::None,
+                })
+            }
+
+            /// The value as it travels.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                match self {
+                    #(Self::#names => #texts,)*
+                    #unlisted_text
+                }
+            }
+
+            /// Whether the contract lists the value.
+            #[must_use]
+            pub fn is_listed(&self) -> bool {
+                #is_listed
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::fmt::Display for #ident {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        #wire #serde #conversions #described
+    })
+}
+
+/// A closed set is parsed or refused; one that may grow takes any text.
+fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
+    let ident = &enumeration.input.ident;
+    match &enumeration.unlisted {
+        None => quote! {
+            #[automatically_derived]
+            impl ::core::str::FromStr for #ident {
+                type Err = ::api_runtime::ConstraintError;
+
+                fn from_str(text: &str) -> ::core::result::Result<Self, Self::Err> {
+                    Self::listed(text).ok_or(::api_runtime::ConstraintError::Enum(Self::VALUES))
+                }
+            }
+
+            #[automatically_derived]
+            impl ::core::convert::TryFrom<&str> for #ident {
+                type Error = ::api_runtime::ConstraintError;
+
+                fn try_from(text: &str) -> ::core::result::Result<Self, Self::Error> {
+                    text.parse()
+                }
+            }
+
+            #[automatically_derived]
+            impl ::core::convert::TryFrom<::std::string::String> for #ident {
+                type Error = ::api_runtime::ConstraintError;
+
+                fn try_from(text: ::std::string::String) -> ::core::result::Result<Self, Self::Error> {
+                    text.parse()
+                }
+            }
+        },
+        Some(unlisted) => quote! {
+            #[automatically_derived]
+            impl ::core::str::FromStr for #ident {
+                type Err = ::core::convert::Infallible;
+
+                fn from_str(text: &str) -> ::core::result::Result<Self, Self::Err> {
+                    ::core::result::Result::Ok(text.into())
+                }
+            }
+
+            #[automatically_derived]
+            impl ::core::convert::From<&str> for #ident {
+                fn from(text: &str) -> Self {
+                    Self::listed(text).unwrap_or_else(|| Self::#unlisted(text.to_owned()))
+                }
+            }
+
+            #[automatically_derived]
+            impl ::core::convert::From<::std::string::String> for #ident {
+                fn from(text: ::std::string::String) -> Self {
+                    Self::listed(&text).unwrap_or(Self::#unlisted(text))
+                }
+            }
+        },
+    }
+}

@@ -1,0 +1,97 @@
+//! Enumerations of other values than texts, or of a mixture.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Ident, Result};
+
+use super::Enumeration;
+use crate::impls;
+use crate::schema::{self, Annotations};
+
+pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
+    let ident = &enumeration.input.ident;
+    let annotations = Annotations::read(&enumeration.input.attrs)?;
+    let texts: Vec<&String> = enumeration.listed.iter().map(|listed| &listed.value).collect();
+    let names: Vec<&Ident> = enumeration.listed.iter().map(|listed| &listed.ident).collect();
+    let ty = one_type(&texts).map(|ty| quote!(("type", json!(#ty)),));
+    let keywords = quote! {
+        ::api_runtime::described::with(json!({}), &[
+            #ty
+            ("enum", json!([#(::api_runtime::__private::parsed(#texts)),*])),
+        ])
+    };
+    let described = schema::described(enumeration.input, &annotations, &keywords, &[]);
+    let serde = impls::serde(ident);
+    let wire = impls::wire(
+        ident,
+        &quote! {
+            let value = <::api_runtime::__private::Value as ::api_runtime::Wire>::decode(deserializer)?;
+            Self::try_from(value).map_err(::api_runtime::__private::serde::de::Error::custom)
+        },
+        &quote!(::api_runtime::Wire::encode(&self.value(), serializer)),
+    );
+    Ok(quote! {
+        impl #ident {
+            /// The values that the contract lists, as JSON.
+            pub const VALUES: &'static [&'static str] = &[#(#texts),*];
+
+            /// The value as it travels.
+            #[must_use]
+            pub fn value(&self) -> ::api_runtime::__private::Value {
+                ::api_runtime::__private::parsed(match self {
+                    #(Self::#names => #texts,)*
+                })
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::fmt::Display for #ident {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                match self.value() {
+                    ::api_runtime::__private::Value::String(text) => f.write_str(&text),
+                    other => ::core::fmt::Display::fmt(&other, f),
+                }
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::TryFrom<::api_runtime::__private::Value> for #ident {
+            type Error = ::api_runtime::ConstraintError;
+
+            fn try_from(value: ::api_runtime::__private::Value) -> ::core::result::Result<Self, Self::Error> {
+                let all = [#(Self::#names),*];
+                all.into_iter()
+                    .find(|listed| ::api_runtime::__private::json_eq(&listed.value(), &value))
+                    .ok_or(::api_runtime::ConstraintError::Enum(Self::VALUES))
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::str::FromStr for #ident {
+            type Err = ::api_runtime::ConstraintError;
+
+            /// Reads the value's JSON text, or the bare text of a string.
+            fn from_str(text: &str) -> ::core::result::Result<Self, Self::Err> {
+                let value = ::api_runtime::__private::parsed(text);
+                Self::try_from(value).or_else(|_| Self::try_from(::api_runtime::__private::Value::from(text)))
+            }
+        }
+
+        #wire #serde #described
+    })
+}
+
+/// The type that all values share, if they do.
+fn one_type(texts: &[&String]) -> Option<&'static str> {
+    let mut types = texts.iter().map(|text| match serde_json::from_str(text) {
+        Ok(serde_json::Value::Number(number)) if !number.is_f64() => "integer",
+        Ok(serde_json::Value::Number(_)) => "number",
+        Ok(serde_json::Value::Bool(_)) => "boolean",
+        Ok(serde_json::Value::String(_)) => "string",
+        Ok(serde_json::Value::Array(_)) => "array",
+        Ok(serde_json::Value::Object(_)) => "object",
+        Ok(serde_json::Value::Null) | Err(_) => "null",
+    });
+    let first = types.next()?;
+    types.all(|ty| ty == first).then_some(first)
+}

@@ -1,0 +1,100 @@
+//! What several derives write alike.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput, Fields, Ident, LitStr, Result, Type};
+
+use crate::schema::wrong_shape;
+
+/// serde's traits on top of `Wire`.
+pub(crate) fn serde(ident: &Ident) -> TokenStream {
+    quote! {
+        #[automatically_derived]
+        impl ::api_runtime::__private::serde::Serialize for #ident {
+            fn serialize<S: ::api_runtime::__private::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                ::api_runtime::Wire::encode(self, serializer)
+            }
+        }
+
+        #[automatically_derived]
+        impl<'de> ::api_runtime::__private::serde::Deserialize<'de> for #ident {
+            fn deserialize<D: ::api_runtime::__private::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                ::api_runtime::Wire::decode(deserializer)
+            }
+        }
+    }
+}
+
+/// `Wire` from the bodies of its two functions.
+pub(crate) fn wire(ident: &Ident, decode: &TokenStream, encode: &TokenStream) -> TokenStream {
+    quote! {
+        #[automatically_derived]
+        impl ::api_runtime::Wire for #ident {
+            fn decode<'de, D: ::api_runtime::__private::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                #decode
+            }
+
+            fn encode<S: ::api_runtime::__private::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                #encode
+            }
+        }
+    }
+}
+
+/// The body of `decode` for a type whose values the compiled schema judges as well: `inner` reads from `value`.
+pub(crate) fn checked(check: &LitStr, inner: &TokenStream) -> TokenStream {
+    quote! {
+        let value: ::api_runtime::__private::Value = ::api_runtime::Wire::decode(deserializer)?;
+        ::api_runtime::__private::check(&crate::schemas::SCHEMAS, #check, &value)?;
+        let read = move || -> ::core::result::Result<Self, ::api_runtime::__private::serde_json::Error> {
+            let deserializer = value;
+            #inner
+        };
+        read().map_err(::api_runtime::__private::serde::de::Error::custom)
+    }
+}
+
+/// The single type inside a newtype.
+pub(crate) fn newtype<'i>(input: &'i DeriveInput, derive: &str) -> Result<&'i Type> {
+    if let Data::Struct(data) = &input.data
+        && let Fields::Unnamed(fields) = &data.fields
+        && let (1, Some(field)) = (fields.unnamed.len(), fields.unnamed.first())
+    {
+        return Ok(&field.ty);
+    }
+    Err(wrong_shape(input, &format!("{derive} is for a struct with one unnamed field")))
+}
+
+/// The `n`th argument of a generic type such as `Vec<T>`.
+pub(crate) fn argument(ty: &Type, n: usize) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let syn::PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else {
+        return None;
+    };
+    arguments
+        .args
+        .iter()
+        .filter_map(|argument| match argument {
+            syn::GenericArgument::Type(ty) => Some(ty),
+            _ => None,
+        })
+        .nth(n)
+}
+
+/// An optional count as an expression.
+pub(crate) fn optional<T: quote::ToTokens>(value: Option<&T>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(#value)),
+        None => quote!(::core::option::Option::None),
+    }
+}

@@ -1,0 +1,91 @@
+//! `#[derive(Json)]`: any JSON, judged by the compiled schema where there is one.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DeriveInput, LitStr, Result};
+
+use crate::impls;
+use crate::schema::{self, Annotations};
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let inner = impls::newtype(input, "Json")?;
+    let mut check: Option<LitStr> = None;
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("json")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("check") {
+                return Err(meta.error("json knows check"));
+            }
+            check = Some(meta.value()?.parse()?);
+            Ok(())
+        })?;
+    }
+    let ident = &input.ident;
+    let annotations = Annotations::read(&input.attrs)?;
+    let keywords = match &check {
+        Some(check) => quote!(::api_runtime::__private::schema_at(&crate::schemas::SCHEMAS, #check)),
+        None => quote!(json!({})),
+    };
+    let described = schema::described(input, &annotations, &keywords, &[]);
+    let serde = impls::serde(ident);
+    let read = quote! {
+        let value = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
+        Self::checked(value).map_err(::api_runtime::__private::serde::de::Error::custom)
+    };
+    let wire = impls::wire(ident, &read, &quote!(::api_runtime::Wire::encode(&self.0, serializer)));
+    let compiled = check.as_ref().map(|check| {
+        quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &value)?;)
+    });
+    let from = if check.is_some() {
+        quote! {
+            #[automatically_derived]
+            impl ::core::convert::TryFrom<#inner> for #ident {
+                type Error = ::api_runtime::ConstraintError;
+
+                fn try_from(value: #inner) -> ::core::result::Result<Self, Self::Error> {
+                    Self::checked(value)
+                }
+            }
+        }
+    } else {
+        quote! {
+            #[automatically_derived]
+            impl ::core::convert::From<#inner> for #ident {
+                fn from(value: #inner) -> Self {
+                    Self(value)
+                }
+            }
+        }
+    };
+    Ok(quote! {
+        impl #ident {
+            fn checked(value: #inner) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
+                #compiled
+                ::core::result::Result::Ok(Self(value))
+            }
+
+            /// The value.
+            #[must_use]
+            pub fn into_value(self) -> #inner {
+                self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::From<#ident> for #inner {
+            fn from(json: #ident) -> #inner {
+                json.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::ops::Deref for #ident {
+            type Target = #inner;
+
+            fn deref(&self) -> &#inner {
+                &self.0
+            }
+        }
+
+        #wire #serde #from #described
+    })
+}

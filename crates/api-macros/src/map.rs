@@ -1,0 +1,123 @@
+//! `#[derive(Map)]`: a newtype over a map.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DeriveInput, LitInt, LitStr, Result};
+
+use crate::impls::{self, optional};
+use crate::schema::{self, Annotations};
+
+#[derive(Default)]
+struct Rules {
+    min: Option<LitInt>,
+    max: Option<LitInt>,
+    check: Option<LitStr>,
+}
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let inner = impls::newtype(input, "Map")?;
+    let Some(values) = impls::argument(inner, 1) else {
+        return Err(syn::Error::new_spanned(inner, "Map is for a newtype over BTreeMap<String, T>"));
+    };
+    let rules = rules(input)?;
+    let ident = &input.ident;
+    let annotations = Annotations::read(&input.attrs)?;
+    let mut pairs = Vec::new();
+    for (name, value) in [("minProperties", &rules.min), ("maxProperties", &rules.max)] {
+        if let Some(value) = value {
+            pairs.push(quote!((#name, json!(#value))));
+        }
+    }
+    let keywords = quote! {
+        ::api_runtime::described::with(<#inner as ::api_runtime::Described>::schema(), &[#(#pairs),*])
+    };
+    let described = schema::described(input, &annotations, &keywords, std::slice::from_ref(values));
+    let serde = impls::serde(ident);
+    let read = quote! {
+        let entries = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
+        Self::checked(entries).map_err(::api_runtime::__private::serde::de::Error::custom)
+    };
+    let wire = impls::wire(ident, &read, &quote!(::api_runtime::Wire::encode(&self.0, serializer)));
+    let constrained = rules.min.is_some() || rules.max.is_some() || rules.check.is_some();
+    let (min, max) = (optional(rules.min.as_ref()), optional(rules.max.as_ref()));
+    let compiled = rules.check.as_ref().map(|check| {
+        quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &entries)?;)
+    });
+    let from = if constrained {
+        quote! {
+            #[automatically_derived]
+            impl ::core::convert::TryFrom<#inner> for #ident {
+                type Error = ::api_runtime::ConstraintError;
+
+                fn try_from(entries: #inner) -> ::core::result::Result<Self, Self::Error> {
+                    Self::checked(entries)
+                }
+            }
+        }
+    } else {
+        quote! {
+            #[automatically_derived]
+            impl ::core::convert::From<#inner> for #ident {
+                fn from(entries: #inner) -> Self {
+                    Self(entries)
+                }
+            }
+
+            #[automatically_derived]
+            impl ::core::default::Default for #ident {
+                fn default() -> Self {
+                    Self(::core::default::Default::default())
+                }
+            }
+        }
+    };
+    Ok(quote! {
+        impl #ident {
+            fn checked(entries: #inner) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
+                ::api_runtime::__private::entries(entries.len(), #min, #max)?;
+                #compiled
+                ::core::result::Result::Ok(Self(entries))
+            }
+
+            /// The entries.
+            #[must_use]
+            pub fn into_map(self) -> #inner {
+                self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::From<#ident> for #inner {
+            fn from(map: #ident) -> #inner {
+                map.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::ops::Deref for #ident {
+            type Target = #inner;
+
+            fn deref(&self) -> &#inner {
+                &self.0
+            }
+        }
+
+        #wire #serde #from #described
+    })
+}
+
+fn rules(input: &DeriveInput) -> Result<Rules> {
+    let mut rules = Rules::default();
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("map")) {
+        attribute.parse_nested_meta(|meta| {
+            match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+                "min_properties" => rules.min = Some(meta.value()?.parse()?),
+                "max_properties" => rules.max = Some(meta.value()?.parse()?),
+                "check" => rules.check = Some(meta.value()?.parse()?),
+                _ => return Err(meta.error("map knows min_properties, max_properties and check")),
+            }
+            Ok(())
+        })?;
+    }
+    Ok(rules)
+}

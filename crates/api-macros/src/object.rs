@@ -1,0 +1,314 @@
+//! `#[derive(Object)]`: a struct with named properties.
+
+mod construct;
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Result, Type};
+
+use crate::impls;
+use crate::schema::{self, Annotations, unraw, wrong_shape};
+
+/// What `#[object(…)]` says.
+#[derive(Default)]
+struct Rules {
+    closed: bool,
+    min: Option<LitInt>,
+    max: Option<LitInt>,
+    dependent: Option<String>,
+    check: Option<LitStr>,
+}
+
+/// A property and its field.
+pub(crate) struct Property {
+    pub ident: Ident,
+    pub ty: Type,
+    pub wire: String,
+    pub optional: bool,
+    pub nullable: bool,
+    pub default: Option<String>,
+    pub annotations: Annotations,
+    pub attributes: Vec<syn::Attribute>,
+}
+
+impl Property {
+    pub(crate) fn is_required(&self) -> bool {
+        !self.optional && self.default.is_none()
+    }
+
+    /// The type on the wire: an optional field's `Option` only says that it may be absent.
+    fn wire_type(&self) -> &Type {
+        if self.optional { impls::argument(&self.ty, 0).unwrap_or(&self.ty) } else { &self.ty }
+    }
+}
+
+pub(crate) struct Object<'i> {
+    pub input: &'i DeriveInput,
+    rules: Rules,
+    pub properties: Vec<Property>,
+    pub additional: Option<(Ident, Type)>,
+}
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let object = read(input)?;
+    let ident = &input.ident;
+    let decode = object.decode();
+    let encode = object.encode();
+    let wire = impls::wire(ident, &decode, &encode);
+    let serde = impls::serde(ident);
+    let annotations = Annotations::read(&input.attrs)?;
+    let keywords = object.keywords();
+    let mut mentions: Vec<Type> = object.properties.iter().map(|property| property.wire_type().clone()).collect();
+    mentions.extend(object.additional.iter().map(|(_, ty)| ty.clone()));
+    let described = schema::described(input, &annotations, &keywords, &mentions);
+    let constructors = construct::expand(&object);
+    Ok(quote! { #wire #serde #described #constructors })
+}
+
+fn read(input: &DeriveInput) -> Result<Object<'_>> {
+    let fields = match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) => &fields.named,
+            _ => return Err(wrong_shape(input, "Object is for a struct with named fields")),
+        },
+        _ => return Err(wrong_shape(input, "Object is for a struct with named fields")),
+    };
+    let mut properties = Vec::new();
+    let mut additional = None;
+    for field in fields {
+        let Some(ident) = field.ident.clone() else { continue };
+        let mut property = Property {
+            wire: unraw(&ident.to_string()),
+            ident,
+            ty: field.ty.clone(),
+            optional: false,
+            nullable: false,
+            default: None,
+            annotations: Annotations::read(&field.attrs)?,
+            attributes: field.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect(),
+        };
+        let mut keeps = false;
+        for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("field")) {
+            attribute.parse_nested_meta(|meta| {
+                match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+                    "name" => property.wire = meta.value()?.parse::<LitStr>()?.value(),
+                    "optional" => property.optional = true,
+                    "nullable" => property.nullable = true,
+                    "additional" => keeps = true,
+                    "default" => schema::json(meta.value()?.parse()?, &mut property.default)?,
+                    _ => return Err(meta.error("field knows name, optional, nullable, default and additional")),
+                }
+                Ok(())
+            })?;
+        }
+        if keeps {
+            let Some(values) = impls::argument(&property.ty, 1) else {
+                return Err(syn::Error::new_spanned(&property.ty, "additional properties are a BTreeMap<String, T>"));
+            };
+            additional = Some((property.ident, values.clone()));
+        } else {
+            properties.push(property);
+        }
+    }
+    Ok(Object { input, rules: rules(input)?, properties, additional })
+}
+
+fn rules(input: &DeriveInput) -> Result<Rules> {
+    let mut rules = Rules::default();
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("object")) {
+        attribute.parse_nested_meta(|meta| {
+            match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+                "closed" => rules.closed = true,
+                "min_properties" => rules.min = Some(meta.value()?.parse()?),
+                "max_properties" => rules.max = Some(meta.value()?.parse()?),
+                "dependent_required" => schema::json(meta.value()?.parse()?, &mut rules.dependent)?,
+                "check" => rules.check = Some(meta.value()?.parse()?),
+                _ => return Err(meta.error("object knows closed, min_properties, max_properties, dependent_required and check")),
+            }
+            Ok(())
+        })?;
+    }
+    Ok(rules)
+}
+
+impl Object<'_> {
+    fn decode(&self) -> TokenStream {
+        let inner = self.decode_map();
+        match &self.rules.check {
+            Some(check) => impls::checked(check, &inner),
+            None => inner,
+        }
+    }
+
+    fn decode_map(&self) -> TokenStream {
+        let ident = &self.input.ident;
+        let wires: Vec<&String> = self.properties.iter().map(|property| &property.wire).collect();
+        let places: Vec<Ident> = (0..self.properties.len()).map(|at| format_ident!("place_{at}")).collect();
+        let types: Vec<&Type> = self.properties.iter().map(Property::wire_type).collect();
+        let indices = 0..self.properties.len();
+        let closed = self.rules.closed;
+        let (others, keep, kept) = match &self.additional {
+            Some((field, ty)) => (
+                quote!(let mut others: ::std::collections::BTreeMap<::std::string::String, #ty> = ::core::default::Default::default();),
+                quote! {{
+                    let value = map.next_value_seed(::api_runtime::__private::Seed::<#ty>::new())?;
+                    ::api_runtime::__private::keep(&mut others, name, value)?;
+                }},
+                Some(quote!(#field: others,)),
+            ),
+            None => (
+                quote!(let mut others = ::std::collections::HashSet::new();),
+                quote!(::api_runtime::__private::skip(&mut map, &mut others, name, #closed)?),
+                None,
+            ),
+        };
+        let rules = self.map_rules(&places);
+        let fields = self.properties.iter().zip(&places).map(|(property, place)| {
+            let field = &property.ident;
+            let wire = &property.wire;
+            match &property.default {
+                Some(default) => quote!(#field: match #place {
+                    ::core::option::Option::Some(value) => value,
+                    ::core::option::Option::None => ::api_runtime::__private::default(#default)?,
+                }),
+                None if property.optional => quote!(#field: #place),
+                None => quote!(#field: #place.ok_or_else(|| ::api_runtime::__private::missing(#wire))?),
+            }
+        });
+        quote! {
+            struct Properties;
+            impl<'de> ::api_runtime::__private::serde::de::Visitor<'de> for Properties {
+                type Value = #ident;
+
+                fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    f.write_str("an object")
+                }
+
+                fn visit_map<A: ::api_runtime::__private::serde::de::MapAccess<'de>>(
+                    self,
+                    mut map: A,
+                ) -> ::core::result::Result<#ident, A::Error> {
+                    let mut keys = ::api_runtime::__private::Keys { names: &[#(#wires),*], next: 0 };
+                    #(let mut #places: ::core::option::Option<#types> = ::core::option::Option::None;)*
+                    #others
+                    while let ::core::option::Option::Some(key) = map.next_key_seed(&mut keys)? {
+                        match key {
+                            #(::api_runtime::__private::Key::Known(#indices) => {
+                                ::api_runtime::__private::fill(&mut #places, #wires, &mut map)?;
+                            })*
+                            ::api_runtime::__private::Key::Known(_) => {}
+                            ::api_runtime::__private::Key::Unknown(name) => #keep,
+                        }
+                    }
+                    #rules
+                    ::core::result::Result::Ok(#ident { #(#fields,)* #kept })
+                }
+            }
+            ::api_runtime::__private::serde::Deserializer::deserialize_map(deserializer, Properties)
+        }
+    }
+
+    /// Counts and dependencies, once all properties are read.
+    fn map_rules(&self, places: &[Ident]) -> Option<TokenStream> {
+        let wires: Vec<&String> = self.properties.iter().map(|property| &property.wire).collect();
+        let count = (self.rules.min.is_some() || self.rules.max.is_some()).then(|| {
+            let min = impls::optional(self.rules.min.as_ref());
+            let max = impls::optional(self.rules.max.as_ref());
+            quote! {
+                let count = [#(#places.is_some()),*].iter().filter(|is_there| **is_there).count() + others.len();
+                ::api_runtime::__private::count(count, #min, #max)?;
+            }
+        });
+        let dependent = self.rules.dependent.as_ref().map(|dependent| {
+            let dependent: serde_json::Map<String, serde_json::Value> = serde_json::from_str(dependent).unwrap_or_default();
+            let rules = dependent.iter().map(|(name, needed)| {
+                let needed = needed.as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);
+                quote!(::api_runtime::__private::depends(&has, #name, &[#(#needed),*])?;)
+            });
+            let other = if self.additional.is_some() { quote!(others.contains_key(other)) } else { quote!(others.contains(other)) };
+            quote! {
+                let has = |name: &str| match name {
+                    #(#wires => #places.is_some(),)*
+                    other => #other,
+                };
+                #(#rules)*
+            }
+        });
+        match (count, dependent) {
+            (None, None) => None,
+            (count, dependent) => Some(quote!(#count #dependent)),
+        }
+    }
+
+    fn encode(&self) -> TokenStream {
+        let certain = self.properties.iter().filter(|property| !property.optional).count();
+        let optional: Vec<&Ident> =
+            self.properties.iter().filter(|property| property.optional).map(|property| &property.ident).collect();
+        let more = self.additional.as_ref().map(|(field, _)| quote!(+ self.#field.len()));
+        let entries = self.properties.iter().map(|property| {
+            let (field, wire) = (&property.ident, &property.wire);
+            if property.optional {
+                quote! {
+                    if let ::core::option::Option::Some(value) = &self.#field {
+                        map.serialize_entry(#wire, &::api_runtime::__private::Written(value))?;
+                    }
+                }
+            } else {
+                quote!(map.serialize_entry(#wire, &::api_runtime::__private::Written(&self.#field))?;)
+            }
+        });
+        let others = self.additional.as_ref().map(|(field, _)| {
+            quote! {
+                for (name, value) in &self.#field {
+                    map.serialize_entry(name, &::api_runtime::__private::Written(value))?;
+                }
+            }
+        });
+        quote! {
+            use ::api_runtime::__private::serde::ser::SerializeMap as _;
+            let count = #certain #(+ usize::from(self.#optional.is_some()))* #more;
+            let mut map = serializer.serialize_map(::core::option::Option::Some(count))?;
+            #(#entries)*
+            #others
+            map.end()
+        }
+    }
+
+    fn keywords(&self) -> TokenStream {
+        let mut pairs = vec![quote!(("type", json!("object")))];
+        if !self.properties.is_empty() {
+            let properties = self.properties.iter().map(|property| {
+                let ty = property.wire_type();
+                let wire = &property.wire;
+                let schema = property.annotations.add_to(&quote!(<#ty as ::api_runtime::Described>::reference()));
+                let schema = match &property.default {
+                    Some(default) => quote! {
+                        ::api_runtime::described::with(#schema, &[("default", ::api_runtime::__private::parsed(#default))])
+                    },
+                    None => schema,
+                };
+                quote!(#wire: #schema)
+            });
+            pairs.push(quote!(("properties", json!({#(#properties),*}))));
+        }
+        let required: Vec<&String> =
+            self.properties.iter().filter(|property| property.is_required()).map(|property| &property.wire).collect();
+        if !required.is_empty() {
+            pairs.push(quote!(("required", json!([#(#required),*]))));
+        }
+        if self.rules.closed {
+            pairs.push(quote!(("additionalProperties", json!(false))));
+        } else if let Some((_, ty)) = &self.additional {
+            pairs.push(quote!(("additionalProperties", <#ty as ::api_runtime::Described>::reference())));
+        }
+        for (name, value) in [("minProperties", &self.rules.min), ("maxProperties", &self.rules.max)] {
+            if let Some(value) = value {
+                pairs.push(quote!((#name, json!(#value))));
+            }
+        }
+        if let Some(dependent) = &self.rules.dependent {
+            pairs.push(quote!(("dependentRequired", ::api_runtime::__private::parsed(#dependent))));
+        }
+        quote!(::api_runtime::described::with(json!({}), &[#(#pairs),*]))
+    }
+}

@@ -1,0 +1,127 @@
+//! How a struct is made: from its required fields by name, then one method per optional field.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::{Object, Property};
+use crate::impls::argument;
+use crate::schema::unraw;
+
+/// Up to so many required fields are arguments; more are fields of a struct of their own.
+const ARGUMENTS: usize = 3;
+
+pub(super) fn expand(object: &Object<'_>) -> TokenStream {
+    let ident = &object.input.ident;
+    let (required, rest): (Vec<&Property>, Vec<&Property>) =
+        object.properties.iter().partition(|property| property.is_required());
+    let rest_values = rest.iter().map(|property| {
+        let field = &property.ident;
+        match &property.default {
+            Some(default) => quote!(#field: ::api_runtime::__private::default_value(#default)),
+            None => quote!(#field: ::core::option::Option::None),
+        }
+    });
+    let additional = object.additional.as_ref().map(|(field, _)| quote!(#field: ::core::default::Default::default(),));
+    let names: Vec<_> = required.iter().map(|property| &property.ident).collect();
+    let types: Vec<_> = required.iter().map(|property| &property.ty).collect();
+    let setters = setters(object, &rest);
+    let made = quote!(#ident { #(#names,)* #(#rest_values,)* #additional });
+    let constructor = if required.len() <= ARGUMENTS {
+        let default = required.is_empty().then(|| {
+            quote! {
+                #[automatically_derived]
+                impl ::core::default::Default for #ident {
+                    fn default() -> Self {
+                        Self::new()
+                    }
+                }
+            }
+        });
+        quote! {
+            impl #ident {
+                /// Makes one from what is required.
+                #[must_use]
+                pub fn new(#(#names: #types),*) -> Self {
+                    #made
+                }
+            }
+            #default
+        }
+    } else {
+        from_fields(object, &required, &made)
+    };
+    quote! { #constructor #setters }
+}
+
+/// A plain struct of the required fields, so that each is named where the value is made.
+fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) -> TokenStream {
+    let ident = &object.input.ident;
+    let fields = format_ident!("{}Fields", unraw(&ident.to_string()));
+    let docs = format!("The required fields of [`{ident}`]; `into()` makes one.");
+    let names: Vec<_> = required.iter().map(|property| &property.ident).collect();
+    let types: Vec<_> = required.iter().map(|property| &property.ty).collect();
+    let field_docs = required.iter().map(|property| {
+        let docs = &property.attributes;
+        quote!(#(#docs)*)
+    });
+    quote! {
+        #[doc = #docs]
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct #fields {
+            #(#field_docs pub #names: #types,)*
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::From<#fields> for #ident {
+            fn from(fields: #fields) -> Self {
+                let #fields { #(#names),* } = fields;
+                #made
+            }
+        }
+    }
+}
+
+fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
+    if rest.is_empty() && object.additional.is_none() {
+        return None;
+    }
+    let ident = &object.input.ident;
+    let each = rest.iter().map(|property| {
+        let field = &property.ident;
+        let setter = format_ident!("with_{}", unraw(&field.to_string()));
+        let docs = format!("Sets `{}`.", property.wire);
+        let inside = if property.optional { argument(&property.ty, 0).unwrap_or(&property.ty) } else { &property.ty };
+        let (ty, value) = if property.nullable {
+            let inner = argument(inside, 0).unwrap_or(inside);
+            (quote!(impl ::core::convert::Into<::core::option::Option<#inner>>), quote!(value.into()))
+        } else {
+            (quote!(#inside), quote!(value))
+        };
+        let value = if property.optional { quote!(::core::option::Option::Some(#value)) } else { value };
+        quote! {
+            #[doc = #docs]
+            #[must_use]
+            pub fn #setter(mut self, value: #ty) -> Self {
+                self.#field = #value;
+                self
+            }
+        }
+    });
+    let additional = object.additional.as_ref().map(|(field, ty)| {
+        let setter = format_ident!("with_{}", unraw(&field.to_string()));
+        quote! {
+            /// Sets the properties beyond the declared ones.
+            #[must_use]
+            pub fn #setter(mut self, value: ::std::collections::BTreeMap<::std::string::String, #ty>) -> Self {
+                self.#field = value;
+                self
+            }
+        }
+    });
+    Some(quote! {
+        impl #ident {
+            #(#each)*
+            #additional
+        }
+    })
+}

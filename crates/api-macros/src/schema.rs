@@ -1,0 +1,212 @@
+//! `#[schema(…)]`, doc comments, and the `Described` impl with its faces for schemars and utoipa.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::spanned::Spanned;
+use syn::{Attribute, DeriveInput, Expr, ExprLit, Lit, LitStr, Meta, Result};
+
+/// What `#[schema(…)]` and the doc comments of an item or field say.
+#[derive(Default)]
+pub(crate) struct Annotations {
+    pub name: Option<String>,
+    pub inline: bool,
+    pub description: Option<String>,
+    title: Option<String>,
+    format: Option<String>,
+    examples: Option<String>,
+    default: Option<String>,
+    deprecated: bool,
+    read_only: bool,
+    write_only: bool,
+    extensions: Option<String>,
+}
+
+impl Annotations {
+    pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
+        let mut made = Self {
+            description: description(attributes),
+            ..Self::default()
+        };
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("schema")) {
+            attribute.parse_nested_meta(|meta| {
+                let text = |into: &mut Option<String>| -> Result<()> {
+                    *into = Some(meta.value()?.parse::<LitStr>()?.value());
+                    Ok(())
+                };
+                let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+                match name.as_str() {
+                    "name" => text(&mut made.name),
+                    "title" => text(&mut made.title),
+                    "format" => text(&mut made.format),
+                    "examples" => json(meta.value()?.parse()?, &mut made.examples),
+                    "default" => json(meta.value()?.parse()?, &mut made.default),
+                    "extensions" => json(meta.value()?.parse()?, &mut made.extensions),
+                    "inline" => set(&mut made.inline),
+                    "deprecated" => set(&mut made.deprecated),
+                    "read_only" => set(&mut made.read_only),
+                    "write_only" => set(&mut made.write_only),
+                    _ => Err(meta.error("schema knows name, inline, title, examples, default, deprecated, read_only, write_only, format and extensions")),
+                }
+            })?;
+        }
+        Ok(made)
+    }
+
+    /// An expression that adds the annotations to a schema.
+    pub(crate) fn add_to(&self, schema: &TokenStream) -> TokenStream {
+        let described = quote!(::api_runtime::described);
+        let mut pairs = Vec::new();
+        let mut text = |name: &str, value: &Option<String>| {
+            if let Some(value) = value {
+                pairs.push(quote!((#name, #value.into())));
+            }
+        };
+        text("title", &self.title);
+        text("description", &self.description);
+        text("format", &self.format);
+        for (name, value) in [("examples", &self.examples), ("default", &self.default)] {
+            if let Some(value) = value {
+                pairs.push(quote!((#name, ::api_runtime::__private::parsed(#value))));
+            }
+        }
+        for (name, set) in [
+            ("deprecated", self.deprecated),
+            ("readOnly", self.read_only),
+            ("writeOnly", self.write_only),
+        ] {
+            if set {
+                pairs.push(quote!((#name, true.into())));
+            }
+        }
+        let mut made = schema.clone();
+        if !pairs.is_empty() {
+            made = quote!(#described::with(#made, &[#(#pairs),*]));
+        }
+        if let Some(extensions) = &self.extensions {
+            made = quote!(#described::with_extensions(#made, #extensions));
+        }
+        made
+    }
+}
+
+fn set(flag: &mut bool) -> Result<()> {
+    *flag = true;
+    Ok(())
+}
+
+/// A JSON text, checked while the macro runs.
+pub(crate) fn json(literal: LitStr, into: &mut Option<String>) -> Result<()> {
+    let text = literal.value();
+    serde_json::from_str::<serde_json::Value>(&text)
+        .map_err(|error| syn::Error::new(literal.span(), format!("this is not JSON: {error}")))?;
+    *into = Some(text);
+    Ok(())
+}
+
+/// The doc comments as one text.
+fn description(attributes: &[Attribute]) -> Option<String> {
+    let mut lines = Vec::new();
+    for attribute in attributes {
+        if let Meta::NameValue(meta) = &attribute.meta
+            && meta.path.is_ident("doc")
+            && let Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) = &meta.value
+        {
+            let line = line.value();
+            lines.push(line.strip_prefix(' ').unwrap_or(&line).to_owned());
+        }
+    }
+    let text = lines.join("\n").trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// `Described`, and behind features `schemars::JsonSchema` and `utoipa::ToSchema`.
+///
+/// `keywords` is an expression of the schema without annotations; `mentions` the types inside it.
+pub(crate) fn described(
+    input: &DeriveInput,
+    annotations: &Annotations,
+    keywords: &TokenStream,
+    mentions: &[syn::Type],
+) -> TokenStream {
+    let ident = &input.ident;
+    let own = annotations.name.clone().unwrap_or_else(|| unraw(&ident.to_string()));
+    let name = if annotations.inline {
+        quote!(::core::option::Option::None)
+    } else {
+        quote!(::core::option::Option::Some(#own))
+    };
+    let schema = annotations.add_to(keywords);
+    let inline = annotations.inline;
+    quote! {
+        #[cfg(any(feature = "schemars", feature = "utoipa"))]
+        #[automatically_derived]
+        impl ::api_runtime::Described for #ident {
+            const NAME: ::core::option::Option<&'static str> = #name;
+
+            fn schema() -> ::api_runtime::__private::Value {
+                use ::api_runtime::__private::json;
+                #schema
+            }
+
+            fn collect_inner(
+                into: &mut ::std::collections::BTreeMap<::std::string::String, ::api_runtime::__private::Value>,
+            ) {
+                let _ = &into;
+                #(<#mentions as ::api_runtime::Described>::collect(into);)*
+            }
+        }
+
+        #[cfg(feature = "schemars")]
+        #[automatically_derived]
+        impl ::api_runtime::__private::schemars::JsonSchema for #ident {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                #own.into()
+            }
+
+            fn inline_schema() -> bool {
+                #inline
+            }
+
+            fn json_schema(
+                generator: &mut ::api_runtime::__private::schemars::SchemaGenerator,
+            ) -> ::api_runtime::__private::schemars::Schema {
+                ::api_runtime::described::schemars_schema::<Self>(generator)
+            }
+        }
+
+        #[cfg(feature = "utoipa")]
+        #[automatically_derived]
+        impl ::api_runtime::__private::utoipa::PartialSchema for #ident {
+            fn schema() -> ::api_runtime::__private::utoipa::openapi::RefOr<::api_runtime::__private::utoipa::openapi::Schema> {
+                ::api_runtime::described::utoipa_schema(<Self as ::api_runtime::Described>::schema())
+            }
+        }
+
+        #[cfg(feature = "utoipa")]
+        #[automatically_derived]
+        impl ::api_runtime::__private::utoipa::ToSchema for #ident {
+            fn name() -> ::std::borrow::Cow<'static, str> {
+                #own.into()
+            }
+
+            fn schemas(
+                schemas: &mut ::std::vec::Vec<(
+                    ::std::string::String,
+                    ::api_runtime::__private::utoipa::openapi::RefOr<::api_runtime::__private::utoipa::openapi::Schema>,
+                )>,
+            ) {
+                ::api_runtime::described::utoipa_schemas::<Self>(schemas);
+            }
+        }
+    }
+}
+
+/// A name without `r#`.
+pub(crate) fn unraw(name: &str) -> String {
+    name.strip_prefix("r#").unwrap_or(name).to_owned()
+}
+
+/// An error at an item that is not of the shape a derive is for.
+pub(crate) fn wrong_shape(input: &DeriveInput, words: &str) -> syn::Error {
+    syn::Error::new(input.span(), words)
+}

@@ -1,0 +1,193 @@
+//! `#[derive(Union)]`: one of several types, told by a tag or by trial.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput, Fields, Ident, LitStr, Result, Type};
+
+use crate::impls;
+use crate::schema::{self, Annotations, wrong_shape};
+
+#[derive(Default)]
+struct Rules {
+    tag: Option<LitStr>,
+    one_of: bool,
+    any_of: bool,
+    check: Option<LitStr>,
+}
+
+struct Variant {
+    ident: Ident,
+    ty: Type,
+    tags: Vec<LitStr>,
+    from: bool,
+}
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let rules = rules(input)?;
+    let variants = variants(input)?;
+    let ident = &input.ident;
+    let annotations = Annotations::read(&input.attrs)?;
+    let types: Vec<Type> = variants.iter().map(|variant| variant.ty.clone()).collect();
+    let described = schema::described(input, &annotations, &keywords(&rules, &variants), &types);
+    let serde = impls::serde(ident);
+    let choose = match &rules.tag {
+        Some(tag) => by_tag(tag, &variants),
+        None => by_trial(&variants, rules.one_of),
+    };
+    let check = rules.check.as_ref().map(|check| {
+        quote!(::api_runtime::__private::check(&crate::schemas::SCHEMAS, #check, &value)?;)
+    });
+    let names = variants.iter().map(|variant| &variant.ident);
+    let wire = impls::wire(
+        ident,
+        &quote! {
+            let value = <::api_runtime::__private::Value as ::api_runtime::Wire>::decode(deserializer)?;
+            #check
+            #choose
+        },
+        &quote! {
+            match self {
+                #(Self::#names(value) => ::api_runtime::Wire::encode(value, serializer),)*
+            }
+        },
+    );
+    let conversions = variants.iter().filter(|variant| variant.from).map(|variant| {
+        let (name, ty) = (&variant.ident, &variant.ty);
+        quote! {
+            #[automatically_derived]
+            impl ::core::convert::From<#ty> for #ident {
+                fn from(value: #ty) -> Self {
+                    Self::#name(value)
+                }
+            }
+        }
+    });
+    Ok(quote! { #wire #serde #(#conversions)* #described })
+}
+
+fn rules(input: &DeriveInput) -> Result<Rules> {
+    let mut rules = Rules::default();
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("union")) {
+        attribute.parse_nested_meta(|meta| {
+            match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+                "tag" => rules.tag = Some(meta.value()?.parse()?),
+                "one_of" => rules.one_of = true,
+                "any_of" => rules.any_of = true,
+                "check" => rules.check = Some(meta.value()?.parse()?),
+                _ => return Err(meta.error("union knows tag, one_of, any_of and check")),
+            }
+            Ok(())
+        })?;
+    }
+    if usize::from(rules.tag.is_some()) + usize::from(rules.one_of) + usize::from(rules.any_of) != 1 {
+        return Err(wrong_shape(input, "a union is told by exactly one of tag, one_of and any_of"));
+    }
+    Ok(rules)
+}
+
+fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
+    let Data::Enum(data) = &input.data else {
+        return Err(wrong_shape(input, "Union is for an enum"));
+    };
+    let mut variants = Vec::new();
+    for variant in &data.variants {
+        let (Fields::Unnamed(fields), 1) = (&variant.fields, variant.fields.len()) else {
+            return Err(syn::Error::new_spanned(variant, "a union's variant has one unnamed field"));
+        };
+        let mut made = Variant {
+            ident: variant.ident.clone(),
+            ty: fields.unnamed[0].ty.clone(),
+            tags: Vec::new(),
+            from: false,
+        };
+        for attribute in variant.attrs.iter().filter(|attribute| attribute.path().is_ident("variant")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("from") {
+                    made.from = true;
+                    return Ok(());
+                }
+                if !meta.path.is_ident("tag") {
+                    return Err(meta.error("variant knows tag and from"));
+                }
+                let inside;
+                syn::parenthesized!(inside in meta.input);
+                let tags = inside.parse_terminated(<LitStr as syn::parse::Parse>::parse, syn::Token![,])?;
+                made.tags.extend(tags);
+                Ok(())
+            })?;
+        }
+        variants.push(made);
+    }
+    Ok(variants)
+}
+
+fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
+    let arms = variants.iter().map(|variant| {
+        let (name, tags) = (&variant.ident, &variant.tags);
+        quote! {
+            #(::core::option::Option::Some(#tags))|* => ::api_runtime::__private::from_value(value).map(Self::#name),
+        }
+    });
+    let all = variants.iter().flat_map(|variant| &variant.tags);
+    quote! {
+        let tag = ::api_runtime::__private::tag(&value, #tag)?.to_owned();
+        match ::core::option::Option::Some(tag.as_str()) {
+            #(#arms)*
+            _ => ::core::result::Result::Err(::api_runtime::__private::unknown_tag(#tag, &[#(#all),*])),
+        }
+    }
+}
+
+fn by_trial(variants: &[Variant], exactly_one: bool) -> TokenStream {
+    let tries = variants.iter().map(|variant| {
+        let (name, ty) = (&variant.ident, &variant.ty);
+        let known = if exactly_one {
+            quote! {
+                if found.is_some() {
+                    return ::core::result::Result::Err(::api_runtime::__private::several_fit());
+                }
+                found = ::core::option::Option::Some(Self::#name(inner));
+            }
+        } else {
+            quote!(return ::core::result::Result::Ok(Self::#name(inner));)
+        };
+        quote! {
+            if let ::core::result::Result::Ok(inner) = <#ty as ::api_runtime::Wire>::decode(&value) {
+                #known
+            }
+        }
+    });
+    if exactly_one {
+        quote! {
+            let mut found = ::core::option::Option::None;
+            #(#tries)*
+            found.ok_or_else(::api_runtime::__private::none_fits)
+        }
+    } else {
+        quote! {
+            #(#tries)*
+            ::core::result::Result::Err(::api_runtime::__private::none_fits())
+        }
+    }
+}
+
+fn keywords(rules: &Rules, variants: &[Variant]) -> TokenStream {
+    let references = variants.iter().map(|variant| {
+        let ty = &variant.ty;
+        quote!(<#ty as ::api_runtime::Described>::reference())
+    });
+    let keyword = if rules.any_of { "anyOf" } else { "oneOf" };
+    let base = quote!(json!({#keyword: [#(#references),*]}));
+    match &rules.tag {
+        None => base,
+        Some(tag) => {
+            let mapping = variants.iter().flat_map(|variant| {
+                let ty = &variant.ty;
+                variant.tags.iter().map(move |value| {
+                    quote!((#value, <#ty as ::api_runtime::Described>::NAME))
+                })
+            });
+            quote!(::api_runtime::__private::discriminated(#base, #tag, &[#(#mapping),*]))
+        }
+    }
+}

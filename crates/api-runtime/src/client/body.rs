@@ -1,0 +1,198 @@
+//! Bodies of requests, beyond the plain JSON that progenitor's builders carry.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use reqwest::RequestBuilder;
+use reqwest::multipart::{Form, Part};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::style::{InvalidValue, Query, Style, scalar};
+
+/// A body ready to be sent, with its media type.
+#[derive(Clone)]
+pub struct Payload<B = Bytes> {
+    content_type: HeaderValue,
+    body: B,
+}
+
+impl Payload {
+    /// A JSON body under a media type of the JSON family.
+    pub fn json(content_type: &str, value: &impl Serialize) -> Result<Self, String> {
+        let body = serde_json::to_vec(value).map_err(|_| "body has no JSON form".to_owned())?;
+        Self::new(content_type, body)
+    }
+
+    /// A form body. `styles` names the properties that are not written as repeated pairs.
+    pub fn form(content_type: &str, value: &impl Serialize, styles: &[(&str, Style, bool)]) -> Result<Self, String> {
+        let Ok(Value::Object(members)) = serde_json::to_value(value) else {
+            return Err("body is no object, which a form must be".to_owned());
+        };
+        let mut query = Query::new();
+        for (name, value) in &members {
+            let style = styles.iter().find(|(property, ..)| property == name);
+            match (style, value) {
+                (_, Value::Null) => {}
+                (Some((_, style, explode)), value) => {
+                    query.add(name, value, (*style, *explode, false)).map_err(|error| error.to_string())?;
+                }
+                // An object without a style of its own travels as JSON.
+                (None, Value::Object(_)) => query.add_text(name, &value.to_string()),
+                (None, value) => {
+                    query.add(name, value, (Style::Form, true, false)).map_err(|error| error.to_string())?;
+                }
+            }
+        }
+        Self::new(content_type, query.into_text().into_bytes())
+    }
+
+    /// A text body that holds a single value.
+    pub fn text(content_type: &str, value: &impl Serialize) -> Result<Self, String> {
+        let value = serde_json::to_value(value).map_err(|_| "body has no text form".to_owned())?;
+        Self::new(content_type, scalar(&value).into_bytes())
+    }
+
+    /// The same body where others are streams.
+    #[must_use]
+    pub fn into_stream(self) -> Payload<reqwest::Body> {
+        Payload {
+            content_type: self.content_type,
+            body: self.body.into(),
+        }
+    }
+
+    fn new(content_type: &str, body: Vec<u8>) -> Result<Self, String> {
+        Ok(Self {
+            content_type: media_type(content_type)?,
+            body: body.into(),
+        })
+    }
+}
+
+impl Payload<reqwest::Body> {
+    /// Bytes or a stream of them.
+    pub fn bytes(content_type: &str, body: reqwest::Body) -> Result<Self, String> {
+        Ok(Self {
+            content_type: media_type(content_type)?,
+            body,
+        })
+    }
+
+    /// The parts of a multipart body.
+    pub fn multipart(content_type: &str, parts: Multipart) -> Result<Self, String> {
+        let content_type = format!("{content_type}; boundary={}", parts.0.boundary());
+        Ok(Self {
+            content_type: media_type(&content_type)?,
+            body: reqwest::Body::wrap_stream(parts.0.into_stream()),
+        })
+    }
+}
+
+impl<B: Into<reqwest::Body>> Payload<B> {
+    /// The request with this body.
+    pub fn on(self, request: RequestBuilder) -> RequestBuilder {
+        request.header(CONTENT_TYPE, self.content_type).body(self.body)
+    }
+}
+
+impl<B> fmt::Debug for Payload<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Payload").field("content_type", &self.content_type).finish_non_exhaustive()
+    }
+}
+
+fn media_type(name: &str) -> Result<HeaderValue, String> {
+    HeaderValue::from_str(name).map_err(|_| "the body's media type holds a character that no header may hold".to_owned())
+}
+
+/// The parts of a multipart body.
+///
+/// ```
+/// # use api_runtime::client::Multipart;
+/// let parts = Multipart::new()
+///     .text("purpose", "training")
+///     .file("file", "data.jsonl", "application/jsonl", "{}\n");
+/// ```
+pub struct Multipart(Form);
+
+impl Multipart {
+    /// No parts yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Form::new())
+    }
+
+    /// A part for each property of a value: texts and numbers as they are, each item of a list on its own, objects
+    /// as JSON.
+    pub fn of(value: &impl Serialize) -> Result<Self, InvalidValue> {
+        let Ok(Value::Object(members)) = serde_json::to_value(value) else {
+            return Err(InvalidValue("body is no object, which a multipart body must be".to_owned()));
+        };
+        let mut parts = Self::new();
+        for (name, value) in &members {
+            match value {
+                Value::Array(items) => {
+                    for item in items {
+                        parts = parts.value(name, item);
+                    }
+                }
+                single => parts = parts.value(name, single),
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Adds a text.
+    #[must_use]
+    pub fn text(self, name: &str, text: impl Into<String>) -> Self {
+        Self(self.0.text(name.to_owned(), text.into()))
+    }
+
+    /// Adds a file. A content type that is none is left out.
+    #[must_use]
+    pub fn file(self, name: &str, file: &str, content_type: &str, body: impl Into<reqwest::Body>) -> Self {
+        let mut headers = http::HeaderMap::new();
+        if let Ok(content_type) = HeaderValue::from_str(content_type) {
+            headers.insert(CONTENT_TYPE, content_type);
+        }
+        self.part(name, Part::stream(body).file_name(file.to_owned()).headers(headers))
+    }
+
+    /// Adds a part as reqwest builds it.
+    #[must_use]
+    pub fn part(self, name: &str, part: Part) -> Self {
+        Self(self.0.part(name.to_owned(), part))
+    }
+
+    fn value(self, name: &str, value: &Value) -> Self {
+        match value {
+            Value::Null => self,
+            Value::Object(_) | Value::Array(_) => {
+                let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+                self.part(name, Part::text(value.to_string()).headers(headers.into_iter().collect()))
+            }
+            single => self.text(name, scalar(single)),
+        }
+    }
+}
+
+impl Default for Multipart {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl From<Form> for Multipart {
+    fn from(form: Form) -> Self {
+        Self(form)
+    }
+}
+
+impl fmt::Debug for Multipart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Multipart")
+    }
+}

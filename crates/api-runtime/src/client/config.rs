@@ -1,0 +1,214 @@
+//! What a client is built from. Generated `ClientBuilder`s wrap it and add a method per security scheme.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::Url;
+
+use super::credential::{Credential, Scheme, Secret};
+use super::transport::{Settings, Transport};
+use super::Retries;
+
+/// What a client is built from.
+#[derive(Debug)]
+pub struct Config {
+    base_url: String,
+    credentials: Vec<Option<Credential>>,
+    connect_timeout: Duration,
+    timeout: Option<Duration>,
+    headers: HeaderMap,
+    retries: Option<Retries>,
+    http: Option<reqwest::Client>,
+    /// The first thing that cannot work, kept until [`build`](Self::build).
+    problem: Option<BuildError>,
+}
+
+/// A client that cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildError(String);
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+impl Config {
+    /// The defaults: 10 seconds to connect, 60 for a whole call, no retries, no credentials.
+    ///
+    /// `user_agent` names the generated crate; `schemes` is the number of security schemes that the contract uses.
+    #[must_use]
+    pub fn new(base_url: &str, user_agent: &'static str, schemes: usize) -> Self {
+        let mut headers = HeaderMap::new();
+        if let Ok(value) = HeaderValue::from_str(user_agent) {
+            headers.insert(USER_AGENT, value);
+        }
+        Self {
+            base_url: base_url.to_owned(),
+            credentials: vec![None; schemes],
+            connect_timeout: Duration::from_secs(10),
+            timeout: Some(Duration::from_secs(60)),
+            headers,
+            retries: None,
+            http: None,
+            problem: None,
+        }
+    }
+
+    /// Sets the credential of the security scheme at `index`.
+    #[must_use]
+    pub fn credential(mut self, index: usize, scheme: Scheme, secret: Secret) -> Self {
+        match Credential::new(scheme, secret) {
+            Some(credential) => self.credentials[index] = Some(credential),
+            None => self.fail("a credential holds a character that no header may hold".to_owned()),
+        }
+        self
+    }
+
+    /// Sets how long a connection may take. It does not apply to a client of one's own.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// Sets how long a whole call may take: connecting, sending, every retry and the pauses between, and the body of
+    /// the answer. None: for ever.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets what the client calls itself.
+    #[must_use]
+    pub fn user_agent(self, user_agent: &str) -> Self {
+        self.header(USER_AGENT.as_str(), user_agent)
+    }
+
+    /// Adds a header to every request. A parameter of the operation takes precedence.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+            (Ok(name), Ok(value)) => {
+                self.headers.insert(name, value);
+            }
+            (Err(_), _) => self.fail(format!("`{}` cannot be the name of a header", name.escape_debug())),
+            (_, Err(_)) => {
+                self.fail(format!("the value of header {name} holds a character that no header may hold"));
+            }
+        }
+        self
+    }
+
+    /// Turns retries on.
+    #[must_use]
+    pub fn retries(mut self, retries: Retries) -> Self {
+        self.retries = Some(retries);
+        self
+    }
+
+    /// Uses an HTTP client of one's own, with its TLS, proxies, redirects and connect time-out.
+    #[must_use]
+    pub fn http_client(mut self, http: reqwest::Client) -> Self {
+        self.http = Some(http);
+        self
+    }
+
+    /// Checks everything and builds the transport.
+    pub fn build(self) -> Result<Transport, BuildError> {
+        if let Some(problem) = self.problem {
+            return Err(problem);
+        }
+        let base_url = base_url(&self.base_url)?;
+        let http = match self.http {
+            Some(http) => http,
+            None => http_client(self.connect_timeout, base_url.starts_with("https:"))?,
+        };
+        let settings = Settings {
+            base_url,
+            credentials: self.credentials,
+            headers: self.headers,
+            timeout: self.timeout,
+            retries: self.retries,
+        };
+        Ok(Transport {
+            http,
+            settings: Arc::new(settings),
+        })
+    }
+
+    fn fail(&mut self, problem: String) {
+        self.problem.get_or_insert(BuildError(problem));
+    }
+}
+
+/// Checks a base URL; what comes back has no slash at its end.
+fn base_url(text: &str) -> Result<String, BuildError> {
+    let refuse = |reason: &str| BuildError(format!("the base URL {reason}, such as https://api.example.com/v1"));
+    let url = Url::parse(text).map_err(|error| refuse(&format!("cannot be read ({error}); give an absolute one")))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(refuse("is not one of HTTP; give one"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refuse("holds a credential, which would show in logs; set it on the builder and give a plain URL"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refuse("has a query or a fragment, where paths cannot follow; give one without"));
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Redirects are not followed: a credential must not travel to wherever an answer points.
+fn http_client(connect_timeout: Duration, secure: bool) -> Result<reqwest::Client, BuildError> {
+    if secure && !cfg!(feature = "rustls") {
+        return Err(BuildError(
+            "https needs the cargo feature `rustls`, which is off; turn it on, or give an HTTP client of your own".to_owned(),
+        ));
+    }
+    let builder = reqwest::Client::builder()
+        .connect_timeout(connect_timeout)
+        .redirect(reqwest::redirect::Policy::none());
+    #[cfg(feature = "rustls")]
+    let builder = super::tls::configure(builder)?;
+    builder
+        .build()
+        .map_err(|error| BuildError(format!("the HTTP client cannot be built: {}", error.without_url())))
+}
+
+impl BuildError {
+    #[cfg(feature = "rustls")]
+    pub(super) fn new(problem: String) -> Self {
+        Self(problem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn https_works_where_the_feature_is_on_and_says_so_where_it_is_off() {
+        let built = Config::new("https://api.example.com", "test/1", 0).build();
+        assert_eq!(built.is_ok(), cfg!(feature = "rustls"), "{:?}", built.err());
+    }
+
+    #[test]
+    fn base_urls_are_checked() {
+        assert_eq!(base_url("http://localhost:8080").unwrap(), "http://localhost:8080");
+        assert_eq!(base_url("https://api.example.com/v1//").unwrap(), "https://api.example.com/v1");
+        for wrong in ["", "localhost", "/v1", "ftp://x", "http://u:p@x", "http://x?a=1", "http://x#a", "mailto:a@b"] {
+            base_url(wrong).expect_err(wrong);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Credentials: set once, sent with every operation that asks for them, never printed.
+
+use std::fmt;
+
+use http::header::{AUTHORIZATION, COOKIE};
+use http::{HeaderName, HeaderValue};
+use reqwest::Request;
+
+/// A text that is never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text itself.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+/// How a credential of a security scheme travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// `Authorization: Bearer …`
+    Bearer,
+    /// `Authorization: Basic …`
+    Basic,
+    /// `Authorization` under another scheme.
+    Authorization(&'static str),
+    /// A header of this name.
+    Header(&'static str),
+    /// A query parameter of this name.
+    Query(&'static str),
+    /// A cookie of this name.
+    Cookie(&'static str),
+    /// A client certificate, which the HTTP client presents.
+    Certificate,
+}
+
+/// A credential, ready for requests.
+#[derive(Clone)]
+pub(super) enum Credential {
+    Header(HeaderName, HeaderValue),
+    Query(&'static str, Secret),
+    Cookie(&'static str, Secret),
+    Connection,
+}
+
+impl Credential {
+    /// Makes a credential ready; none if no header can hold it.
+    pub(super) fn new(scheme: Scheme, secret: Secret) -> Option<Self> {
+        let authorization = |text: String| Some(Self::Header(AUTHORIZATION, sensitive(&text)?));
+        match scheme {
+            Scheme::Bearer => authorization(format!("Bearer {}", secret.expose())),
+            Scheme::Basic => authorization(format!("Basic {}", base64(secret.expose().as_bytes()))),
+            Scheme::Authorization(scheme) => authorization(format!("{scheme} {}", secret.expose())),
+            Scheme::Header(name) => {
+                let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+                Some(Self::Header(name, sensitive(secret.expose())?))
+            }
+            Scheme::Query(name) => Some(Self::Query(name, secret)),
+            Scheme::Cookie(name) => {
+                sensitive(secret.expose())?;
+                Some(Self::Cookie(name, secret))
+            }
+            Scheme::Certificate => Some(Self::Connection),
+        }
+    }
+
+    /// Puts the credential into a request.
+    pub(super) fn apply(&self, request: &mut Request) {
+        match self {
+            Self::Header(name, value) => {
+                request.headers_mut().insert(name, value.clone());
+            }
+            Self::Query(name, secret) => {
+                request.url_mut().query_pairs_mut().append_pair(name, secret.expose());
+            }
+            Self::Cookie(name, secret) => {
+                let before = request.headers().get(COOKIE).and_then(|value| value.to_str().ok());
+                let cookie = match before {
+                    Some(before) => format!("{before}; {name}={}", secret.expose()),
+                    None => format!("{name}={}", secret.expose()),
+                };
+                if let Some(cookie) = sensitive(&cookie) {
+                    request.headers_mut().insert(COOKIE, cookie);
+                }
+            }
+            Self::Connection => {}
+        }
+    }
+}
+
+fn sensitive(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// RFC 4648, with padding.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group = chunk.iter().fold(0_usize, |group, byte| group << 8 | usize::from(*byte)) << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            text.push(if place <= chunk.len() {
+                char::from(ALPHABET[group >> (18 - 6 * place) & 63])
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_standard() {
+        for (plain, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+            assert_eq!(base64(plain.as_bytes()), encoded);
+        }
+        assert_eq!(base64(b"Aladdin:open sesame"), "QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+    }
+}

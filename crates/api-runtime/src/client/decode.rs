@@ -1,0 +1,92 @@
+//! From an answer on the wire to a typed one.
+
+use std::mem;
+
+use http::header::CONTENT_TYPE;
+use reqwest::{Response, Upgraded};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, ResponseValue};
+
+/// Reads a JSON body: properties and enumeration values that are newer than this client do not fail it.
+pub async fn decode<T: DeserializeOwned, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+    whole(response, |body| serde_json::from_slice(body)).await
+}
+
+/// Reads a text body that holds a single value.
+pub async fn decode_text<T: DeserializeOwned, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+    whole(response, |body| {
+        let text = String::from_utf8_lossy(body);
+        serde_json::from_value(Value::String(text.to_string())).or_else(|error| {
+            // A number or a truth value is written as JSON writes it; otherwise the first error says more.
+            serde_json::from_str(&text).map_err(|_| error)
+        })
+    })
+    .await
+}
+
+async fn whole<T, E>(
+    mut response: Response,
+    read: impl FnOnce(&[u8]) -> serde_json::Result<T>,
+) -> Result<ResponseValue<T>, Error<E>> {
+    let status = response.status();
+    let headers = mem::take(response.headers_mut());
+    let body = match response.bytes().await {
+        Ok(body) => body,
+        Err(error) => {
+            let interrupted = InterruptedResponse::new(status, headers, error);
+            return Err(Error::InterruptedResponse(Box::new(interrupted)));
+        }
+    };
+    match crate::lenient(|| read(&body)) {
+        Ok(value) => Ok(ResponseValue::new(value, status, headers)),
+        Err(error) => {
+            let invalid = InvalidResponse::new(status, headers, body, error);
+            Err(Error::InvalidResponse(Box::new(invalid)))
+        }
+    }
+}
+
+/// An answer without a body; whatever came is dropped.
+#[must_use]
+pub fn empty(mut response: Response) -> ResponseValue<()> {
+    let headers = mem::take(response.headers_mut());
+    ResponseValue::new((), response.status(), headers)
+}
+
+/// An answer whose body is read as it arrives.
+#[must_use]
+pub fn stream(mut response: Response) -> ResponseValue<ByteStream> {
+    let status = response.status();
+    let headers = mem::take(response.headers_mut());
+    ResponseValue::new(ByteStream::new(response.bytes_stream()), status, headers)
+}
+
+/// An answer that is a stream of server-sent events.
+#[must_use]
+pub fn events(response: Response) -> ResponseValue<EventStream> {
+    map(stream(response), EventStream::new)
+}
+
+/// An answer that hands the connection over.
+pub async fn upgrade<E>(mut response: Response) -> Result<ResponseValue<Upgraded>, Error<E>> {
+    let status = response.status();
+    let headers = mem::take(response.headers_mut());
+    let upgraded = response.upgrade().await?;
+    Ok(ResponseValue::new(upgraded, status, headers))
+}
+
+/// The same answer with another body.
+pub fn map<T, U>(response: ResponseValue<T>, change: impl FnOnce(T) -> U) -> ResponseValue<U> {
+    let (status, headers) = (response.status(), response.headers().clone());
+    ResponseValue::new(change(response.into_inner()), status, headers)
+}
+
+/// The media type of an answer, in lower case and without parameters.
+#[must_use]
+pub fn content_type(response: &Response) -> String {
+    let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
+}

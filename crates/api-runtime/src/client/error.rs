@@ -1,0 +1,288 @@
+//! Why a call failed: with status, headers and the contract's own error body, and nothing secret in print.
+
+use std::convert::Infallible;
+use std::fmt;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use reqwest::header::InvalidHeaderValue;
+
+use super::{InvalidSegment, InvalidValue, ResponseValue};
+
+/// Why a call failed. `E` is the body of the errors that the contract lists for the operation.
+///
+/// Neither [`Display`](fmt::Display) nor [`Debug`] shows headers, URLs or the bytes of a body: an error may be
+/// logged as it is. A typed error body shows in `Debug` alone, its secret fields redacted.
+#[non_exhaustive]
+pub enum Error<E = ()> {
+    /// Nothing was sent: an argument is missing or does not fit the contract.
+    InvalidRequest(String),
+    /// No answer came: no connection, or none in time. The URL is not kept.
+    Communication(reqwest::Error),
+    /// An error that the contract lists.
+    ErrorResponse(Box<ResponseValue<E>>),
+    /// An answer whose body broke off.
+    InterruptedResponse(Box<InterruptedResponse>),
+    /// A listed answer whose body is not what the contract says.
+    InvalidResponse(Box<InvalidResponse>),
+    /// An answer that the contract does not list, success or failure; the body may still be read.
+    UnexpectedResponse(Box<reqwest::Response>),
+    /// A walk over pages that cannot go on: the server repeats a page, or an item lacks its key.
+    Paging(String),
+}
+
+/// An answer whose body broke off.
+pub struct InterruptedResponse {
+    status: StatusCode,
+    headers: HeaderMap,
+    source: reqwest::Error,
+}
+
+/// A listed answer whose body is not what the contract says.
+pub struct InvalidResponse {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+    error: serde_json::Error,
+}
+
+impl InterruptedResponse {
+    pub(super) fn new(status: StatusCode, headers: HeaderMap, source: reqwest::Error) -> Self {
+        Self {
+            status,
+            headers,
+            source: source.without_url(),
+        }
+    }
+}
+
+impl InvalidResponse {
+    pub(super) fn new(status: StatusCode, headers: HeaderMap, body: Bytes, error: serde_json::Error) -> Self {
+        Self {
+            status,
+            headers,
+            body,
+            error,
+        }
+    }
+
+    /// The body as it came. It may hold secrets: not for logs.
+    #[must_use]
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// What is wrong with it. The text may quote the body: not for logs.
+    #[must_use]
+    pub fn error(&self) -> &serde_json::Error {
+        &self.error
+    }
+
+    /// The part of the error's text that speaks of the contract and not of the body.
+    fn reason(&self) -> Option<String> {
+        let text = self.error.to_string();
+        let text = text.split(" at line ").next().unwrap_or_default();
+        if text.starts_with("missing field `") || text.starts_with("must ") {
+            return Some(text.to_owned());
+        }
+        let (_, expected) = text.rsplit_once(", expected ")?;
+        Some(format!("expected {expected}"))
+    }
+}
+
+impl<E> Error<E> {
+    /// An error that the contract lists.
+    #[must_use]
+    pub fn listed(response: ResponseValue<E>) -> Self {
+        Self::ErrorResponse(Box::new(response))
+    }
+
+    /// An answer that the contract does not list.
+    #[must_use]
+    pub fn unlisted(response: reqwest::Response) -> Self {
+        Self::UnexpectedResponse(Box::new(response))
+    }
+
+    /// The status, if an answer came.
+    #[must_use]
+    pub fn status(&self) -> Option<StatusCode> {
+        match self {
+            Self::InvalidRequest(_) | Self::Paging(_) => None,
+            Self::Communication(error) => error.status(),
+            Self::ErrorResponse(response) => Some(response.status()),
+            Self::InterruptedResponse(response) => Some(response.status),
+            Self::InvalidResponse(response) => Some(response.status),
+            Self::UnexpectedResponse(response) => Some(response.status()),
+        }
+    }
+
+    /// The headers, if an answer came.
+    #[must_use]
+    pub fn headers(&self) -> Option<&HeaderMap> {
+        match self {
+            Self::InvalidRequest(_) | Self::Paging(_) | Self::Communication(_) => None,
+            Self::ErrorResponse(response) => Some(response.headers()),
+            Self::InterruptedResponse(response) => Some(&response.headers),
+            Self::InvalidResponse(response) => Some(&response.headers),
+            Self::UnexpectedResponse(response) => Some(response.headers()),
+        }
+    }
+
+    /// The contract's error body, if the contract lists this error.
+    #[must_use]
+    pub fn body(&self) -> Option<&E> {
+        match self {
+            Self::ErrorResponse(response) => Some(response),
+            _ => None,
+        }
+    }
+
+    /// The contract's error body by value, if the contract lists this error.
+    #[must_use]
+    pub fn into_body(self) -> Option<E> {
+        match self {
+            Self::ErrorResponse(response) => Some(response.into_inner()),
+            _ => None,
+        }
+    }
+
+    /// Whether the same call may succeed a little later: the connection failed, or the answer was 408, 429,
+    /// 502, 503 or 504. Whether it is safe to repeat is another question.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Communication(error) => !error.is_builder(),
+            Self::InterruptedResponse(_) => true,
+            _ => self.status().is_some_and(super::retry::is_transient),
+        }
+    }
+
+    /// The same error without the typed body, for one error type across operations.
+    #[must_use]
+    pub fn into_untyped(self) -> Error {
+        match self {
+            Self::InvalidRequest(reason) => Error::InvalidRequest(reason),
+            Self::Communication(error) => Error::Communication(error),
+            Self::ErrorResponse(response) => {
+                let (status, headers) = (response.status(), response.headers().clone());
+                Error::listed(ResponseValue::new((), status, headers))
+            }
+            Self::InterruptedResponse(response) => Error::InterruptedResponse(response),
+            Self::InvalidResponse(response) => Error::InvalidResponse(response),
+            Self::UnexpectedResponse(response) => Error::UnexpectedResponse(response),
+            Self::Paging(reason) => Error::Paging(reason),
+        }
+    }
+}
+
+impl<E> fmt::Display for Error<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidRequest(reason) => write!(f, "the request was not sent: {reason}"),
+            Self::Communication(error) if error.is_timeout() => f.write_str("no answer came in time"),
+            Self::Communication(error) if error.is_connect() => f.write_str("no connection to the API"),
+            Self::Communication(_) => f.write_str("the exchange with the API failed"),
+            Self::ErrorResponse(response) => write!(f, "the API answered {}", response.status()),
+            Self::InterruptedResponse(response) => write!(f, "the answer, {}, broke off", response.status),
+            Self::InvalidResponse(response) => {
+                let (line, column) = (response.error.line(), response.error.column());
+                write!(f, "the answer, {}, does not fit the contract", response.status)?;
+                write!(f, " at line {line} column {column} of its body")?;
+                match response.reason() {
+                    Some(reason) => write!(f, ": {reason}"),
+                    None => Ok(()),
+                }
+            }
+            Self::UnexpectedResponse(response) => {
+                write!(f, "the API answered {}, which the contract does not list", response.status())
+            }
+            Self::Paging(reason) => write!(f, "the list cannot be walked: {reason}"),
+        }
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Error<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidRequest(reason) => f.debug_tuple("InvalidRequest").field(reason).finish(),
+            Self::Communication(error) => f.debug_tuple("Communication").field(error).finish(),
+            Self::ErrorResponse(response) => f
+                .debug_struct("ErrorResponse")
+                .field("status", &response.status())
+                .field("body", &***response)
+                .finish_non_exhaustive(),
+            Self::InterruptedResponse(response) => f
+                .debug_struct("InterruptedResponse")
+                .field("status", &response.status)
+                .field("source", &response.source)
+                .finish_non_exhaustive(),
+            Self::InvalidResponse(response) => f
+                .debug_struct("InvalidResponse")
+                .field("status", &response.status)
+                .field("reason", &response.reason())
+                .field("line", &response.error.line())
+                .field("column", &response.error.column())
+                .finish_non_exhaustive(),
+            Self::UnexpectedResponse(response) => f
+                .debug_struct("UnexpectedResponse")
+                .field("status", &response.status())
+                .finish_non_exhaustive(),
+            Self::Paging(reason) => f.debug_tuple("Paging").field(reason).finish(),
+        }
+    }
+}
+
+impl<E: fmt::Debug> std::error::Error for Error<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Communication(error) => Some(error),
+            Self::InterruptedResponse(response) => Some(&response.source),
+            // Not the cause of an invalid answer: its text may quote the body.
+            _ => None,
+        }
+    }
+}
+
+impl<E> From<reqwest::Error> for Error<E> {
+    fn from(error: reqwest::Error) -> Self {
+        let error = error.without_url();
+        if error.is_builder() {
+            Self::InvalidRequest(reason_of(&error))
+        } else {
+            Self::Communication(error)
+        }
+    }
+}
+
+/// The innermost cause: reqwest's own text only says that the request could not be built.
+fn reason_of(error: &reqwest::Error) -> String {
+    let mut reason: &dyn std::error::Error = error;
+    while let Some(source) = reason.source() {
+        reason = source;
+    }
+    reason.to_string()
+}
+
+impl<E> From<InvalidHeaderValue> for Error<E> {
+    fn from(_: InvalidHeaderValue) -> Self {
+        Self::InvalidRequest("the value of a header holds a character that no header may hold".to_owned())
+    }
+}
+
+impl<E> From<InvalidSegment> for Error<E> {
+    fn from(error: InvalidSegment) -> Self {
+        Self::InvalidRequest(error.to_string())
+    }
+}
+
+impl<E> From<InvalidValue> for Error<E> {
+    fn from(error: InvalidValue) -> Self {
+        Self::InvalidRequest(error.to_string())
+    }
+}
+
+impl<E> From<Infallible> for Error<E> {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}

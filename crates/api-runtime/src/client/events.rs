@@ -1,0 +1,159 @@
+//! Server-sent events, as the HTML standard defines them.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use futures_core::Stream;
+use serde::de::DeserializeOwned;
+
+use super::{ByteStream, Error};
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Event {
+    /// What kind; `message` unless the server says otherwise.
+    pub event: String,
+    /// The payload, its lines joined by line feeds.
+    pub data: String,
+    /// The id of the last event that had one.
+    pub id: Option<String>,
+    /// How long to wait before connecting again, if the server says so.
+    pub retry: Option<Duration>,
+}
+
+impl Event {
+    /// The payload as JSON, read as leniently as any answer.
+    pub fn json<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        crate::lenient(|| serde_json::from_str(&self.data))
+    }
+}
+
+/// A body of server-sent events: a [`Stream`] of [`Event`]s.
+#[derive(Debug)]
+pub struct EventStream {
+    bytes: ByteStream,
+    parser: Parser,
+    ready: VecDeque<Event>,
+}
+
+impl EventStream {
+    /// Reads events from a body.
+    #[must_use]
+    pub fn new(bytes: ByteStream) -> Self {
+        Self {
+            bytes,
+            parser: Parser::default(),
+            ready: VecDeque::new(),
+        }
+    }
+}
+
+impl Stream for EventStream {
+    type Item = Result<Event, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(event) = this.ready.pop_front() {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            match ready!(Pin::new(&mut this.bytes).poll_next(cx)) {
+                Some(Ok(piece)) => this.parser.push(&piece, &mut this.ready),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+/// Lines to events. An event that the body's end cuts off is dropped, as the standard says.
+#[derive(Debug, Default)]
+struct Parser {
+    unread: BytesMut,
+    begun: bool,
+    event: String,
+    data: Option<String>,
+    id: Option<String>,
+    retry: Option<Duration>,
+}
+
+impl Parser {
+    fn push(&mut self, piece: &[u8], ready: &mut VecDeque<Event>) {
+        self.unread.extend_from_slice(piece);
+        while let Some(line) = self.next_line() {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            let line = if self.begun { &line } else { line.strip_prefix('\u{feff}').unwrap_or(&line) };
+            self.begun = true;
+            if line.is_empty() {
+                ready.extend(self.finish());
+            } else {
+                self.field(line);
+            }
+        }
+    }
+
+    /// A whole line; none while its end, which may be two signs long, has not arrived.
+    fn next_line(&mut self) -> Option<BytesMut> {
+        let end = self.unread.iter().position(|sign| matches!(sign, b'\n' | b'\r'))?;
+        let long = match (self.unread[end], self.unread.get(end + 1)) {
+            (b'\r', None) => return None,
+            (b'\r', Some(b'\n')) => 2,
+            _ => 1,
+        };
+        let line = self.unread.split_to(end);
+        let _ = self.unread.split_to(long);
+        Some(line)
+    }
+
+    fn field(&mut self, line: &str) {
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "event" => value.clone_into(&mut self.event),
+            "data" => match &mut self.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                None => self.data = Some(value.to_owned()),
+            },
+            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self) -> Option<Event> {
+        let event = std::mem::take(&mut self.event);
+        let data = self.data.take()?;
+        Some(Event {
+            event: if event.is_empty() { "message".to_owned() } else { event },
+            data,
+            id: self.id.clone(),
+            retry: self.retry.take(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_found_wherever_the_pieces_are_cut() {
+        let text = "\u{feff}: comment\r\ndata: one\r\ndata:two\r\n\r\nevent: end\nid: 7\ndata\n\nretry: 5\n\ndata: cut off";
+        for size in 1..text.len() {
+            let (mut parser, mut events) = (Parser::default(), VecDeque::new());
+            for piece in text.as_bytes().chunks(size) {
+                parser.push(piece, &mut events);
+            }
+            let seen: Vec<_> = events.iter().map(|event| (event.event.as_str(), event.data.as_str())).collect();
+            assert_eq!(seen, [("message", "one\ntwo"), ("end", "")], "pieces of {size}");
+            assert_eq!(events[1].id.as_deref(), Some("7"));
+        }
+    }
+}

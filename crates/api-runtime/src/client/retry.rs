@@ -1,0 +1,188 @@
+//! Repeating what failed for a moment: off unless asked for, and only what is safe to repeat.
+
+use std::collections::hash_map::RandomState;
+use std::future::Future;
+use std::hash::BuildHasher as _;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use reqwest::{Request, Response};
+use tokio::time::{Instant, sleep};
+
+use super::retry_after::retry_after;
+
+/// How often and how patiently a failed call is repeated.
+///
+/// Repeated are calls of a method that may be repeated safely (GET, HEAD, OPTIONS, TRACE, PUT, DELETE) whose
+/// connection failed or that were answered 408, 429, 502, 503 or 504; any other call only when the connection never
+/// came about, so that nothing can have happened. A body that is a stream is gone once it was sent, and not repeated.
+///
+/// The pause doubles each time, half of it by chance, unless the answer says `Retry-After`. An answer that asks for
+/// more than the longest pause, or than what is left of the call's time-out, is returned as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retries {
+    more: u32,
+    first: Duration,
+    longest: Duration,
+}
+
+impl Retries {
+    /// Up to `more` further attempts, after 200 milliseconds at first and never more than 10 seconds.
+    #[must_use]
+    pub fn new(more: u32) -> Self {
+        Self {
+            more,
+            first: Duration::from_millis(200),
+            longest: Duration::from_secs(10),
+        }
+    }
+
+    /// Sets the pause before the first repetition.
+    #[must_use]
+    pub fn first_pause(mut self, pause: Duration) -> Self {
+        self.first = pause;
+        self
+    }
+
+    /// Sets the longest pause.
+    #[must_use]
+    pub fn longest_pause(mut self, pause: Duration) -> Self {
+        self.longest = pause;
+        self
+    }
+
+    /// Runs a call. The request's time-out is that of the whole call.
+    pub(super) async fn run<F>(&self, mut request: Request, execute: impl Fn(Request) -> F) -> reqwest::Result<Response>
+    where
+        F: Future<Output = reqwest::Result<Response>>,
+    {
+        let idempotent = is_idempotent(request.method());
+        let deadline = request.timeout().and_then(|timeout| Instant::now().checked_add(*timeout));
+        for failed in 0.. {
+            let again = if failed < self.more { request.try_clone() } else { None };
+            if let Some(deadline) = deadline {
+                *request.timeout_mut() = Some(deadline.saturating_duration_since(Instant::now()));
+            }
+            let result = execute(request).await;
+            let Some(again) = again else { return result };
+            let Some(pause) = self.pause(&result, idempotent, failed) else {
+                return result;
+            };
+            if deadline.is_some_and(|deadline| Instant::now() + pause >= deadline) {
+                return result;
+            }
+            sleep(pause).await;
+            request = again;
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// How long to wait before the next attempt; none if there must not be one.
+    fn pause(&self, result: &reqwest::Result<Response>, idempotent: bool, failed: u32) -> Option<Duration> {
+        match result {
+            Ok(response) if idempotent && is_transient(response.status()) => match retry_after(response.headers()) {
+                Some(asked) => (asked <= self.longest).then_some(asked),
+                None => Some(self.backoff(failed)),
+            },
+            Ok(_) => None,
+            Err(error) if error.is_connect() => Some(self.backoff(failed)),
+            Err(error) => (idempotent && error.is_request() && !error.is_timeout()).then(|| self.backoff(failed)),
+        }
+    }
+
+    fn backoff(&self, failed: u32) -> Duration {
+        let doubled = self.first.saturating_mul(1_u32.checked_shl(failed).unwrap_or(u32::MAX));
+        let pause = doubled.min(self.longest);
+        // Half of it by chance, so that clients that failed together do not come back together.
+        let chance = u32::try_from(RandomState::new().hash_one(failed) & 0xffff).unwrap_or_default();
+        pause / 2 + (pause / 2 / 0xffff).saturating_mul(chance)
+    }
+}
+
+/// The methods whose repetition has the effect of one call (RFC 9110, 9.2.2).
+fn is_idempotent(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE].contains(method)
+}
+
+/// The statuses that speak of a moment.
+pub(super) fn is_transient(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 408 | 429 | 502 | 503 | 504)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use reqwest::Url;
+
+    use super::*;
+
+    fn request(method: Method) -> Request {
+        Request::new(method, Url::parse("http://localhost/").unwrap())
+    }
+
+    fn answer(status: u16, headers: &[(&str, &str)]) -> Response {
+        let mut response = http::Response::builder().status(status);
+        for (name, value) in headers {
+            response = response.header(*name, *value);
+        }
+        response.body("").unwrap().into()
+    }
+
+    /// Runs a call whose every answer is the same; yields when each attempt began, in milliseconds.
+    async fn attempts(retries: &Retries, request: Request, status: u16, headers: &[(&str, &str)]) -> Vec<u128> {
+        let begun = Instant::now();
+        let times = RefCell::new(Vec::new());
+        let last = retries
+            .run(request, |_| {
+                times.borrow_mut().push(begun.elapsed().as_millis());
+                let answer = answer(status, headers);
+                async { Ok(answer) }
+            })
+            .await;
+        assert_eq!(last.unwrap().status().as_u16(), status);
+        times.into_inner()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_double_up_to_the_longest_and_half_is_chance() {
+        let retries = Retries::new(5).first_pause(Duration::from_millis(100)).longest_pause(Duration::from_millis(400));
+        let times = attempts(&retries, request(Method::GET), 503, &[]).await;
+        let pauses: Vec<u128> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert_eq!(pauses.len(), 5);
+        for (pause, longest) in pauses.iter().zip([100, 200, 400, 400, 400]) {
+            assert!((longest / 2..=longest + 1).contains(pause), "{pauses:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn retry_after_is_honoured_unless_it_asks_too_much() {
+        let retries = Retries::new(2);
+        assert_eq!(attempts(&retries, request(Method::GET), 429, &[("retry-after", "3")]).await, [0, 3000, 6000]);
+        assert_eq!(attempts(&retries, request(Method::GET), 503, &[("retry-after", "11")]).await, [0]);
+        let mut short = request(Method::PUT);
+        *short.timeout_mut() = Some(Duration::from_secs(5));
+        assert_eq!(attempts(&retries, short, 503, &[("retry-after", "3")]).await, [0, 3000]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_what_is_safe_is_repeated() {
+        let retries = Retries::new(1);
+        for (method, status, count) in [
+            (Method::GET, 503, 2),
+            (Method::DELETE, 504, 2),
+            (Method::GET, 500, 1),
+            (Method::GET, 404, 1),
+            (Method::GET, 200, 1),
+            (Method::POST, 503, 1),
+            (Method::PATCH, 429, 1),
+        ] {
+            let times = attempts(&retries, request(method.clone()), status, &[]).await;
+            assert_eq!(times.len(), count, "{method} {status}");
+        }
+        let mut streamed = request(Method::PUT);
+        let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>("x")]);
+        *streamed.body_mut() = Some(reqwest::Body::wrap_stream(pieces));
+        assert_eq!(attempts(&retries, streamed, 503, &[]).await.len(), 1);
+    }
+}

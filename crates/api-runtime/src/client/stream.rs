@@ -1,0 +1,50 @@
+//! A body as it arrives.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+use futures_util::TryStreamExt as _;
+
+use super::Error;
+
+/// A body as it arrives: a [`Stream`] of pieces, or all at once with [`bytes`](Self::bytes).
+pub struct ByteStream(Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send + Sync>>);
+
+impl ByteStream {
+    /// A body out of pieces, for tests.
+    pub fn new(pieces: impl Stream<Item = reqwest::Result<Bytes>> + Send + Sync + 'static) -> Self {
+        Self(Box::pin(pieces))
+    }
+
+    /// The rest of the body. It is held in memory; read the stream instead if it may be large.
+    pub async fn bytes(self) -> Result<Bytes, Error> {
+        let whole: BytesMut = self
+            .try_fold(BytesMut::new(), |mut whole, piece| async move {
+                whole.extend_from_slice(&piece);
+                Ok(whole)
+            })
+            .await?;
+        Ok(whole.freeze())
+    }
+}
+
+impl Stream for ByteStream {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(cx).map_err(Error::from)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl fmt::Debug for ByteStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ByteStream")
+    }
+}

@@ -1,0 +1,23 @@
+//! TLS by rustls with the ring provider and the platform's certificates.
+
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls_platform_verifier::Verifier;
+
+use super::BuildError;
+
+/// Gives the HTTP client its TLS. A provider that the application installed takes precedence; none is installed here.
+pub(super) fn configure(builder: reqwest::ClientBuilder) -> Result<reqwest::ClientBuilder, BuildError> {
+    let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
+    let refuse = |error: rustls::Error| BuildError::new(format!("TLS cannot be set up: {error}"));
+    let verifier = Verifier::new(Arc::clone(&provider)).map_err(refuse)?;
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(refuse)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    Ok(builder.tls_backend_preconfigured(config))
+}

@@ -1,0 +1,278 @@
+//! Bounds, lengths, patterns and formats: what the derives check, and how a refusal reads.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::pattern::Pattern;
+
+/// Why a value is not one of its type. It names the rule and its limit, never the value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConstraintError {
+    /// `minLength`, in characters.
+    MinLength(usize),
+    /// `maxLength`, in characters.
+    MaxLength(usize),
+    /// `pattern`
+    Pattern(&'static str),
+    /// `format`
+    Format(&'static str),
+    /// `minimum`
+    Minimum(String),
+    /// `maximum`
+    Maximum(String),
+    /// `exclusiveMinimum`
+    ExclusiveMinimum(String),
+    /// `exclusiveMaximum`
+    ExclusiveMaximum(String),
+    /// `multipleOf`
+    MultipleOf(String),
+    /// `minItems`
+    MinItems(usize),
+    /// `maxItems`
+    MaxItems(usize),
+    /// `uniqueItems`
+    UniqueItems,
+    /// `minProperties`
+    MinProperties(usize),
+    /// `maxProperties`
+    MaxProperties(usize),
+    /// `enum`: the listed values.
+    Enum(&'static [&'static str]),
+    /// The text is no number, truth value or the like.
+    Kind(&'static str),
+    /// A rule of the compiled schema.
+    Schema(String),
+}
+
+impl fmt::Display for ConstraintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        match self {
+            Self::MinLength(least) => write!(f, "must be at least {least} character{} long", plural(*least)),
+            Self::MaxLength(most) => write!(f, "must be at most {most} character{} long", plural(*most)),
+            Self::Pattern(pattern) => write!(f, "must match the pattern {pattern}"),
+            Self::Format(format) => write!(f, "must have the format {format}"),
+            Self::Minimum(bound) => write!(f, "must be at least {bound}"),
+            Self::Maximum(bound) => write!(f, "must be at most {bound}"),
+            Self::ExclusiveMinimum(bound) => write!(f, "must be greater than {bound}"),
+            Self::ExclusiveMaximum(bound) => write!(f, "must be less than {bound}"),
+            Self::MultipleOf(step) => write!(f, "must be a multiple of {step}"),
+            Self::MinItems(least) => write!(f, "must have at least {least} item{}", plural(*least)),
+            Self::MaxItems(most) => write!(f, "must have at most {most} item{}", plural(*most)),
+            Self::UniqueItems => f.write_str("must not hold the same item twice"),
+            Self::MinProperties(1) => f.write_str("must have at least 1 property"),
+            Self::MinProperties(least) => write!(f, "must have at least {least} properties"),
+            Self::MaxProperties(1) => f.write_str("must have at most 1 property"),
+            Self::MaxProperties(most) => write!(f, "must have at most {most} properties"),
+            Self::Enum(values) => {
+                f.write_str("must be one of ")?;
+                for (at, value) in values.iter().enumerate() {
+                    write!(f, "{}`{value}`", if at == 0 { "" } else { ", " })?;
+                }
+                Ok(())
+            }
+            Self::Kind(words) => write!(f, "must be {words}"),
+            Self::Schema(words) => f.write_str(words),
+        }
+    }
+}
+
+impl std::error::Error for ConstraintError {}
+
+/// The rules of a string.
+pub struct Text {
+    /// `minLength`
+    pub min_length: Option<usize>,
+    /// `maxLength`
+    pub max_length: Option<usize>,
+    /// `pattern`
+    pub pattern: Option<&'static Pattern>,
+    /// `format` and its check.
+    pub format: Option<(&'static str, fn(&str) -> bool)>,
+}
+
+impl Text {
+    /// Checks a text.
+    pub fn check(&self, text: &str) -> Result<(), ConstraintError> {
+        if let Some(least) = self.min_length
+            && (text.len() < least || !reaches(text, least))
+        {
+            return Err(ConstraintError::MinLength(least));
+        }
+        if let Some(most) = self.max_length
+            && text.len() > most
+            && text.chars().nth(most).is_some()
+        {
+            return Err(ConstraintError::MaxLength(most));
+        }
+        if let Some(pattern) = self.pattern
+            && !pattern.matches(text)
+        {
+            return Err(ConstraintError::Pattern(pattern.source()));
+        }
+        if let Some((name, check)) = self.format
+            && !check(text)
+        {
+            return Err(ConstraintError::Format(name));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a text has at least so many characters; one of four bytes at most, so most texts need no counting.
+fn reaches(text: &str, least: usize) -> bool {
+    text.len() >= least.saturating_mul(4) || least == 0 || text.chars().nth(least - 1).is_some()
+}
+
+/// A number that bounds compare.
+pub trait Numeric: Copy + PartialOrd + fmt::Display {
+    /// Whether it is a whole multiple of `step`.
+    fn is_multiple_of(self, step: Self) -> bool;
+}
+
+macro_rules! integers {
+    ($($integer:ty)*) => {
+        $(
+            impl Numeric for $integer {
+                fn is_multiple_of(self, step: Self) -> bool {
+                    step != 0 && self % step == 0
+                }
+            }
+        )*
+    };
+}
+
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+impl Numeric for f64 {
+    fn is_multiple_of(self, step: Self) -> bool {
+        let quotient = self / step;
+        // Decimal steps such as 0.01 have no exact quotient; what remains is rounding of the last places.
+        quotient.is_finite() && (quotient - quotient.round()).abs() <= quotient.abs().max(1.0) * 4.0 * f64::EPSILON
+    }
+}
+
+impl Numeric for f32 {
+    fn is_multiple_of(self, step: Self) -> bool {
+        f64::from(self).is_multiple_of(f64::from(step))
+    }
+}
+
+/// The rules of a number.
+pub struct Bounds<T> {
+    /// `minimum`
+    pub minimum: Option<T>,
+    /// `maximum`
+    pub maximum: Option<T>,
+    /// `exclusiveMinimum`
+    pub exclusive_minimum: Option<T>,
+    /// `exclusiveMaximum`
+    pub exclusive_maximum: Option<T>,
+    /// `multipleOf`
+    pub multiple_of: Option<T>,
+}
+
+impl<T: Numeric> Bounds<T> {
+    /// Checks a number.
+    pub fn check(&self, value: T) -> Result<(), ConstraintError> {
+        if let Some(bound) = self.minimum.filter(|bound| value < *bound) {
+            return Err(ConstraintError::Minimum(bound.to_string()));
+        }
+        if let Some(bound) = self.maximum.filter(|bound| value > *bound) {
+            return Err(ConstraintError::Maximum(bound.to_string()));
+        }
+        if let Some(bound) = self.exclusive_minimum.filter(|bound| value <= *bound) {
+            return Err(ConstraintError::ExclusiveMinimum(bound.to_string()));
+        }
+        if let Some(bound) = self.exclusive_maximum.filter(|bound| value >= *bound) {
+            return Err(ConstraintError::ExclusiveMaximum(bound.to_string()));
+        }
+        if let Some(step) = self.multiple_of.filter(|step| !value.is_multiple_of(*step)) {
+            return Err(ConstraintError::MultipleOf(step.to_string()));
+        }
+        Ok(())
+    }
+}
+
+/// The rules of a list.
+pub struct Items {
+    /// `minItems`
+    pub min: Option<usize>,
+    /// `maxItems`
+    pub max: Option<usize>,
+    /// `uniqueItems`
+    pub unique: bool,
+}
+
+impl Items {
+    /// Checks a list.
+    pub fn check<T: crate::Wire>(&self, items: &[T]) -> Result<(), ConstraintError> {
+        if let Some(least) = self.min.filter(|least| items.len() < *least) {
+            return Err(ConstraintError::MinItems(least));
+        }
+        if let Some(most) = self.max.filter(|most| items.len() > *most) {
+            return Err(ConstraintError::MaxItems(most));
+        }
+        if self.unique && items.len() > 1 && !all_differ(items) {
+            return Err(ConstraintError::UniqueItems);
+        }
+        Ok(())
+    }
+}
+
+/// Whether no two items are equal as JSON. Their canonical texts are compared, so a long list costs no square.
+fn all_differ<T: crate::Wire>(items: &[T]) -> bool {
+    let mut seen = std::collections::HashSet::with_capacity(items.len());
+    items.iter().all(|item| match serde_json::to_value(crate::wire::Written(item)) {
+        Ok(value) => seen.insert(canonical(&value)),
+        Err(_) => true,
+    })
+}
+
+/// One text for all JSON that is equal: keys sorted, whole numbers without a point.
+pub(crate) fn canonical(value: &Value) -> String {
+    let mut text = String::new();
+    write_canonical(value, &mut text);
+    text
+}
+
+fn write_canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            #[expect(clippy::cast_possible_truncation, reason = "whole and small enough to be exact")]
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15 => {
+                text.push_str(&(float as i64).to_string());
+            }
+            _ => text.push_str(&number.to_string()),
+        },
+        Value::Array(items) => {
+            text.push('[');
+            for item in items {
+                write_canonical(item, text);
+                text.push(',');
+            }
+            text.push(']');
+        }
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            text.push('{');
+            for (key, value) in entries {
+                text.push_str(&Value::from(key.as_str()).to_string());
+                text.push(':');
+                write_canonical(value, text);
+                text.push(',');
+            }
+            text.push('}');
+        }
+        plain @ (Value::Null | Value::Bool(_) | Value::String(_)) => text.push_str(&plain.to_string()),
+    }
+}
+
+/// Whether two JSON values are equal: `1` and `1.0` are one number.
+#[must_use]
+pub fn json_eq(one: &Value, other: &Value) -> bool {
+    one == other || canonical(one) == canonical(other)
+}

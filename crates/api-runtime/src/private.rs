@@ -1,0 +1,145 @@
+//! What expansions of the derives call. Not part of the public interface: it changes without notice.
+
+pub use serde;
+pub use serde_json::{self, Value, json};
+
+#[cfg(feature = "schemars")]
+pub use schemars;
+#[cfg(feature = "utoipa")]
+pub use utoipa;
+
+pub use crate::constraint::{Bounds, Items, Text, json_eq};
+pub use crate::object::{Key, Keys, count, depends, fill, skip};
+pub use crate::wire::{Seed, Written, duplicate, keep, missing};
+
+use std::fmt;
+
+use serde::de::{Deserializer, Error, Visitor};
+
+use crate::{ConstraintError, Wire};
+
+/// A JSON text that the macro has checked; null if it has not.
+#[must_use]
+pub fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or(Value::Null)
+}
+
+/// A property's default.
+pub fn default<T: Wire, E: Error>(text: &str) -> Result<T, E> {
+    T::decode(parsed(text)).map_err(|error| E::custom(format_args!("the contract's default does not fit: {error}")))
+}
+
+/// A property's default, where a value is made in Rust.
+///
+/// # Panics
+///
+/// If the default does not fit its schema, which the generator refuses.
+#[must_use]
+pub fn default_value<T: Wire>(text: &str) -> T {
+    T::decode(parsed(text)).expect("the generator refuses a default that its schema does not accept")
+}
+
+/// Reads a type out of a value.
+pub fn from_value<T: Wire, E: Error>(value: Value) -> Result<T, E> {
+    T::decode(value).map_err(E::custom)
+}
+
+/// Reads a text without keeping it.
+pub fn read_text<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    read: impl Fn(&str) -> Result<T, ConstraintError>,
+) -> Result<T, D::Error> {
+    struct Text<F>(F);
+    impl<T, F: Fn(&str) -> Result<T, ConstraintError>> Visitor<'_> for Text<F> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+            (self.0)(text).map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_str(Text(read))
+}
+
+/// Checks the number of a map's entries.
+pub fn entries(count: usize, least: Option<usize>, most: Option<usize>) -> Result<(), ConstraintError> {
+    if let Some(least) = least.filter(|least| count < *least) {
+        return Err(ConstraintError::MinProperties(least));
+    }
+    if let Some(most) = most.filter(|most| count > *most) {
+        return Err(ConstraintError::MaxProperties(most));
+    }
+    Ok(())
+}
+
+/// The tag of a union's value.
+pub fn tag<'v, E: Error>(value: &'v Value, property: &str) -> Result<&'v str, E> {
+    value
+        .get(property)
+        .and_then(Value::as_str)
+        .ok_or_else(|| E::custom(format_args!("property `{property}` must be there and name the kind")))
+}
+
+/// A tag that no variant has.
+pub fn unknown_tag<E: Error>(property: &str, known: &[&str]) -> E {
+    E::custom(format_args!("property `{property}` must be one of `{}`", known.join("`, `")))
+}
+
+/// No variant accepts the value.
+pub fn none_fits<E: Error>() -> E {
+    E::custom("must fit one of the alternatives")
+}
+
+/// More than one variant accepts the value where one must.
+pub fn several_fit<E: Error>() -> E {
+    E::custom("must fit exactly one of the alternatives, but fits several")
+}
+
+/// A union's schema with its discriminator.
+#[must_use]
+pub fn discriminated(schema: Value, property: &str, mapping: &[(&str, Option<&'static str>)]) -> Value {
+    let targets: serde_json::Map<String, Value> = mapping
+        .iter()
+        .filter_map(|(tag, name)| Some(((*tag).to_owned(), format!("#/components/schemas/{}", (*name)?).into())))
+        .collect();
+    let mut discriminator = json!({"propertyName": property});
+    if !targets.is_empty() {
+        discriminator["mapping"] = Value::Object(targets);
+    }
+    crate::described::with(schema, &[("discriminator", discriminator)])
+}
+
+/// Checks a value by the compiled schema.
+#[cfg(feature = "jsonschema")]
+pub fn check<E: Error>(schemas: &crate::Schemas, pointer: &str, value: &Value) -> Result<(), E> {
+    schemas.validate(pointer, value).map_err(|violations| E::custom(joined(&violations)))
+}
+
+/// Checks anything that travels by the compiled schema.
+#[cfg(feature = "jsonschema")]
+pub fn constraint_check<T: serde::Serialize + ?Sized>(
+    schemas: &crate::Schemas,
+    pointer: &str,
+    value: &T,
+) -> Result<(), ConstraintError> {
+    let value = serde_json::to_value(value).map_err(|error| ConstraintError::Schema(error.to_string()))?;
+    schemas
+        .validate(pointer, &value)
+        .map_err(|violations| ConstraintError::Schema(joined(&violations)))
+}
+
+/// The schema at a pointer.
+#[cfg(feature = "jsonschema")]
+#[must_use]
+pub fn schema_at(schemas: &crate::Schemas, pointer: &str) -> Value {
+    schemas.document().pointer(pointer).cloned().unwrap_or(Value::Bool(true))
+}
+
+#[cfg(feature = "jsonschema")]
+fn joined(violations: &[crate::Violation]) -> String {
+    let words: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    words.join("; ")
+}

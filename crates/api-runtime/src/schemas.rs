@@ -1,0 +1,194 @@
+//! The contract's own schemas, compiled when they are needed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
+use serde_json::Value;
+
+use crate::violation::Violation;
+
+/// How deep alternatives are looked into for what is wrong with the nearest one.
+const MAX_DEPTH: usize = 8;
+
+/// The schemas of a contract: one document of JSON Schema 2020-12, addressed by JSON Pointer.
+pub struct Schemas {
+    text: &'static str,
+    document: OnceLock<Value>,
+    compiled: LazyLock<Mutex<HashMap<String, Option<Arc<Validator>>>>>,
+}
+
+impl Schemas {
+    /// Schemas from the text that the generator wrote.
+    #[must_use]
+    pub const fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            document: OnceLock::new(),
+            compiled: LazyLock::new(|| Mutex::new(HashMap::new())),
+        }
+    }
+
+    /// The document.
+    #[must_use]
+    pub fn document(&self) -> &Value {
+        self.document
+            .get_or_init(|| serde_json::from_str(self.text).unwrap_or(Value::Null))
+    }
+
+    /// Every rule of the schema at `pointer` that the value breaks, in the order of the value.
+    ///
+    /// # Errors
+    ///
+    /// The violations. A pointer to nothing is one, since then nothing can be accepted.
+    pub fn validate(&self, pointer: &str, value: &Value) -> Result<(), Vec<Violation>> {
+        let Some(validator) = self.validator(pointer) else {
+            return Err(vec![Violation {
+                pointer: String::new(),
+                message: format!("no schema is found at {pointer}"),
+            }]);
+        };
+        let mut violations: Vec<Violation> = Vec::new();
+        for error in validator.iter_errors(value) {
+            report(&error, "", &mut violations, 0);
+        }
+        violations.dedup();
+        if violations.is_empty() { Ok(()) } else { Err(violations) }
+    }
+
+    /// Whether the schema at `pointer` accepts the value.
+    #[must_use]
+    pub fn accepts(&self, pointer: &str, value: &Value) -> bool {
+        self.validator(pointer).is_some_and(|validator| validator.is_valid(value))
+    }
+
+    fn validator(&self, pointer: &str) -> Option<Arc<Validator>> {
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = compiled.get(pointer) {
+            return known.clone();
+        }
+        let made = self.compile(pointer).map(Arc::new);
+        compiled.insert(pointer.to_owned(), made.clone());
+        made
+    }
+
+    fn compile(&self, pointer: &str) -> Option<Validator> {
+        let mut root = self.document().clone();
+        let reference = format!("#{}", encoded(pointer));
+        root.as_object_mut()?.insert("$ref".to_owned(), Value::String(reference));
+        jsonschema::draft202012::options()
+            .should_validate_formats(true)
+            .with_format("byte", crate::format::byte)
+            .build(&root)
+            .ok()
+    }
+}
+
+/// A pointer as the fragment of a URI.
+fn encoded(pointer: &str) -> String {
+    let mut made = String::with_capacity(pointer.len());
+    for byte in pointer.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~' | b'$' | b'!' | b'*' | b'(' | b')' | b',' | b':' | b'@') {
+            made.push(char::from(byte));
+        } else {
+            made.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    made
+}
+
+fn report(error: &ValidationError<'_>, base: &str, into: &mut Vec<Violation>, depth: usize) {
+    let pointer = format!("{base}{}", error.instance_path());
+    let mut add = |pointer: String, message: String| into.push(Violation { pointer, message });
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            add(format!("{pointer}/{}", escaped(name)), "is required".to_owned());
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            for name in unexpected {
+                add(format!("{pointer}/{}", escaped(name)), "is not a property that is known here".to_owned());
+            }
+        }
+        ValidationErrorKind::PropertyNames { error } => report_name(error, &pointer, into),
+        ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context } if depth < MAX_DEPTH => {
+            // The alternative that got furthest says best what is wrong.
+            let nearest = context.iter().max_by_key(|errors| {
+                let deepest = errors.iter().map(|error| error.instance_path().as_str().len()).max();
+                (deepest, std::cmp::Reverse(errors.len()))
+            });
+            let deeper = nearest.is_some_and(|errors| {
+                errors.iter().any(|inner| inner.instance_path().as_str().len() > error.instance_path().as_str().len())
+            });
+            match nearest {
+                Some(errors) if deeper || context.len() == 1 => {
+                    for inner in errors {
+                        report(inner, base, into, depth + 1);
+                    }
+                }
+                _ => add(pointer, "must fit one of the alternatives".to_owned()),
+            }
+        }
+        kind => add(pointer, words(kind)),
+    }
+}
+
+fn report_name(error: &ValidationError<'_>, pointer: &str, into: &mut Vec<Violation>) {
+    into.push(Violation {
+        pointer: pointer.to_owned(),
+        message: format!("has a property whose name {}", words(error.kind())),
+    });
+}
+
+/// A name as a step of a pointer, made fit for a message.
+fn escaped(name: &str) -> String {
+    crate::wire::shown(name).replace('~', "~0").replace('/', "~1")
+}
+
+/// A rule in words; the value, which may be a secret, is never part of them.
+fn words(kind: &ValidationErrorKind) -> String {
+    use crate::ConstraintError as Rule;
+    let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+    match kind {
+        ValidationErrorKind::MinLength { limit } => Rule::MinLength(size(*limit)).to_string(),
+        ValidationErrorKind::MaxLength { limit } => Rule::MaxLength(size(*limit)).to_string(),
+        ValidationErrorKind::MinItems { limit } => Rule::MinItems(size(*limit)).to_string(),
+        ValidationErrorKind::MaxItems { limit } => Rule::MaxItems(size(*limit)).to_string(),
+        ValidationErrorKind::AdditionalItems { limit } => Rule::MaxItems(*limit).to_string(),
+        ValidationErrorKind::MinProperties { limit } => Rule::MinProperties(size(*limit)).to_string(),
+        ValidationErrorKind::MaxProperties { limit } => Rule::MaxProperties(size(*limit)).to_string(),
+        ValidationErrorKind::Minimum { limit } => Rule::Minimum(limit.to_string()).to_string(),
+        ValidationErrorKind::Maximum { limit } => Rule::Maximum(limit.to_string()).to_string(),
+        ValidationErrorKind::ExclusiveMinimum { limit } => Rule::ExclusiveMinimum(limit.to_string()).to_string(),
+        ValidationErrorKind::ExclusiveMaximum { limit } => Rule::ExclusiveMaximum(limit.to_string()).to_string(),
+        ValidationErrorKind::MultipleOf { multiple_of } => Rule::MultipleOf(multiple_of.to_string()).to_string(),
+        ValidationErrorKind::UniqueItems => Rule::UniqueItems.to_string(),
+        ValidationErrorKind::Pattern { pattern } => format!("must match the pattern {pattern}"),
+        ValidationErrorKind::Format { format } => format!("must have the format {format}"),
+        ValidationErrorKind::Type { kind } => format!("must be of the type {}", types(kind)),
+        ValidationErrorKind::Enum { options } => match options.as_array() {
+            Some(options) => {
+                let options: Vec<String> = options.iter().map(Value::to_string).collect();
+                format!("must be one of {}", options.join(", "))
+            }
+            None => "must be one of the listed values".to_owned(),
+        },
+        ValidationErrorKind::Constant { expected_value } => format!("must be {expected_value}"),
+        ValidationErrorKind::FalseSchema => "is not allowed here".to_owned(),
+        ValidationErrorKind::Not { .. } => "must not fit what `not` forbids".to_owned(),
+        ValidationErrorKind::Contains => "must hold an item as `contains` asks".to_owned(),
+        ValidationErrorKind::OneOfMultipleValid { .. } => "must fit exactly one of the alternatives, but fits several".to_owned(),
+        other => format!("breaks the rule `{}`", other.keyword()),
+    }
+}
+
+fn types(kind: &jsonschema::error::TypeKind) -> String {
+    match kind {
+        jsonschema::error::TypeKind::Single(one) => one.to_string(),
+        jsonschema::error::TypeKind::Multiple(several) => {
+            let names: Vec<String> = several.into_iter().map(|one| one.to_string()).collect();
+            names.join(" or ")
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Answers as HTTP: bodies and headers of what a handler says.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::operation::{Parameter, Reply};
+use super::streams::{ByteStream, EventStream, Handshake};
+
+/// Room for a small answer; larger ones grow.
+const CAPACITY: usize = 256;
+
+/// Marks a response whose body could not be written, so that the router answers 500 in its stead.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unwritable;
+
+impl Reply {
+    /// An answer without a body.
+    #[must_use]
+    pub fn empty(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.code;
+        response
+    }
+
+    /// The same, for the media type with this index.
+    #[must_use]
+    pub const fn choose(mut self, at: usize) -> Self {
+        let (_, rest) = self.media.split_at(at);
+        self.media = rest;
+        self
+    }
+
+    /// An answer in JSON.
+    #[must_use]
+    pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Response {
+        json_or_empty(self.code, self.content_type(), body)
+    }
+
+    /// An answer whose body is one text: a string or number.
+    #[must_use]
+    pub fn text<T: Serialize + ?Sized>(self, body: &T) -> Response {
+        match serde_json::to_value(body) {
+            Ok(value) => with_body(self.code, self.content_type(), flat(&value).into_bytes()),
+            Err(error) => unwritable(&error),
+        }
+    }
+
+    /// An answer as a form.
+    #[must_use]
+    pub fn form<T: Serialize + ?Sized>(self, body: &T) -> Response {
+        match serde_json::to_value(body) {
+            Ok(value) => with_body(self.code, self.content_type(), form(&value).into_bytes()),
+            Err(error) => unwritable(&error),
+        }
+    }
+
+    /// An answer in bytes. Where the contract says a range, such as `image/*`, the stream's own type is sent.
+    #[must_use]
+    pub fn stream(self, body: ByteStream) -> Response {
+        let listed = self.content_type();
+        // A range has no name of its own, and multipart's name holds the boundary.
+        let is_open = listed.contains('*') || listed.starts_with("multipart/");
+        let own = body.content_type().cloned().filter(|_| is_open);
+        let content_type = own.unwrap_or_else(|| {
+            HeaderValue::from_static(if listed.contains('*') { "application/octet-stream" } else { listed })
+        });
+        let mut response = Response::new(body.into_body());
+        *response.status_mut() = self.code;
+        response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        response
+    }
+
+    /// An answer of server-sent events.
+    #[must_use]
+    pub fn events(self, body: EventStream) -> Response {
+        let mut response = Response::new(body.into_body());
+        *response.status_mut() = self.code;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        response
+    }
+
+    /// An answer that hands the connection over to another protocol.
+    #[must_use]
+    pub fn handshake(self, handshake: Handshake) -> Response {
+        let mut response = self.empty();
+        *response.headers_mut() = handshake.headers;
+        response
+    }
+
+    fn content_type(self) -> &'static str {
+        self.media.first().copied().unwrap_or("application/octet-stream")
+    }
+}
+
+/// Sets a header as the contract describes it; nothing for an absent value.
+#[must_use]
+pub fn with_header<T: Serialize + ?Sized>(mut response: Response, header: &Parameter, value: &T) -> Response {
+    let Ok(name) = HeaderName::from_bytes(header.name.as_bytes()) else {
+        return response;
+    };
+    let Ok(value) = serde_json::to_value(value) else {
+        return response;
+    };
+    let headers = response.headers_mut();
+    match &value {
+        Value::Null => {}
+        // One line each: a comma may stand inside a cookie.
+        Value::Array(items) if name == header::SET_COOKIE => {
+            for item in items {
+                headers.append(&name, header_value(&flat(item)));
+            }
+        }
+        Value::Object(properties) if header.explode => {
+            let pairs: Vec<String> = properties.iter().map(|(key, value)| format!("{key}={}", flat(value))).collect();
+            headers.insert(name, header_value(&pairs.join(",")));
+        }
+        value => {
+            headers.insert(name, header_value(&flat(value)));
+        }
+    }
+    response
+}
+
+pub(super) fn json_or_empty<T: Serialize + ?Sized>(
+    status: StatusCode,
+    content_type: &'static str,
+    body: &T,
+) -> Response {
+    let mut bytes = Vec::with_capacity(CAPACITY);
+    match serde_json::to_writer(&mut bytes, body) {
+        Ok(()) => with_body(status, content_type, bytes),
+        Err(error) => unwritable(&error),
+    }
+}
+
+fn with_body(status: StatusCode, content_type: &'static str, bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(Bytes::from(bytes)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn unwritable(error: &serde_json::Error) -> Response {
+    tracing::error!(%error, "an answer could not be written");
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    response.extensions_mut().insert(Unwritable);
+    response
+}
+
+/// A value in the style `simple`: `a,b`, `k,v,k,v`.
+fn flat(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Array(items) => items.iter().map(flat).collect::<Vec<_>>().join(","),
+        Value::Object(properties) => properties
+            .iter()
+            .map(|(key, value)| format!("{key},{}", flat(value)))
+            .collect::<Vec<_>>()
+            .join(","),
+    }
+}
+
+fn form(value: &Value) -> String {
+    let encode = |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let mut pairs = Vec::new();
+    for (key, value) in value.as_object().into_iter().flatten() {
+        match value {
+            Value::Null => {}
+            Value::Array(items) => {
+                pairs.extend(items.iter().map(|item| format!("{}={}", encode(key), encode(&flat(item)))));
+            }
+            Value::Object(_) => pairs.push(format!("{}={}", encode(key), encode(&value.to_string()))),
+            scalar => pairs.push(format!("{}={}", encode(key), encode(&flat(scalar)))),
+        }
+    }
+    pairs.join("&")
+}
+
+/// A text as a header's value: what may not stand there is percent-encoded, so that no line break gets through.
+fn header_value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).unwrap_or_else(|_| {
+        let encoded = percent_encoding::utf8_percent_encode(text, percent_encoding::CONTROLS).to_string();
+        HeaderValue::from_str(&encoded).unwrap_or(HeaderValue::from_static(""))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_hold_lists_and_never_line_breaks() {
+        let header = |value: Value| {
+            let response = with_header(Response::default(), &Parameter::header("X-A"), &value);
+            response.headers().get("x-a").map(|value| String::from_utf8(value.as_bytes().to_vec()).unwrap())
+        };
+        assert_eq!(header(serde_json::json!(["a", 1])).as_deref(), Some("a,1"));
+        assert_eq!(header(serde_json::json!({"k": true})).as_deref(), Some("k,true"));
+        assert_eq!(header(serde_json::json!("a\r\nSet-Cookie: b")).as_deref(), Some("a%0D%0ASet-Cookie: b"));
+        assert_eq!(header(Value::Null), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! The body of a request: which media type it has, and its bytes within the limits.
+
+use axum::body::Body as HttpBody;
+use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+
+use super::call::Limits;
+use super::operation::Media;
+use super::refusal::{Refusal, RefusalKind, Refused};
+
+/// What bytes without a content type are (RFC 9110, 8.3).
+const UNKNOWN: &[u8] = b"application/octet-stream";
+
+/// Whether there surely is no body.
+pub(super) fn is_empty(body: &HttpBody) -> bool {
+    body.is_end_stream() || body.size_hint().exact() == Some(0)
+}
+
+/// Whether the body says itself that it is too large.
+pub(super) fn is_surely_over(body: &HttpBody, limit: usize) -> bool {
+    usize::try_from(body.size_hint().lower()).map_or(true, |length| length > limit)
+}
+
+/// The media type that a content type means: the same one, else a range that it is in.
+pub(super) fn matching(media: &[Media], content_type: Option<&[u8]>) -> Option<usize> {
+    let written = content_type.unwrap_or(UNKNOWN);
+    if let [only] = media
+        && only.name.as_bytes() == written
+    {
+        return Some(0);
+    }
+    let name = essence(written);
+    media
+        .iter()
+        .enumerate()
+        .filter_map(|(at, media)| Some((closeness(essence(media.name.as_bytes()), name)?, at)))
+        .min()
+        .map(|(_, at)| at)
+}
+
+/// The type without its parameters.
+fn essence(name: &[u8]) -> &[u8] {
+    let end = name.iter().position(|byte| *byte == b';').unwrap_or(name.len());
+    name[..end].trim_ascii()
+}
+
+/// How a name fits a listed one: 0 the same, 1 its range, 2 the range of all.
+fn closeness(listed: &[u8], name: &[u8]) -> Option<u8> {
+    if listed.eq_ignore_ascii_case(name) {
+        return Some(0);
+    }
+    if listed == b"*/*" {
+        return Some(2);
+    }
+    let range = listed.strip_suffix(b"*").filter(|range| range.ends_with(b"/"))?;
+    let start = name.get(..range.len())?;
+    start.eq_ignore_ascii_case(range).then_some(1)
+}
+
+/// All bytes of a body.
+pub(super) async fn read(body: HttpBody, limits: Limits) -> Result<Bytes, Refused> {
+    let Some(time) = limits.time else {
+        return collect(body, limits.bytes).await;
+    };
+    tokio::time::timeout(time, collect(body, limits.bytes)).await.unwrap_or_else(|_| {
+        Err(Box::new(Refusal::new(RefusalKind::RequestTimeout, "the body did not arrive in time")))
+    })
+}
+
+async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Refused> {
+    if is_surely_over(&body, limit) {
+        return Err(too_large(limit));
+    }
+    let Some(first) = next(&mut body).await? else {
+        return Ok(Bytes::new());
+    };
+    if first.len() > limit {
+        return Err(too_large(limit));
+    }
+    if body.is_end_stream() {
+        return Ok(first);
+    }
+    let more = usize::try_from(body.size_hint().lower()).unwrap_or(0);
+    let mut all = BytesMut::with_capacity(first.len() + more);
+    all.extend_from_slice(&first);
+    while let Some(bytes) = next(&mut body).await? {
+        if bytes.len() > limit - all.len() {
+            return Err(too_large(limit));
+        }
+        all.extend_from_slice(&bytes);
+    }
+    Ok(all.freeze())
+}
+
+/// The next bytes; trailers are passed over.
+async fn next(body: &mut HttpBody) -> Result<Option<Bytes>, Refused> {
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else {
+            let message = "the body could not be read to its end";
+            return Err(Box::new(Refusal::new(RefusalKind::InvalidBody, message)));
+        };
+        if let Ok(bytes) = frame.into_data() {
+            return Ok(Some(bytes));
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn too_large(limit: usize) -> Refused {
+    let message = format!("the body is too large: send at most {limit} bytes");
+    Box::new(Refusal::new(RefusalKind::PayloadTooLarge, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEDIA: &[Media] = &[
+        Media::new("*/*"),
+        Media::new("image/*"),
+        Media::new("application/json"),
+        Media::new("application/vnd.a+json; version=2"),
+    ];
+
+    #[test]
+    fn the_closest_media_type_is_chosen() {
+        for (name, at) in [
+            ("application/json", 2),
+            ("Application/JSON; charset=utf-8", 2),
+            ("image/png", 1),
+            ("text/plain", 0),
+            ("application/vnd.a+json", 3),
+        ] {
+            assert_eq!(matching(MEDIA, Some(name.as_bytes())), Some(at), "{name}");
+        }
+        assert_eq!(matching(&MEDIA[2..], Some(b"text/plain")), None);
+        assert_eq!(matching(&MEDIA[2..], None), None);
+        assert_eq!(matching(&[Media::new("application/octet-stream")], None), Some(0));
+    }
+}

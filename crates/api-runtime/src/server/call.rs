@@ -1,0 +1,191 @@
+//! One request on its way through an operation: where its parameters and credentials are.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, header};
+
+use super::body::too_large;
+use super::credentials::{ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret, after_scheme, basic};
+use super::inputs::Inputs;
+use super::operation::{Location, Operation, Parameter};
+use super::pairs::{Pairs, decode};
+use super::path::{Captures, names};
+use super::refusal::{Refusal, Refused};
+use super::written::Place;
+
+/// A request that has found its operation.
+#[derive(Debug)]
+pub struct Call {
+    pub(super) parts: Parts,
+    /// Behind a mutex so that a call can be shared while credentials are checked; never locked.
+    pub(super) body: Mutex<Body>,
+    pub(super) operation: &'static Operation,
+    pub(super) captures: Captures,
+    pub(super) limits: Limits,
+    /// Set once a body that is handed over as a stream turns out too large.
+    pub(super) exceeded: Option<Arc<AtomicBool>>,
+}
+
+/// What the body may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) bytes: usize,
+    pub(super) time: Option<Duration>,
+}
+
+impl Call {
+    /// The operation.
+    #[must_use]
+    pub fn operation(&self) -> &'static Operation {
+        self.operation
+    }
+
+    /// Begins to read the request.
+    pub fn inputs(&mut self) -> Inputs<'_> {
+        Inputs::new(self)
+    }
+
+    /// The refusal for a failed check of credentials.
+    #[must_use]
+    pub fn unauthorized(&self, error: AuthError) -> Refused {
+        Refusal::unauthorized(error, self.operation.challenge)
+    }
+
+    /// The handler's answer, unless a body that it read as a stream was too large.
+    pub fn answer(&self, answer: impl IntoResponse) -> Result<Response, Refused> {
+        match &self.exceeded {
+            Some(exceeded) if exceeded.load(Ordering::Relaxed) => Err(too_large(self.limits.bytes)),
+            _ => Ok(answer.into_response()),
+        }
+    }
+
+    /// The bearer token.
+    pub fn bearer(&self) -> Result<Bearer, AuthError> {
+        let token = self.authorization("Bearer")?;
+        if token.is_empty() || token.contains(char::is_whitespace) {
+            return Err(AuthError::Invalid);
+        }
+        Ok(Bearer { token: Secret::new(token) })
+    }
+
+    /// User and password.
+    pub fn basic(&self) -> Result<Basic, AuthError> {
+        basic(self.authorization("Basic")?).ok_or(AuthError::Invalid)
+    }
+
+    /// A credential of another scheme of the `Authorization` header.
+    pub fn http(&self, scheme: &str) -> Result<Authorization, AuthError> {
+        Ok(Authorization { parameters: Secret::new(self.authorization(scheme)?) })
+    }
+
+    /// The caller's certificate, from the request's extensions.
+    pub fn certificate(&self) -> Result<ClientCertificate, AuthError> {
+        self.parts.extensions.get().cloned().ok_or(AuthError::Missing)
+    }
+
+    /// A key in a header.
+    pub fn header_key(&self, name: &str) -> Result<ApiKey, AuthError> {
+        let mut values = self.parts.headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Err(AuthError::Missing),
+            (Some(value), None) => key(std::str::from_utf8(value.as_bytes()).ok().map(Cow::Borrowed)),
+            _ => Err(AuthError::Invalid),
+        }
+    }
+
+    /// A key in the query.
+    pub fn query_key(&self, name: &str) -> Result<ApiKey, AuthError> {
+        pair_key(&self.query(), name)
+    }
+
+    /// A key in a cookie.
+    pub fn cookie_key(&self, name: &str) -> Result<ApiKey, AuthError> {
+        pair_key(&self.cookies(), name)
+    }
+
+    fn authorization(&self, scheme: &str) -> Result<&str, AuthError> {
+        let mut values = self.parts.headers.get_all(header::AUTHORIZATION).iter();
+        let Some(value) = values.next() else {
+            return Err(AuthError::Missing);
+        };
+        if values.next().is_some() {
+            return Err(AuthError::Invalid);
+        }
+        value
+            .to_str()
+            .ok()
+            .and_then(|value| after_scheme(value, scheme))
+            .ok_or(AuthError::Invalid)
+    }
+
+    fn query(&self) -> Pairs<'_> {
+        Pairs::of_query(self.parts.uri.query().unwrap_or_default())
+    }
+
+    fn cookies(&self) -> Pairs<'_> {
+        Pairs::of_cookies(lines(&self.parts.headers, &header::COOKIE, "; ").map_or(Cow::Borrowed(""), |(text, _)| text))
+    }
+
+    /// The body.
+    pub(super) fn body(&mut self) -> &mut Body {
+        self.body.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a parameter is, if it is there.
+    pub(super) fn place(&self, parameter: &Parameter) -> Option<Place<'_>> {
+        let place = match parameter.location {
+            Location::Path => {
+                let at = names(self.operation.path).position(|name| name == parameter.name)?;
+                let (start, end) = *self.captures.get(at)?;
+                Place::Segment(&self.parts.uri.path()[start..end])
+            }
+            Location::Query => Place::Pairs(self.query(), self.operation.parameters),
+            Location::Cookie => Place::Pairs(self.cookies(), self.operation.parameters),
+            Location::Header => {
+                let name = HeaderName::from_bytes(parameter.name.as_bytes()).ok()?;
+                let (text, repeated) = lines(&self.parts.headers, &name, ", ")?;
+                Place::Header(text, repeated)
+            }
+            Location::Body => return None,
+        };
+        place.holds(parameter).then_some(place)
+    }
+}
+
+/// The lines of a header as one text, and whether there are several.
+fn lines<'h>(headers: &'h HeaderMap, name: &HeaderName, separator: &str) -> Option<(Cow<'h, str>, bool)> {
+    let mut values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let first = values.next()?;
+    let mut joined: Option<String> = None;
+    for value in values {
+        let text = joined.get_or_insert_with(|| first.clone().into_owned());
+        text.push_str(separator);
+        text.push_str(&value);
+    }
+    Some(match joined {
+        Some(text) => (Cow::Owned(text), true),
+        None => (first, false),
+    })
+}
+
+fn pair_key(pairs: &Pairs<'_>, name: &str) -> Result<ApiKey, AuthError> {
+    let mut values = pairs.values(name);
+    match (values.next(), values.next()) {
+        (None, _) => Err(AuthError::Missing),
+        (Some(raw), None) => key(decode(raw, pairs.encoding)),
+        _ => Err(AuthError::Invalid),
+    }
+}
+
+fn key(text: Option<Cow<'_, str>>) -> Result<ApiKey, AuthError> {
+    match text {
+        Some(text) if !text.is_empty() => Ok(ApiKey { value: Secret::new(text) }),
+        _ => Err(AuthError::Invalid),
+    }
+}

@@ -1,0 +1,333 @@
+//! Reads a request by its descriptions and collects everything that is wrong with it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, FromRequest, Multipart};
+use axum::http::Request;
+use axum::body::Body as HttpBody;
+use http::header;
+
+use super::body::{is_empty, matching, read};
+use super::call::Call;
+use super::operation::{Body, Location, Parameter};
+use super::pairs::decode;
+use super::refusal::{Refusal, RefusalKind, Refused, Violation};
+use super::streams::{ByteStream, Upgrade};
+use super::text::{Guess, InputError, Text};
+use super::tree::{Object, bracketed};
+use super::violations;
+use super::written::{decode_absent, decode_parameter};
+use crate::{Schemas, Wire};
+
+/// How many violations the message of a refusal spells out.
+const SPELLED_OUT: usize = 3;
+
+/// Which media type of a body the request has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chosen {
+    /// The index of one that is listed.
+    Media(usize),
+    /// There is no body.
+    Absent,
+    /// None that is listed, which is noted already.
+    Refused,
+}
+
+/// The inputs of one request. What cannot be read is noted, and [`finish`](Self::finish) refuses all of it together.
+#[derive(Debug)]
+pub struct Inputs<'c> {
+    call: &'c mut Call,
+    violations: Vec<Violation>,
+    refused: Option<Refused>,
+}
+
+impl<'c> Inputs<'c> {
+    pub(super) fn new(call: &'c mut Call) -> Self {
+        Self { call, violations: Vec::new(), refused: None }
+    }
+
+    /// Takes a parameter. An absent one is its default, or nothing if its type can say so.
+    pub fn take<T: Wire>(&mut self, parameter: &Parameter) -> Option<T> {
+        match self.call.place(parameter) {
+            Some(place) => match decode_parameter(parameter, &place) {
+                Ok(value) => return Some(value),
+                Err(error) => self.violations.push(Violation::of(parameter, error.pointer, error.message)),
+            },
+            None => match absent(parameter) {
+                Some(value) => return Some(value),
+                None => self.violations.push(Violation::of(parameter, String::new(), "is required".to_owned())),
+            },
+        }
+        None
+    }
+
+    /// What a handler needs to take over the connection.
+    pub fn upgrade(&mut self) -> Upgrade {
+        Upgrade::new(std::mem::take(&mut self.call.parts.extensions))
+    }
+
+    /// Chooses among a body's media types.
+    pub fn choose(&mut self, body: &Body) -> Chosen {
+        if is_empty(self.call.body()) {
+            return Chosen::Absent;
+        }
+        let name = self.call.parts.headers.get(header::CONTENT_TYPE).map(header::HeaderValue::as_bytes);
+        if let Some(at) = matching(body.media, name) {
+            return Chosen::Media(at);
+        }
+        let names: Vec<&str> = body.media.iter().map(|media| media.name).collect();
+        let message = format!("the body's content type is not taken here: send {}", names.join(" or "));
+        self.refused = Some(Box::new(Refusal::new(RefusalKind::UnsupportedMediaType, message)));
+        Chosen::Refused
+    }
+
+    /// What the absence of a body means; noted if it must be there.
+    pub fn no_body<T: Wire>(&mut self, body: &Body) -> Option<T> {
+        let value = if body.required { None } else { decode_absent() };
+        if value.is_none() {
+            self.violations.push(Violation::of_body(String::new(), "is required".to_owned()));
+        }
+        value
+    }
+
+    /// Reads a JSON body that is the only kind.
+    pub async fn json<T: Wire>(&mut self, body: &Body, schemas: &Schemas) -> Option<T> {
+        match self.choose(body) {
+            Chosen::Media(at) => self.json_as(body, at, schemas).await,
+            Chosen::Absent => self.no_body(body),
+            Chosen::Refused => None,
+        }
+    }
+
+    /// Reads a JSON body of a chosen media type.
+    pub async fn json_as<T: Wire>(&mut self, body: &Body, at: usize, schemas: &Schemas) -> Option<T> {
+        let bytes = self.read().await?;
+        if bytes.is_empty() {
+            return self.no_body(body);
+        }
+        // Where the body may be left out, its type takes null for absence, which the schema may not.
+        let is_plain = body.required || bytes.trim_ascii() != b"null";
+        let decoded = crate::json::from_slice_strict::<T>(&bytes).ok();
+        if decoded.is_some() && is_plain {
+            return decoded;
+        }
+        let found = violations::of_json(&bytes, schemas, body.media[at].schema);
+        if found.is_empty() && !is_plain {
+            return decoded;
+        }
+        self.violations.extend(found.into_iter().map(|(pointer, message)| Violation::of_body(pointer, message)));
+        if self.violations.is_empty() {
+            let message = "does not fit its schema".to_owned();
+            self.violations.push(Violation::of_body(String::new(), message));
+        }
+        None
+    }
+
+    /// Reads a form that is the only kind of body.
+    pub async fn form<T: Wire>(&mut self, body: &Body) -> Option<T> {
+        match self.choose(body) {
+            Chosen::Absent if !body.required => self.no_body(body),
+            Chosen::Refused => None,
+            // A form without fields is a form.
+            Chosen::Absent | Chosen::Media(_) => self.form_as(body).await,
+        }
+    }
+
+    /// Reads a form.
+    pub async fn form_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
+        let bytes = self.read().await?;
+        if bytes.is_empty() && !body.required {
+            return self.no_body(body);
+        }
+        let decoded = std::str::from_utf8(&bytes)
+            .map_err(|_| InputError::new("must be UTF-8"))
+            .and_then(decode_form);
+        self.noted(decoded)
+    }
+
+    /// Reads a text that is the only kind of body.
+    pub async fn text<T: Wire>(&mut self, body: &Body) -> Option<T> {
+        match self.choose(body) {
+            Chosen::Absent if !body.required => self.no_body(body),
+            Chosen::Refused => None,
+            Chosen::Absent | Chosen::Media(_) => self.text_as(body).await,
+        }
+    }
+
+    /// Reads a text.
+    pub async fn text_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
+        let bytes = self.read().await?;
+        if bytes.is_empty() && !body.required {
+            return self.no_body(body);
+        }
+        let decoded = std::str::from_utf8(&bytes)
+            .map_err(|_| InputError::new("must be UTF-8"))
+            .and_then(|text| {
+                let guess = Guess { text_only: true, ..Guess::default() };
+                T::decode(Text { text, guess: &guess })
+            });
+        self.noted(decoded)
+    }
+
+    /// Hands over a body of bytes that is the only kind.
+    pub fn stream(&mut self, body: &Body) -> Option<ByteStream> {
+        match self.choose(body) {
+            Chosen::Media(_) | Chosen::Absent => self.stream_as(),
+            Chosen::Refused => None,
+        }
+    }
+
+    /// Hands over a body of bytes that may be left out.
+    pub fn optional_stream(&mut self, body: &Body) -> Option<Option<ByteStream>> {
+        match self.choose(body) {
+            Chosen::Media(_) => self.stream_as().map(Some),
+            Chosen::Absent => Some(None),
+            Chosen::Refused => None,
+        }
+    }
+
+    /// Hands over the body as bytes.
+    pub fn stream_as(&mut self) -> Option<ByteStream> {
+        let limit = self.call.limits.bytes;
+        let body = self.take_body(limit)?;
+        let content_type = self.call.parts.headers.get(header::CONTENT_TYPE).cloned();
+        let exceeded = self.call.exceeded.insert(Arc::default());
+        Some(ByteStream::received(body, limit, content_type, Arc::clone(exceeded)))
+    }
+
+    /// Hands over a multipart body that is the only kind.
+    pub async fn multipart(&mut self, body: &Body) -> Option<Multipart> {
+        match self.choose(body) {
+            Chosen::Media(_) => self.multipart_as().await,
+            Chosen::Absent => {
+                self.no_body::<String>(&body.required());
+                None
+            }
+            Chosen::Refused => None,
+        }
+    }
+
+    /// Hands over a multipart body that may be left out.
+    pub async fn optional_multipart(&mut self, body: &Body) -> Option<Option<Multipart>> {
+        match self.choose(body) {
+            Chosen::Media(_) => self.multipart_as().await.map(Some),
+            Chosen::Absent => Some(None),
+            Chosen::Refused => None,
+        }
+    }
+
+    /// Hands over a multipart body.
+    pub async fn multipart_as(&mut self) -> Option<Multipart> {
+        let stream = self.stream_as()?;
+        let mut request = Request::new(stream.into_body());
+        if let Some(name) = self.call.parts.headers.get(header::CONTENT_TYPE) {
+            request.headers_mut().insert(header::CONTENT_TYPE, name.clone());
+        }
+        // The limit of this call is around the body already.
+        DefaultBodyLimit::disable().apply(&mut request);
+        let multipart = Multipart::from_request(request, &()).await;
+        if multipart.is_err() {
+            let message = "must be multipart with a `boundary` in its content type".to_owned();
+            self.violations.push(Violation::of_body(String::new(), message));
+        }
+        multipart.ok()
+    }
+
+    /// The request as `build` puts it together, or the refusal of all that was noted.
+    pub fn finish<T>(self, build: impl FnOnce() -> Option<T>) -> Result<T, Refused> {
+        if self.violations.is_empty() {
+            if let Some(refused) = self.refused {
+                return Err(refused);
+            }
+            let lost = || Box::new(Refusal::new(RefusalKind::Internal, "the request could not be put together"));
+            return build().ok_or_else(lost);
+        }
+        let is_of_body = self.violations.iter().all(|violation| violation.location == Location::Body);
+        let kind = if is_of_body { RefusalKind::InvalidBody } else { RefusalKind::InvalidParameters };
+        Err(Box::new(Refusal::new(kind, message(&self.violations)).with_violations(self.violations)))
+    }
+
+    fn noted<T>(&mut self, decoded: Result<T, InputError>) -> Option<T> {
+        decoded
+            .map_err(|error| self.violations.push(Violation::of_body(error.pointer, error.message)))
+            .ok()
+    }
+
+    async fn read(&mut self) -> Option<bytes::Bytes> {
+        let body = std::mem::take(self.call.body());
+        match read(body, self.call.limits).await {
+            Ok(bytes) => Some(bytes),
+            Err(refused) => {
+                self.refused = Some(refused);
+                None
+            }
+        }
+    }
+
+    fn take_body(&mut self, limit: usize) -> Option<HttpBody> {
+        if super::body::is_surely_over(self.call.body(), limit) {
+            self.refused = Some(super::body::too_large(limit));
+            return None;
+        }
+        Some(std::mem::take(self.call.body()))
+    }
+}
+
+/// What the absence of a parameter means, if it may be absent.
+fn absent<T: Wire>(parameter: &Parameter) -> Option<T> {
+    if parameter.required {
+        return None;
+    }
+    match parameter.default {
+        Some(json) => crate::json::from_slice_strict(json.as_bytes()).ok(),
+        None => decode_absent(),
+    }
+}
+
+fn decode_form<T: Wire>(text: &str) -> Result<T, InputError> {
+    let mut guess = Guess::default();
+    let decoded = T::decode(form_object(text, &guess)?);
+    if decoded.is_ok() || !guess.made.get() {
+        return decoded;
+    }
+    guess.text_only = true;
+    T::decode(form_object(text, &guess)?).or(decoded)
+}
+
+/// The fields of a form; `name[key]` and `name[]` belong to `name`.
+fn form_object<'t>(text: &'t str, guess: &'t Guess) -> Result<Object<'t>, InputError> {
+    let mut object = Object::new(guess);
+    let encoding = super::pairs::Encoding::Form;
+    let decoded = |raw| decode(raw, encoding).ok_or_else(|| InputError::new("must be UTF-8"));
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        let (raw, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let value = decoded(value)?;
+        let name = decoded(raw)?;
+        match name.find('[').filter(|at| bracketed(&name[*at..]).is_some()) {
+            Some(at) => {
+                let (name, rest) = name.split_at(at);
+                object.add(Cow::Owned(name.to_owned()), (Cow::Owned(rest.to_owned()), value));
+            }
+            None => object.add(name, (Cow::Borrowed(""), value)),
+        }
+    }
+    Ok(object)
+}
+
+fn message(violations: &[Violation]) -> String {
+    let mut text = "the request does not fit the contract: ".to_owned();
+    for (at, violation) in violations.iter().take(SPELLED_OUT).enumerate() {
+        if at > 0 {
+            text.push_str("; ");
+        }
+        let place = violation.place();
+        text.push_str(if place.is_empty() { "the body" } else { &place });
+        text.push(' ');
+        text.push_str(&violation.message);
+    }
+    if violations.len() > SPELLED_OUT {
+        text.push_str("; and more");
+    }
+    text
+}

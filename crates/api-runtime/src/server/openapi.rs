@@ -1,0 +1,301 @@
+//! Derives the document again from what the generated code enforces, so that a test can compare it with the contract.
+//!
+//! Types, required flags, defaults, statuses and security come from the Rust that serves requests; only words
+//! that no Rust enforces (descriptions, examples, extensions) are passed in as JSON.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::Schema;
+use utoipa::openapi::{OpenApi, RefOr};
+
+use super::operation::{Body, Location, Operation, Parameter, Reply, Style};
+use super::written::decode_absent;
+use crate::{Described, Wire};
+
+/// A document in the making.
+#[derive(Debug)]
+pub struct Document {
+    value: Map<String, Value>,
+    paths: Map<String, Value>,
+    schemas: Map<String, Value>,
+    components: BTreeMap<String, RefOr<Schema>>,
+}
+
+/// The schema of a place, and whether the place may stay empty.
+#[derive(Debug, Clone)]
+pub struct Slot {
+    schema: Value,
+    is_optional: bool,
+}
+
+/// The slot of a field: its type is what the field holds.
+#[must_use]
+pub fn field<R, T: Described + Wire>(_: fn(&R) -> &T) -> Slot {
+    let schema = T::reference();
+    if decode_absent::<T>().is_some() {
+        Slot { schema: without_null(schema), is_optional: true }
+    } else {
+        Slot { schema, is_optional: false }
+    }
+}
+
+/// The slot of a variant that holds a body.
+#[must_use]
+pub fn variant<T: Described, E>(_: fn(T) -> E) -> Slot {
+    Slot { schema: T::reference(), is_optional: false }
+}
+
+/// The slot of a variant that holds a status and a body.
+#[must_use]
+pub fn variant_with_status<S, T: Described, E>(_: fn(S, T) -> E) -> Slot {
+    Slot { schema: T::reference(), is_optional: false }
+}
+
+/// The slot of bytes, whose schema no type carries.
+#[must_use]
+pub fn opaque() -> Slot {
+    Slot { schema: json!({}), is_optional: false }
+}
+
+impl Document {
+    /// Begins with what no operation says: title, servers, tags, security schemes.
+    #[must_use]
+    pub fn new(words: &str) -> Self {
+        let mut value = object(words);
+        let paths = value.remove("paths").and_then(|paths| paths.as_object().cloned()).unwrap_or_default();
+        Self { value, paths, schemas: Map::new(), components: BTreeMap::new() }
+    }
+
+    /// Adds a component schema.
+    pub fn component<T: Described + ToSchema>(&mut self, name: &str, words: &str) {
+        if T::NAME == Some(name) {
+            self.schemas.insert(name.to_owned(), T::schema());
+            self.components.insert(name.to_owned(), <T as utoipa::PartialSchema>::schema());
+        } else {
+            let mut schema = T::reference();
+            add_words(&mut schema, &object(words));
+            if let Ok(component) = serde_json::from_value(schema.clone()) {
+                self.components.insert(name.to_owned(), component);
+            }
+            self.schemas.insert(name.to_owned(), schema);
+        }
+    }
+
+    /// Begins an operation.
+    pub fn operation(&mut self, operation: &'static Operation, words: &str) -> OperationDocument<'_> {
+        let mut value = object(words);
+        value.insert("operationId".to_owned(), operation.id.into());
+        if let (Some(tag), None) = (operation.tag, value.get("tags")) {
+            value.insert("tags".to_owned(), json!([tag]));
+        }
+        let security = operation.security.iter().map(|alternative| {
+            let schemes = alternative.iter().map(|scheme| (scheme.name.to_owned(), scheme.scopes.into()));
+            Value::Object(schemes.collect())
+        });
+        value.insert("security".to_owned(), security.collect());
+        OperationDocument { document: self, operation, value, media: "requestBody", status: String::new(), contents: 0 }
+    }
+
+    /// The document as JSON, with nothing lost.
+    #[must_use]
+    pub fn into_json(self) -> Value {
+        let mut value = self.value;
+        value.insert("paths".to_owned(), Value::Object(self.paths));
+        let components = value.entry("components").or_insert_with(|| json!({}));
+        if let Some(components) = components.as_object_mut() {
+            components.insert("schemas".to_owned(), Value::Object(self.schemas));
+        }
+        Value::Object(value)
+    }
+
+    /// The document as utoipa has it: version 3.1, with the schemas that utoipa derives.
+    ///
+    /// # Errors
+    ///
+    /// If the document says something that utoipa cannot hold.
+    pub fn into_openapi(mut self) -> Result<OpenApi, serde_json::Error> {
+        let schemas = std::mem::take(&mut self.components);
+        self.schemas.clear();
+        self.value.insert("openapi".to_owned(), "3.1.0".into());
+        let mut openapi: OpenApi = serde_json::from_value(self.into_json())?;
+        openapi.components.get_or_insert_default().schemas = schemas.into_iter().collect();
+        Ok(openapi)
+    }
+}
+
+/// An operation in the making.
+#[derive(Debug)]
+pub struct OperationDocument<'d> {
+    document: &'d mut Document,
+    operation: &'static Operation,
+    value: Map<String, Value>,
+    media: &'static str,
+    status: String,
+    contents: usize,
+}
+
+impl OperationDocument<'_> {
+    /// Adds a parameter.
+    #[must_use]
+    pub fn parameter(mut self, parameter: &Parameter, slot: Slot, words: &str) -> Self {
+        let mut value = described(parameter, slot, words);
+        value.insert("name".to_owned(), parameter.name.into());
+        value.insert("in".to_owned(), parameter.location.as_str().into());
+        self.list("parameters").push(Value::Object(value));
+        self
+    }
+
+    /// Begins the body.
+    #[must_use]
+    pub fn body(mut self, body: &Body, is_optional: bool, words: &str) -> Self {
+        let mut value = object(words);
+        if body.required || !is_optional {
+            value.insert("required".to_owned(), true.into());
+        }
+        self.value.insert("requestBody".to_owned(), Value::Object(value));
+        self.media = "requestBody";
+        self.contents = 0;
+        self
+    }
+
+    /// Begins an answer.
+    #[must_use]
+    pub fn answer(mut self, reply: &Reply, words: &str) -> Self {
+        let responses = self.value.entry("responses").or_insert_with(|| json!({}));
+        self.status = reply.key.to_string();
+        responses[&self.status] = Value::Object(object(words));
+        self.media = "responses";
+        self.contents = 0;
+        self
+    }
+
+    /// Adds the next media type of the body or answer that was begun.
+    #[must_use]
+    pub fn content(mut self, media: &str, slot: Slot, words: &str) -> Self {
+        let mut value = object(words);
+        let schema_words = value.remove("schema");
+        let mut schema = slot.schema;
+        if let Some(Value::Object(words)) = &schema_words {
+            add_words(&mut schema, words);
+        }
+        value.insert("schema".to_owned(), schema);
+        let content = self.begun().entry("content").or_insert_with(|| json!({}));
+        content[media] = Value::Object(value);
+        self
+    }
+
+    /// Adds a header of the answer that was begun.
+    #[must_use]
+    pub fn header(mut self, header: &Parameter, slot: Slot, words: &str) -> Self {
+        let value = described(header, slot, words);
+        let headers = self.begun().entry("headers").or_insert_with(|| json!({}));
+        headers[header.name] = Value::Object(value);
+        self
+    }
+
+    /// Puts the operation into the document.
+    pub fn end(self) {
+        let method = self.operation.method.as_str().to_ascii_lowercase();
+        let path = self.document.paths.entry(self.operation.path).or_insert_with(|| json!({}));
+        path[&method] = Value::Object(self.value);
+    }
+
+    fn begun(&mut self) -> &mut Map<String, Value> {
+        let begun = if self.media == "responses" {
+            &mut self.value["responses"][&self.status]
+        } else {
+            &mut self.value["requestBody"]
+        };
+        begun.as_object_mut().expect("a body or answer was begun as an object")
+    }
+
+    fn list(&mut self, key: &str) -> &mut Vec<Value> {
+        let list = self.value.entry(key).or_insert_with(|| json!([]));
+        list.as_array_mut().expect("a list was begun as a list")
+    }
+}
+
+/// What parameters and headers have in common.
+fn described(parameter: &Parameter, slot: Slot, words: &str) -> Map<String, Value> {
+    let mut value = object(words);
+    let schema_words = value.remove("schema");
+    let mut schema = slot.schema;
+    if let Some(Value::Object(words)) = &schema_words {
+        add_words(&mut schema, words);
+    }
+    if let (Some(default), Some(schema)) = (parameter.default, schema.as_object_mut())
+        && !schema.contains_key("$ref")
+    {
+        schema.insert("default".to_owned(), serde_json::from_str(default).unwrap_or(Value::Null));
+    }
+    if parameter.required || (parameter.default.is_none() && !slot.is_optional) {
+        value.insert("required".to_owned(), true.into());
+    }
+    if parameter.style == Style::Json {
+        value.insert("content".to_owned(), json!({ "application/json": { "schema": schema } }));
+        return value;
+    }
+    value.insert("schema".to_owned(), schema);
+    let usual = match parameter.location {
+        Location::Query | Location::Cookie => (Style::Form, true),
+        Location::Path | Location::Header | Location::Body => (Style::Simple, false),
+    };
+    if (parameter.style, parameter.explode) != usual {
+        value.insert("style".to_owned(), style(parameter.style).into());
+        value.insert("explode".to_owned(), parameter.explode.into());
+    }
+    value
+}
+
+fn style(style: Style) -> &'static str {
+    match style {
+        Style::Simple => "simple",
+        Style::Label => "label",
+        Style::Matrix => "matrix",
+        Style::Form | Style::Json => "form",
+        Style::SpaceDelimited => "spaceDelimited",
+        Style::PipeDelimited => "pipeDelimited",
+        Style::DeepObject => "deepObject",
+    }
+}
+
+/// Adds annotations that the type does not carry itself.
+fn add_words(schema: &mut Value, words: &Map<String, Value>) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    for (key, value) in words {
+        schema.entry(key).or_insert_with(|| value.clone());
+    }
+}
+
+/// The schema of `T` from that of `Option<T>`.
+fn without_null(schema: Value) -> Value {
+    let Value::Object(mut schema) = schema else { return schema };
+    for key in ["oneOf", "anyOf"] {
+        if let Some(Value::Array(choices)) = schema.get(key)
+            && let [inner, null] = choices.as_slice()
+            && *null == json!({ "type": "null" })
+        {
+            return inner.clone();
+        }
+    }
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|ty| ty != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    Value::Object(schema)
+}
+
+fn object(json: &str) -> Map<String, Value> {
+    if json.is_empty() {
+        return Map::new();
+    }
+    match serde_json::from_str(json) {
+        Ok(Value::Object(object)) => object,
+        _ => Map::new(),
+    }
+}

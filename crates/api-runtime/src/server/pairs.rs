@@ -1,0 +1,86 @@
+//! Names and values of a query or of cookies, decoded as late as possible.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+/// How a text is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// Not at all: headers.
+    Plain,
+    /// `%20`: paths and cookies.
+    Percent,
+    /// `%20` and `+`: queries and forms.
+    Form,
+}
+
+/// Decodes a text; none if it is not UTF-8 then.
+pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
+    if encoding == Encoding::Plain {
+        return Some(Cow::Borrowed(raw));
+    }
+    if encoding == Encoding::Form && raw.contains('+') {
+        let spaced = raw.replace('+', " ");
+        return Some(Cow::Owned(percent_decode_str(&spaced).decode_utf8().ok()?.into_owned()));
+    }
+    percent_decode_str(raw).decode_utf8().ok()
+}
+
+/// Pairs of name and value in a text.
+#[derive(Debug, Clone)]
+pub(super) struct Pairs<'t> {
+    text: Cow<'t, str>,
+    separator: char,
+    pub(super) encoding: Encoding,
+}
+
+impl<'t> Pairs<'t> {
+    pub(super) fn of_query(query: &'t str) -> Self {
+        Self { text: Cow::Borrowed(query), separator: '&', encoding: Encoding::Form }
+    }
+
+    pub(super) fn of_cookies(cookies: Cow<'t, str>) -> Self {
+        Self { text: cookies, separator: ';', encoding: Encoding::Percent }
+    }
+
+    /// All pairs as they are written.
+    pub(super) fn raw(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.text.split(self.separator).filter(|pair| !pair.is_empty()).map(|pair| {
+            let pair = if self.separator == ';' { pair.trim() } else { pair };
+            pair.split_once('=').unwrap_or((pair, ""))
+        })
+    }
+
+    /// The values of a name, as they are written.
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.raw().filter(move |(raw, _)| self.is_name(raw, name)).map(|(_, value)| value)
+    }
+
+    /// Whether a raw name means this name.
+    pub(super) fn is_name(&self, raw: &str, name: &str) -> bool {
+        raw == name || (raw.contains(['%', '+']) && decode(raw, self.encoding).is_some_and(|decoded| decoded == name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_are_found_however_they_are_encoded() {
+        let pairs = Pairs::of_query("a=1&ids%5B%5D=2&a=x+y%2Bz&flag&&=no");
+        assert_eq!(pairs.values("a").collect::<Vec<_>>(), ["1", "x+y%2Bz"]);
+        assert_eq!(pairs.values("ids[]").collect::<Vec<_>>(), ["2"]);
+        assert_eq!(pairs.values("flag").collect::<Vec<_>>(), [""]);
+        assert_eq!(decode("x+y%2Bz", Encoding::Form).unwrap(), "x y+z");
+        assert_eq!(decode("x+y%2Bz", Encoding::Percent).unwrap(), "x+y+z");
+        assert_eq!(decode("%ff", Encoding::Percent), None);
+    }
+
+    #[test]
+    fn cookies_are_pairs_too() {
+        let pairs = Pairs::of_cookies(Cow::Borrowed("a=1; session=x%20y"));
+        assert_eq!(pairs.values("session").collect::<Vec<_>>(), ["x%20y"]);
+    }
+}

@@ -1,0 +1,293 @@
+//! Path templates as a tree: concrete segments before patterns before parameters, whatever the parameters' names.
+//!
+//! The router of axum cannot hold `/a/{x}` beside `/a/{y}/b`, nor `/a/{x}.json`; contracts do.
+
+use http::{HeaderValue, Method};
+use percent_encoding::percent_decode_str;
+
+/// Where in the path the parameters stand, in the order of the template.
+pub(super) type Captures = Vec<(usize, usize)>;
+
+/// All templates of a contract.
+#[derive(Debug, Default)]
+pub(super) struct Paths {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    literals: Vec<(Box<str>, usize)>,
+    patterns: Vec<(Vec<Part>, usize)>,
+    parameter: Option<usize>,
+    methods: Vec<(Method, usize)>,
+    allow: Option<HeaderValue>,
+}
+
+/// A piece of a segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Literal(Box<str>),
+    Parameter,
+}
+
+/// What a path and a method lead to.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// The index that the route was added with.
+    Route(usize, Captures),
+    /// The path has other methods.
+    OtherMethods(HeaderValue),
+    /// No such path.
+    Nothing,
+}
+
+impl Paths {
+    /// Adds a route. Of two with the same path and method the first one stays.
+    pub(super) fn add(&mut self, template: &str, method: &Method, route: usize) {
+        if self.nodes.is_empty() {
+            self.nodes.push(Node::default());
+        }
+        let mut at = 0;
+        for segment in template.strip_prefix('/').unwrap_or(template).split('/') {
+            at = self.child(at, segment);
+        }
+        let node = &mut self.nodes[at];
+        if node.methods.iter().all(|(known, _)| known != method) {
+            node.methods.push((method.clone(), route));
+            node.allow = Some(allow(&node.methods));
+        }
+    }
+
+    fn child(&mut self, parent: usize, segment: &str) -> usize {
+        let new = self.nodes.len();
+        let node = &mut self.nodes[parent];
+        let parts = parts(segment);
+        let child = match parts.as_slice() {
+            [Part::Parameter] => *node.parameter.get_or_insert(new),
+            [] | [Part::Literal(_)] => {
+                match node.literals.binary_search_by(|(literal, _)| (**literal).cmp(segment)) {
+                    Ok(found) => node.literals[found].1,
+                    Err(place) => {
+                        node.literals.insert(place, (segment.into(), new));
+                        new
+                    }
+                }
+            }
+            _ => {
+                let known = node.patterns.iter().find(|(known, _)| *known == parts).map(|(_, found)| *found);
+                known.unwrap_or_else(|| {
+                    node.patterns.push((parts, new));
+                    // The more of it is written out, the earlier it is tried.
+                    node.patterns.sort_by_key(|(parts, _)| std::cmp::Reverse(written_out(parts)));
+                    new
+                })
+            }
+        };
+        if child == new {
+            self.nodes.push(Node::default());
+        }
+        child
+    }
+
+    /// Finds the route of a request. `HEAD` is served by `GET` unless it has a route of its own.
+    pub(super) fn find(&self, method: &Method, path: &str) -> Found {
+        let mut captures = Captures::new();
+        let start = usize::from(path.starts_with('/'));
+        if self.nodes.is_empty() {
+            return Found::Nothing;
+        }
+        let Some(node) = self.walk(0, path, start, &mut captures) else {
+            return Found::Nothing;
+        };
+        let route = |wanted: &Method| node.methods.iter().find(|(known, _)| known == wanted);
+        let route = route(method).or_else(|| if *method == Method::HEAD { route(&Method::GET) } else { None });
+        match (route, &node.allow) {
+            (Some((_, route)), _) => Found::Route(*route, captures),
+            (None, Some(allow)) => Found::OtherMethods(allow.clone()),
+            (None, None) => Found::Nothing,
+        }
+    }
+
+    /// Walks on from a node with the segment that begins at `start`. A node with methods ends the walk;
+    /// each node is entered at most once per way through the tree, so the contract bounds the work.
+    fn walk(&self, at: usize, path: &str, start: usize, captures: &mut Captures) -> Option<&Node> {
+        let node = &self.nodes[at];
+        let end = path[start..].find('/').map_or(path.len(), |slash| start + slash);
+        let segment = &path[start..end];
+        if let Some(child) = node.literal(segment)
+            && let Some(found) = self.step(child, path, end, captures)
+        {
+            return Some(found);
+        }
+        for (parts, child) in &node.patterns {
+            let before = captures.len();
+            if capture(parts, path, start, end, captures)
+                && let Some(found) = self.step(*child, path, end, captures)
+            {
+                return Some(found);
+            }
+            captures.truncate(before);
+        }
+        let child = node.parameter.filter(|_| start < end)?;
+        captures.push((start, end));
+        let found = self.step(child, path, end, captures);
+        if found.is_none() {
+            captures.pop();
+        }
+        found
+    }
+
+    fn step(&self, at: usize, path: &str, end: usize, captures: &mut Captures) -> Option<&Node> {
+        if end == path.len() {
+            Some(&self.nodes[at]).filter(|node| !node.methods.is_empty())
+        } else {
+            self.walk(at, path, end + 1, captures)
+        }
+    }
+}
+
+impl Node {
+    fn literal(&self, segment: &str) -> Option<usize> {
+        let find = |text: &str| {
+            let found = self.literals.binary_search_by(|(literal, _)| (**literal).cmp(text)).ok()?;
+            Some(self.literals[found].1)
+        };
+        find(segment).or_else(|| {
+            segment.contains('%').then(|| percent_decode_str(segment).decode_utf8().ok().and_then(|text| find(&text)))?
+        })
+    }
+}
+
+/// Names of a template's parameters, in order.
+pub(super) fn names(template: &str) -> impl Iterator<Item = &str> {
+    template.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
+}
+
+/// A segment of a template in pieces; braces that do not pair are text.
+fn parts(segment: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut rest = segment;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((_, behind)) = after.split_once('}') else { break };
+        if !before.is_empty() {
+            parts.push(Part::Literal(before.into()));
+        }
+        parts.push(Part::Parameter);
+        rest = behind;
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Literal(rest.into()));
+    }
+    parts
+}
+
+fn written_out(parts: &[Part]) -> usize {
+    parts
+        .iter()
+        .map(|part| match part {
+            Part::Literal(text) => text.len(),
+            Part::Parameter => 0,
+        })
+        .sum()
+}
+
+/// Matches a mixed segment: each parameter takes at least one character, and as few as will do.
+fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut Captures) -> bool {
+    match parts {
+        [] => start == end,
+        [Part::Literal(text), rest @ ..] => {
+            path[start..end].starts_with(&**text) && capture(rest, path, start + text.len(), end, captures)
+        }
+        [Part::Parameter] => {
+            captures.push((start, end));
+            start < end
+        }
+        [Part::Parameter, rest @ ..] => {
+            let before = captures.len();
+            for (length, _) in path[start..end].char_indices().skip(1) {
+                captures.push((start, start + length));
+                if capture(rest, path, start + length, end, captures) {
+                    return true;
+                }
+                captures.truncate(before);
+            }
+            false
+        }
+    }
+}
+
+fn allow(methods: &[(Method, usize)]) -> HeaderValue {
+    let mut names: Vec<&str> = methods.iter().map(|(method, _)| method.as_str()).collect();
+    if names.contains(&"GET") && !names.contains(&"HEAD") {
+        names.push("HEAD");
+    }
+    names.sort_unstable();
+    HeaderValue::from_str(&names.join(", ")).expect("methods are tokens")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(templates: &[&str]) -> Paths {
+        let mut paths = Paths::default();
+        for (at, template) in templates.iter().enumerate() {
+            paths.add(template, &Method::GET, at);
+        }
+        paths
+    }
+
+    fn find<'p>(paths: &Paths, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
+        match paths.find(&Method::GET, path) {
+            Found::Route(route, captures) => {
+                Some((route, captures.iter().map(|(start, end)| &path[*start..*end]).collect()))
+            }
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn concrete_segments_win_and_other_ways_are_tried_again() {
+        let paths = paths(&["/a/{x}", "/a/mine", "/a/{y}/b", "/a/mine/c", "/"]);
+        assert_eq!(find(&paths, "/a/1"), Some((0, vec!["1"])));
+        assert_eq!(find(&paths, "/a/mine"), Some((1, vec![])));
+        assert_eq!(find(&paths, "/a/mine/b"), Some((2, vec!["mine"])));
+        assert_eq!(find(&paths, "/a/mine/c"), Some((3, vec![])));
+        assert_eq!(find(&paths, "/a/1/c"), None);
+        assert_eq!(find(&paths, "/a/"), None);
+        assert_eq!(find(&paths, "/a"), None);
+        assert_eq!(find(&paths, "/a/1/"), None);
+        assert_eq!(find(&paths, "/"), Some((4, vec![])));
+    }
+
+    #[test]
+    fn an_encoded_slash_stays_in_its_segment_and_literals_are_compared_decoded() {
+        let paths = paths(&["/project/{id}"]);
+        assert_eq!(find(&paths, "/project/a%2Fb"), Some((0, vec!["a%2Fb"])));
+        assert_eq!(find(&paths, "/pr%6Fject/a"), Some((0, vec!["a"])));
+    }
+
+    #[test]
+    fn segments_may_mix_text_and_parameters() {
+        let paths = paths(&["/a/{b}.json", "/a/{b}", "/r/{from}..{to}", "/n/v{major}"]);
+        assert_eq!(find(&paths, "/a/x.json"), Some((0, vec!["x"])));
+        assert_eq!(find(&paths, "/a/x.y.json"), Some((0, vec!["x.y"])));
+        assert_eq!(find(&paths, "/a/x.xml"), Some((1, vec!["x.xml"])));
+        assert_eq!(find(&paths, "/a/.json"), Some((1, vec![".json"])));
+        assert_eq!(find(&paths, "/r/1..9"), Some((2, vec!["1", "9"])));
+        assert_eq!(find(&paths, "/n/v"), None);
+        assert_eq!(find(&paths, "/n/vé"), Some((3, vec!["é"])));
+        assert!(names("/r/{from}..{to}/{x}").eq(["from", "to", "x"]));
+    }
+
+    #[test]
+    fn other_methods_are_listed() {
+        let mut paths = paths(&["/a"]);
+        paths.add("/a", &Method::PATCH, 7);
+        let Found::OtherMethods(allow) = paths.find(&Method::POST, "/a") else {
+            panic!("POST is not there");
+        };
+        assert_eq!(allow, "GET, HEAD, PATCH");
+        assert!(matches!(paths.find(&Method::HEAD, "/a"), Found::Route(0, _)));
+    }
+}

@@ -1,0 +1,68 @@
+//! Refusals as RFC 9457 problem details, for contracts without an error schema of their own.
+
+use serde::Serialize;
+
+use super::refusal::{Refusal, Refuse};
+
+/// Says refusals as `application/problem+json`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Problem;
+
+/// A problem of RFC 9457.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ProblemBody {
+    /// `about:blank`: the status says it all.
+    pub r#type: &'static str,
+    /// The status in words.
+    pub title: &'static str,
+    /// The status.
+    pub status: u16,
+    /// One sentence on this occurrence.
+    pub detail: String,
+    /// What does not fit the contract.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ProblemDetail>,
+}
+
+/// One violation of the contract.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ProblemDetail {
+    /// `path`, `query`, `header`, `cookie` or `body`.
+    pub r#in: &'static str,
+    /// The parameter's name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// JSON pointer into the value.
+    pub pointer: String,
+    /// What is wrong.
+    pub detail: String,
+}
+
+impl Refuse for Problem {
+    type Body = ProblemBody;
+
+    fn refuse(&self, refusal: &Refusal) -> ProblemBody {
+        ProblemBody {
+            r#type: "about:blank",
+            title: refusal.status.canonical_reason().unwrap_or("Error"),
+            status: refusal.status.as_u16(),
+            detail: refusal.message.to_string(),
+            errors: refusal
+                .violations
+                .iter()
+                .map(|violation| ProblemDetail {
+                    r#in: violation.location.as_str(),
+                    name: violation.name.clone(),
+                    pointer: violation.pointer.clone(),
+                    detail: violation.message.clone(),
+                })
+                .collect(),
+        }
+    }
+
+    fn content_type(&self) -> &'static str {
+        "application/problem+json"
+    }
+}

@@ -1,0 +1,99 @@
+//! Names for requests, so that a caller's report and a log line meet.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// The header that carries it, in and out.
+pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest name that is taken over from a caller.
+const MAX_LENGTH: usize = 128;
+
+/// The name of a request: given by the caller in `x-request-id`, else made; every answer carries it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// Takes a name: 1 to 128 letters, digits, and `-_.:/+=@`.
+    #[must_use]
+    pub fn new(name: &str) -> Option<Self> {
+        let value = HeaderValue::from_str(name).ok()?;
+        is_sane(&value).then_some(Self(value))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+
+    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+        headers.get(HEADER).filter(|value| is_sane(value)).cloned().map(Self)
+    }
+
+    pub(super) fn into_header(self) -> HeaderValue {
+        self.0
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RequestId({})", self.as_str())
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+fn is_sane(value: &HeaderValue) -> bool {
+    let bytes = value.as_bytes();
+    !bytes.is_empty()
+        && bytes.len() <= MAX_LENGTH
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(byte))
+}
+
+/// Makes names: 64 bits that are this process's own and a counter, in hexadecimal.
+pub(super) fn generator() -> impl Fn() -> RequestId + Send + Sync + 'static {
+    let process = RandomState::new().build_hasher().finish();
+    let count = AtomicU64::new(0);
+    move || {
+        let mut text = [0; 32];
+        hexadecimal(process, &mut text[..16]);
+        hexadecimal(count.fetch_add(1, Ordering::Relaxed), &mut text[16..]);
+        RequestId(HeaderValue::from_bytes(&text).expect("hexadecimal digits are a header value"))
+    }
+}
+
+fn hexadecimal(number: u64, out: &mut [u8]) {
+    for (at, digit) in out.iter_mut().rev().enumerate() {
+        *digit = b"0123456789abcdef"[(number >> (4 * at) & 0xf) as usize];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_names_differ_and_are_sane() {
+        let make = generator();
+        let (first, second) = (make(), make());
+        assert_ne!(first, second);
+        assert_eq!(first.as_str().len(), 32);
+        assert_eq!(RequestId::new(first.as_str()), Some(first));
+    }
+
+    #[test]
+    fn strange_names_are_not_taken_over() {
+        for name in ["", "a b", "a\tb", "ü", "<script>", &"x".repeat(129)] {
+            assert_eq!(RequestId::new(name), None, "{name}");
+        }
+    }
+}

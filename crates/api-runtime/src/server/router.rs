@@ -1,0 +1,354 @@
+//! The router: finds the operation of a request, runs it, and says refusals in the contract's words.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use futures_util::FutureExt;
+use http::request::Parts;
+use http_body::Body as _;
+use http::{HeaderValue, Method, StatusCode, header};
+use tower_service::Service;
+use tracing::{Instrument, Span};
+
+use super::answer::Unwritable;
+use super::call::{Call, Limits};
+use super::operation::Operation;
+use super::path::{Captures, Found, Paths};
+use super::refusal::{Refusal, RefusalKind, Refuse, Refused};
+use super::request_id::{self, RequestId};
+
+/// The largest body that is taken unless the configuration says otherwise: 1 MiB.
+const BODY_LIMIT: usize = 1 << 20;
+
+/// What an operation ends in.
+pub type Outcome = Result<Response, Refused>;
+
+/// An operation on its way.
+pub type OutcomeFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// What handlers share: the implementation of the API, and of its security.
+#[derive(Debug)]
+pub struct App<A, S> {
+    /// The implementation of the API.
+    pub api: A,
+    /// The check of credentials.
+    pub security: S,
+}
+
+/// Id of the operation that answered, in the extensions of its response: a label for metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OperationId(pub &'static str);
+
+/// An operation and the function that serves it.
+pub struct Route<T> {
+    operation: &'static Operation,
+    serve: fn(Arc<T>, Call) -> OutcomeFuture,
+}
+
+impl<T> Route<T> {
+    /// Binds an operation to the function that serves it.
+    pub fn new(operation: &'static Operation, serve: fn(Arc<T>, Call) -> OutcomeFuture) -> Self {
+        Self { operation, serve }
+    }
+}
+
+impl<T> fmt::Debug for Route<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Route").field(&self.operation.id).finish()
+    }
+}
+
+/// The contract as it is served.
+#[derive(Debug, Clone, Copy)]
+pub struct ContractTexts {
+    /// For `/openapi.json`.
+    pub json: &'static str,
+    /// For `/openapi.yaml`.
+    pub yaml: &'static str,
+}
+
+/// Everything that a router is made of.
+#[derive(Debug)]
+pub struct Blueprint<T, R> {
+    /// What handlers share.
+    pub app: T,
+    /// The operations.
+    pub routes: Vec<Route<T>>,
+    /// Checks the credentials for routes that the contract does not know.
+    pub guard: Option<Route<T>>,
+    /// Says refusals.
+    pub refuse: R,
+    /// The contract as it is served.
+    pub contract: ContractTexts,
+    /// Settings.
+    pub config: Config,
+}
+
+/// Settings of a router.
+#[derive(Clone)]
+pub struct Config {
+    body_limit: usize,
+    body_limits: HashMap<String, usize>,
+    body_timeout: Option<Duration>,
+    serves_contract: bool,
+    request_ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            body_limit: BODY_LIMIT,
+            body_limits: HashMap::new(),
+            body_timeout: None,
+            serves_contract: true,
+            request_ids: Arc::new(request_id::generator()),
+        }
+    }
+}
+
+impl Config {
+    /// Bodies up to 1 MiB in any time, the contract at `/openapi.json` and `/openapi.yaml`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The largest body in bytes.
+    #[must_use]
+    pub fn body_limit(mut self, bytes: usize) -> Self {
+        self.body_limit = bytes;
+        self
+    }
+
+    /// The largest body of one operation in bytes, such as an upload.
+    #[must_use]
+    pub fn body_limit_of(mut self, operation_id: &str, bytes: usize) -> Self {
+        self.body_limits.insert(operation_id.to_owned(), bytes);
+        self
+    }
+
+    /// The time for a whole body to arrive, unless a handler takes it as a stream.
+    #[must_use]
+    pub fn body_timeout(mut self, time: Duration) -> Self {
+        self.body_timeout = Some(time);
+        self
+    }
+
+    /// Does not serve the contract.
+    #[must_use]
+    pub fn without_contract(mut self) -> Self {
+        self.serves_contract = false;
+        self
+    }
+
+    /// Makes request ids this way; for tests, or ids that sort.
+    #[must_use]
+    pub fn request_ids(mut self, make: impl Fn() -> RequestId + Send + Sync + 'static) -> Self {
+        self.request_ids = Arc::new(make);
+        self
+    }
+
+    fn limits(&self, operation: &Operation) -> Limits {
+        let bytes = self.body_limits.get(operation.id).copied().unwrap_or(self.body_limit);
+        Limits { bytes, time: self.body_timeout }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("body_limit", &self.body_limit)
+            .field("body_limits", &self.body_limits)
+            .field("body_timeout", &self.body_timeout)
+            .field("serves_contract", &self.serves_contract)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds the router. Layers, nesting and routes beside it are axum's own.
+pub fn router<T, R>(blueprint: Blueprint<T, R>) -> axum::Router
+where
+    T: Send + Sync + 'static,
+    R: Refuse,
+{
+    let server = Arc::new(Server::new(blueprint));
+    axum::Router::new().fallback_service(Serve(move |request| {
+        let server = Arc::clone(&server);
+        async move { server.serve(request).await }
+    }))
+}
+
+/// A function as a service that is always ready.
+#[derive(Clone)]
+struct Serve<F>(F);
+
+impl<F, Fut> Service<Request> for Serve<F>
+where
+    F: Fn(Request) -> Fut,
+    Fut: Future<Output = Response>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = futures_util::future::Map<Fut, fn(Response) -> Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        (self.0)(request).map(Ok)
+    }
+}
+
+struct Server<T, R> {
+    app: Arc<T>,
+    routes: Vec<(Route<T>, Limits)>,
+    paths: Paths,
+    guard: Option<Route<T>>,
+    refuse: R,
+    contract: Option<ContractTexts>,
+    config: Config,
+}
+
+impl<T, R> Server<T, R>
+where
+    T: Send + Sync + 'static,
+    R: Refuse,
+{
+    fn new(blueprint: Blueprint<T, R>) -> Self {
+        let Blueprint { app, routes, guard, refuse, contract, config } = blueprint;
+        let mut paths = Paths::default();
+        for (at, route) in routes.iter().enumerate() {
+            paths.add(route.operation.path, &route.operation.method, at);
+        }
+        Self {
+            app: Arc::new(app),
+            routes: routes
+                .into_iter()
+                .map(|route| {
+                    let limits = config.limits(route.operation);
+                    (route, limits)
+                })
+                .collect(),
+            paths,
+            guard,
+            refuse,
+            contract: config.serves_contract.then_some(contract),
+            config,
+        }
+    }
+
+    async fn serve(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let is_head = parts.method == Method::HEAD;
+        let id = RequestId::of(&parts.headers).unwrap_or_else(|| (self.config.request_ids)());
+        let mut response = match self.paths.find(&parts.method, parts.uri.path()) {
+            Found::Route(at, captures) => self.run(at, captures, parts, body, &id).await,
+            Found::OtherMethods(allow) => self.refuse_route(parts, RefusalKind::MethodNotAllowed, Some(allow)).await,
+            Found::Nothing => match self.document(&parts) {
+                Some(response) => response,
+                None => self.refuse_route(parts, RefusalKind::UnknownRoute, None).await,
+            },
+        };
+        response.headers_mut().insert(request_id::HEADER, id.into_header());
+        if is_head { without_body(response) } else { response }
+    }
+
+    async fn run(&self, at: usize, captures: Captures, parts: Parts, body: Body, id: &RequestId) -> Response {
+        let (route, limits) = &self.routes[at];
+        let operation = route.operation;
+        let span = tracing::info_span!(
+            "request",
+            operation.id = operation.id,
+            http.method = operation.method.as_str(),
+            http.route = operation.path,
+            request.id = id.as_str(),
+            http.status = tracing::field::Empty,
+        );
+        let call = Call { parts, body: Mutex::new(body), operation, captures, limits: *limits, exceeded: None };
+        let outcome = (route.serve)(Arc::clone(&self.app), call);
+        let mut response = self.settle(operation, outcome, &span).await;
+        span.record("http.status", response.status().as_u16());
+        response.extensions_mut().insert(OperationId(operation.id));
+        response
+    }
+
+    /// Waits for an operation; a panic or an answer that cannot be written is a 500.
+    async fn settle(&self, operation: &'static Operation, outcome: OutcomeFuture, span: &Span) -> Response {
+        let settled = AssertUnwindSafe(outcome.instrument(span.clone())).catch_unwind().await;
+        let mut refusal = match settled {
+            Ok(Ok(response)) if response.extensions().get::<Unwritable>().is_none() => return response,
+            Ok(Err(refused)) => *refused,
+            Ok(Ok(_)) => internal(),
+            Err(_) => {
+                span.in_scope(|| tracing::error!("a handler panicked"));
+                internal()
+            }
+        };
+        refusal.operation = Some(operation);
+        span.in_scope(|| tracing::debug!(kind = ?refusal.kind, "request refused"));
+        refusal.into_response(&self.refuse)
+    }
+
+    /// Refuses a path or method that the contract does not know, once the credentials are good.
+    async fn refuse_route(&self, parts: Parts, kind: RefusalKind, allow: Option<HeaderValue>) -> Response {
+        if let Some(guard) = &self.guard {
+            let call = Call {
+                parts,
+                body: Mutex::new(Body::empty()),
+                operation: guard.operation,
+                captures: Captures::new(),
+                limits: self.config.limits(guard.operation),
+                exceeded: None,
+            };
+            let checked = AssertUnwindSafe((guard.serve)(Arc::clone(&self.app), call)).catch_unwind().await;
+            match checked {
+                Ok(Ok(_)) => {}
+                Ok(Err(refused)) => return refused.into_response(&self.refuse),
+                Err(_) => return internal().into_response(&self.refuse),
+            }
+        }
+        let message = match kind {
+            RefusalKind::MethodNotAllowed => "the path is there, but not for this method: see `Allow`",
+            _ => "there is no such path: see the contract for those that are",
+        };
+        let mut refusal = Refusal::new(kind, message);
+        refusal.allow = allow;
+        refusal.into_response(&self.refuse)
+    }
+
+    fn document(&self, parts: &Parts) -> Option<Response> {
+        let contract = self.contract.filter(|_| matches!(parts.method, Method::GET | Method::HEAD))?;
+        let (content_type, text) = match parts.uri.path() {
+            "/openapi.json" => ("application/json", contract.json),
+            "/openapi.yaml" => ("application/yaml", contract.yaml),
+            _ => return None,
+        };
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = StatusCode::OK;
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        Some(response)
+    }
+}
+
+/// The answer to `HEAD`: everything but the body, its length included where that is known.
+fn without_body(mut response: Response) -> Response {
+    if let Some(length) = response.body().size_hint().exact() {
+        response.headers_mut().entry(header::CONTENT_LENGTH).or_insert(length.into());
+    }
+    *response.body_mut() = Body::empty();
+    response
+}
+
+fn internal() -> Refusal {
+    Refusal::new(RefusalKind::Internal, "the server failed: the request id names the failure in its log")
+}

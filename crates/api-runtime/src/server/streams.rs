@@ -1,0 +1,268 @@
+//! Bodies that are not held in memory: bytes, server-sent events, connections that change their protocol.
+
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+use futures_util::StreamExt;
+use http::{Extensions, HeaderMap, HeaderValue};
+use http_body::Body as _;
+
+/// A body of bytes that arrives or leaves piece by piece.
+pub struct ByteStream {
+    body: Body,
+    content_type: Option<HeaderValue>,
+    limit: Option<Limit>,
+}
+
+struct Limit {
+    left: usize,
+    exceeded: Arc<AtomicBool>,
+}
+
+/// Why a body of bytes breaks off.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// It is larger than the server takes; the caller gets a 413 whatever the handler answers.
+    TooLarge,
+    /// The connection failed.
+    Broken(axum::Error),
+}
+
+impl fmt::Display for StreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge => f.write_str("the body is larger than the server takes"),
+            Self::Broken(_) => f.write_str("the body could not be read to its end"),
+        }
+    }
+}
+
+impl Error for StreamError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::TooLarge => None,
+            Self::Broken(error) => Some(error),
+        }
+    }
+}
+
+impl ByteStream {
+    /// A body from whatever axum takes as one: bytes, a string, a file's stream.
+    #[must_use]
+    pub fn new(body: impl Into<Body>) -> Self {
+        Self { body: body.into(), content_type: None, limit: None }
+    }
+
+    /// A body from pieces.
+    #[must_use]
+    pub fn from_stream<S, B, E>(pieces: S) -> Self
+    where
+        S: Stream<Item = Result<B, E>> + Send + 'static,
+        B: Into<Bytes> + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + 'static,
+    {
+        Self::new(Body::from_stream(pieces.map(|piece| piece.map(Into::into))))
+    }
+
+    /// Names its media type, for answers whose contract says a range such as `image/*`.
+    #[must_use]
+    pub fn with_content_type(mut self, content_type: HeaderValue) -> Self {
+        self.content_type = Some(content_type);
+        self
+    }
+
+    /// Its media type, as the request says.
+    #[must_use]
+    pub fn content_type(&self) -> Option<&HeaderValue> {
+        self.content_type.as_ref()
+    }
+
+    /// All its bytes.
+    pub async fn collect(mut self) -> Result<Bytes, StreamError> {
+        let mut all = BytesMut::new();
+        while let Some(piece) = self.next().await {
+            all.extend_from_slice(&piece?);
+        }
+        Ok(all.freeze())
+    }
+
+    /// The body that it is.
+    pub fn into_body(self) -> Body {
+        if self.limit.is_some() { Body::from_stream(self) } else { self.body }
+    }
+
+    pub(super) fn received(
+        body: Body,
+        limit: usize,
+        content_type: Option<HeaderValue>,
+        exceeded: Arc<AtomicBool>,
+    ) -> Self {
+        Self { body, content_type, limit: Some(Limit { left: limit, exceeded }) }
+    }
+}
+
+impl fmt::Debug for ByteStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ByteStream").field("content_type", &self.content_type).finish_non_exhaustive()
+    }
+}
+
+impl From<Vec<u8>> for ByteStream {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(bytes)
+    }
+}
+
+impl From<Bytes> for ByteStream {
+    fn from(bytes: Bytes) -> Self {
+        Self::new(bytes)
+    }
+}
+
+impl Stream for ByteStream {
+    type Item = Result<Bytes, StreamError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            let frame = match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(StreamError::Broken(error)))),
+                Poll::Ready(Some(Ok(frame))) => frame,
+            };
+            let Ok(bytes) = frame.into_data() else { continue };
+            if let Some(limit) = &mut self.limit {
+                let Some(left) = limit.left.checked_sub(bytes.len()) else {
+                    limit.exceeded.store(true, Ordering::Relaxed);
+                    self.body = Body::empty();
+                    return Poll::Ready(Some(Err(StreamError::TooLarge)));
+                };
+                limit.left = left;
+            }
+            return Poll::Ready(Some(Ok(bytes)));
+        }
+    }
+}
+
+/// One server-sent event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    name: Option<String>,
+    id: Option<String>,
+    data: String,
+}
+
+impl Event {
+    /// An event with this data.
+    #[must_use]
+    pub fn new(data: impl Into<String>) -> Self {
+        Self { data: data.into(), ..Self::default() }
+    }
+
+    /// An event whose data is JSON.
+    pub fn json<T: serde::Serialize + ?Sized>(data: &T) -> Result<Self, serde_json::Error> {
+        Ok(Self::new(serde_json::to_string(data)?))
+    }
+
+    /// Names the event's type; line breaks are left out.
+    #[must_use]
+    pub fn with_name(mut self, name: &str) -> Self {
+        self.name = Some(name.replace(['\r', '\n'], ""));
+        self
+    }
+
+    /// Names the event itself; line breaks and NUL are left out.
+    #[must_use]
+    pub fn with_id(mut self, id: &str) -> Self {
+        self.id = Some(id.replace(['\r', '\n', '\0'], ""));
+        self
+    }
+
+    fn into_bytes(self) -> Bytes {
+        let mut text = String::with_capacity(self.data.len() + 16);
+        for (field, value) in [("event", &self.name), ("id", &self.id)] {
+            if let Some(value) = value {
+                text.extend([field, ": ", value, "\n"]);
+            }
+        }
+        for line in self.data.replace("\r\n", "\n").split(['\r', '\n']) {
+            text.extend(["data: ", line, "\n"]);
+        }
+        text.push('\n');
+        text.into()
+    }
+}
+
+/// A body of server-sent events (`text/event-stream`).
+pub struct EventStream(Body);
+
+impl EventStream {
+    /// Events as they come; an error ends the stream.
+    #[must_use]
+    pub fn new<S, E>(events: S) -> Self
+    where
+        S: Stream<Item = Result<Event, E>> + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + 'static,
+    {
+        Self(Body::from_stream(events.map(|event| event.map(Event::into_bytes))))
+    }
+
+    pub(super) fn into_body(self) -> Body {
+        self.0
+    }
+}
+
+impl fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EventStream")
+    }
+}
+
+/// What a handler needs to take over the connection: the request's extensions, hyper's `OnUpgrade` among them.
+#[derive(Debug)]
+pub struct Upgrade(Extensions);
+
+impl Upgrade {
+    pub(super) fn new(extensions: Extensions) -> Self {
+        Self(extensions)
+    }
+
+    /// The extensions; `remove::<hyper::upgrade::OnUpgrade>()` is the connection to come.
+    #[must_use]
+    pub fn into_extensions(self) -> Extensions {
+        self.0
+    }
+}
+
+/// The headers of a 101: `Upgrade`, `Connection`, and those of the new protocol.
+#[derive(Debug, Clone, Default)]
+pub struct Handshake {
+    pub(super) headers: HeaderMap,
+}
+
+impl Handshake {
+    /// An answer with these headers.
+    #[must_use]
+    pub fn new(headers: HeaderMap) -> Self {
+        Self { headers }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_written_by_the_standard() {
+        let event = Event::new("a\nb\r\nc").with_name("tick\n").with_id("7");
+        assert_eq!(event.into_bytes(), "event: tick\nid: 7\ndata: a\ndata: b\ndata: c\n\n");
+    }
+}

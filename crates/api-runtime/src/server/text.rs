@@ -1,0 +1,244 @@
+//! One value written as text, decoded into whatever type asks for it.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{self, Deserializer, Visitor};
+use serde::forward_to_deserialize_any;
+
+/// Why a text is no value of a type. Says what was expected, never what was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InputError {
+    /// JSON pointer into the value.
+    pub(super) pointer: String,
+    /// What it must be.
+    pub(super) message: String,
+}
+
+impl InputError {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { pointer: String::new(), message: message.into() }
+    }
+
+    /// The same error, seen from outside a list or object.
+    pub(super) fn inside(mut self, key: &str) -> Self {
+        let key = key.replace('~', "~0").replace('/', "~1");
+        self.pointer.insert_str(0, &format!("/{key}"));
+        self
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl de::Error for InputError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(message.to_string())
+    }
+
+    fn invalid_type(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::new(format!("must be {expected}"))
+    }
+
+    fn invalid_value(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::new(format!("must be {expected}"))
+    }
+
+    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(format!("must be one of {}", expected.join(", ")))
+    }
+
+    fn unknown_field(field: &str, _: &'static [&'static str]) -> Self {
+        Self::new("is not a known property").inside(field)
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new("is required").inside(field)
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Self::new("must be given once").inside(field)
+    }
+}
+
+/// Whether texts that look like numbers or truth values are such, where the type does not say.
+#[derive(Debug, Default)]
+pub(super) struct Guess {
+    /// Text stays text.
+    pub(super) text_only: bool,
+    /// A guess was made.
+    pub(super) made: Cell<bool>,
+}
+
+/// A decoded text.
+pub(super) struct Text<'t> {
+    pub(super) text: &'t str,
+    pub(super) guess: &'t Guess,
+}
+
+impl Text<'_> {
+    fn number<'de, V: Visitor<'de>>(&self, visitor: V, expected: &str) -> Result<V::Value, InputError> {
+        if !is_json_number(self.text) {
+            return Err(InputError::new(format!("must be {expected}")));
+        }
+        if let Ok(number) = self.text.parse::<i64>() {
+            return visitor.visit_i64(number);
+        }
+        if let Ok(number) = self.text.parse::<u64>() {
+            return visitor.visit_u64(number);
+        }
+        match self.text.parse::<f64>() {
+            Ok(number) if number.is_finite() => visitor.visit_f64(number),
+            _ => Err(InputError::new("is out of range")),
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($($method:ident => $expected:literal),*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+            self.number(visitor, $expected)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Text<'_> {
+    type Error = InputError;
+
+    numbers! {
+        deserialize_i8 => "an integer", deserialize_i16 => "an integer", deserialize_i32 => "an integer",
+        deserialize_i64 => "an integer", deserialize_i128 => "an integer", deserialize_u8 => "an integer",
+        deserialize_u16 => "an integer", deserialize_u32 => "an integer", deserialize_u64 => "an integer",
+        deserialize_u128 => "an integer", deserialize_f32 => "a number", deserialize_f64 => "a number"
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        if self.guess.text_only {
+            return visitor.visit_str(self.text);
+        }
+        match self.text {
+            "true" | "false" => {
+                self.guess.made.set(true);
+                visitor.visit_bool(self.text == "true")
+            }
+            text if is_json_number(text) => {
+                self.guess.made.set(true);
+                self.number(visitor, "a number")
+            }
+            text => visitor.visit_str(text),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        match self.text {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            _ => Err(InputError::new("must be `true` or `false`")),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        visitor.visit_str(self.text)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        visitor.visit_str(self.text)
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        visitor.visit_str(self.text)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, _: V) -> Result<V::Value, InputError> {
+        Err(InputError::new("must be null, which cannot be written here"))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        StrDeserializer::new(self.text).deserialize_enum(name, variants, visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, _: V) -> Result<V::Value, InputError> {
+        Err(InputError::new("must be a list, which cannot be written here"))
+    }
+
+    /// An object inside a form is a JSON text.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        let mut json = serde_json::Deserializer::from_reader(self.text.as_bytes());
+        let value = json.deserialize_map(visitor);
+        value.map_err(|_| InputError::new("must be a JSON object that fits its schema"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        self.deserialize_map(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        char bytes byte_buf unit_struct tuple tuple_struct ignored_any
+    }
+}
+
+/// The grammar of RFC 8259, so that `007`, `+1`, `NaN` and `1_000` are no numbers.
+fn is_json_number(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text.strip_prefix('-').unwrap_or(text);
+    let whole = digits(rest);
+    if whole == 0 || (whole > 1 && rest.starts_with('0')) {
+        return false;
+    }
+    let mut rest = &rest[whole..];
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let places = digits(fraction);
+        if places == 0 {
+            return false;
+        }
+        rest = &fraction[places..];
+    }
+    let Some(exponent) = rest.strip_prefix(['e', 'E']) else {
+        return rest.is_empty();
+    };
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    !exponent.is_empty() && digits(exponent) == exponent.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_json_numbers_are_numbers() {
+        for text in ["0", "-0", "10", "1.5", "1e3", "-1.25E-2", "18446744073709551615"] {
+            assert!(is_json_number(text), "{text}");
+        }
+        for text in ["", "-", "007", "+1", "1.", ".5", "1e", "NaN", "inf", "1_000", " 1", "0x1"] {
+            assert!(!is_json_number(text), "{text}");
+        }
+    }
+}

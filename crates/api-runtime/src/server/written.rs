@@ -1,0 +1,333 @@
+//! A parameter as it is written in its place, decoded by style into whatever type asks.
+
+use std::borrow::Cow;
+
+use serde::de::{Deserializer, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::operation::{Parameter, Style};
+use super::pairs::{Encoding, Pairs, decode};
+use super::text::{Guess, InputError, Text};
+use super::tree::{Leaf, List, Object, bracketed};
+use crate::Wire;
+
+/// Where a parameter's text is.
+#[derive(Debug)]
+pub(super) enum Place<'a> {
+    /// In a segment of the path.
+    Segment(&'a str),
+    /// In a header; whether in more than one line of it.
+    Header(Cow<'a, str>, bool),
+    /// Among the pairs of a query or of cookies; the names of all its other parameters go along.
+    Pairs(Pairs<'a>, &'a [Parameter]),
+}
+
+/// Decodes a parameter that is there.
+pub(super) fn decode_parameter<T: Wire>(parameter: &Parameter, place: &Place<'_>) -> Result<T, InputError> {
+    let mut guess = Guess::default();
+    if parameter.style == Style::Json {
+        let text = Written { parameter, place, guess: &guess }.scalar()?;
+        return crate::json::from_slice_strict(text.as_bytes())
+            .map_err(|_| InputError::new("must be a JSON text that fits its schema"));
+    }
+    let decoded = T::decode(Written { parameter, place, guess: &guess });
+    if decoded.is_ok() || !guess.made.get() {
+        return decoded;
+    }
+    guess.text_only = true;
+    T::decode(Written { parameter, place, guess: &guess }).or(decoded)
+}
+
+/// Decodes a parameter that is not there: only types that can say so accept that.
+pub(super) fn decode_absent<T: Wire>() -> Option<T> {
+    T::decode(Absent).ok()
+}
+
+impl Place<'_> {
+    /// Whether a parameter that stands among pairs is there.
+    pub(super) fn holds(&self, parameter: &Parameter) -> bool {
+        let Self::Pairs(pairs, others) = self else {
+            return true;
+        };
+        match parameter.style {
+            Style::DeepObject => pairs.raw().any(|(name, _)| deep_key(pairs, name, parameter.name).is_some()),
+            _ if takes_names(parameter) => pairs.raw().any(|(name, _)| is_property(pairs, name, parameter, others)),
+            _ => pairs.values(parameter.name).next().is_some(),
+        }
+    }
+}
+
+/// Whether the parameter is an object whose properties stand side by side.
+fn takes_names(parameter: &Parameter) -> bool {
+    parameter.style == Style::Form && parameter.explode && (parameter.open || !parameter.properties.is_empty())
+}
+
+fn is_property(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter, others: &[Parameter]) -> bool {
+    parameter.properties.iter().any(|property| pairs.is_name(raw, property))
+        || (parameter.open
+            && others.iter().all(|other| {
+                other.location != parameter.location
+                    || (other.name == parameter.name || !pairs.is_name(raw, other.name))
+                        && (other == parameter || other.properties.iter().all(|name| !pairs.is_name(raw, name)))
+            }))
+}
+
+/// What follows the parameter's name, if that is brackets.
+fn deep_key<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, str>> {
+    let decoded = decode(raw, pairs.encoding)?;
+    if !decoded.strip_prefix(name)?.starts_with('[') {
+        return None;
+    }
+    Some(match decoded {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[name.len()..]),
+        Cow::Owned(mut text) => Cow::Owned(text.split_off(name.len())),
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Written<'a> {
+    parameter: &'a Parameter,
+    place: &'a Place<'a>,
+    guess: &'a Guess,
+}
+
+impl<'a> Written<'a> {
+    /// The one text, still encoded.
+    fn raw(self) -> Result<&'a str, InputError> {
+        match self.place {
+            Place::Segment(text) => Ok(text),
+            Place::Header(text, false) => Ok(text),
+            Place::Header(_, true) => Err(InputError::new("must be given once")),
+            Place::Pairs(pairs, _) => {
+                let mut values = pairs.values(self.parameter.name);
+                match (values.next(), values.next()) {
+                    (Some(text), None) => Ok(text),
+                    (None, _) => Err(InputError::new("is required")),
+                    _ => Err(InputError::new("must be given once")),
+                }
+            }
+        }
+    }
+
+    fn decode(self, raw: &'a str) -> Result<Cow<'a, str>, InputError> {
+        let encoding = match self.place {
+            Place::Segment(_) => Encoding::Percent,
+            Place::Header(..) => Encoding::Plain,
+            Place::Pairs(pairs, _) => pairs.encoding,
+        };
+        decode(raw, encoding).ok_or_else(|| InputError::new("must be UTF-8 once its percent signs are decoded"))
+    }
+
+    fn scalar(self) -> Result<Cow<'a, str>, InputError> {
+        let raw = self.raw()?;
+        let text = match self.parameter.style {
+            Style::Label => after(raw, ".")?,
+            Style::Matrix => after(raw, &format!(";{}=", self.parameter.name))?,
+            _ => raw,
+        };
+        self.decode(text)
+    }
+
+    fn items(self) -> Result<Vec<Cow<'a, str>>, InputError> {
+        self.pieces()?.into_iter().map(|piece| self.decode(piece)).collect()
+    }
+
+    /// The items of a list, still encoded.
+    fn pieces(self) -> Result<Vec<&'a str>, InputError> {
+        let Parameter { style, explode, name, .. } = *self.parameter;
+        if let Place::Pairs(pairs, _) = self.place
+            && explode
+        {
+            return Ok(pairs.values(name).collect());
+        }
+        Ok(match style {
+            Style::Label => split(after(self.lines()?, ".")?, &[if explode { "." } else { "," }]),
+            Style::Matrix if explode => {
+                let prefix = format!("{name}=");
+                let raw = after(self.lines()?, ";")?;
+                raw.split(';').map(|piece| after(piece, &prefix)).collect::<Result<_, _>>()?
+            }
+            Style::Matrix => split(after(self.lines()?, &format!(";{name}="))?, &[","]),
+            Style::SpaceDelimited => split(self.raw()?, &["%20", "+", " "]),
+            Style::PipeDelimited => split(self.raw()?, &["%7C", "%7c", "|"]),
+            _ => split(self.lines()?, &[","]).into_iter().map(str::trim).collect(),
+        })
+    }
+
+    /// Like [`Self::raw`], but a list may come in several lines of a header.
+    fn lines(self) -> Result<&'a str, InputError> {
+        match self.place {
+            Place::Header(text, _) => Ok(text),
+            _ => self.raw(),
+        }
+    }
+
+    fn object(self) -> Result<Object<'a>, InputError> {
+        let mut object = Object::new(self.guess);
+        match (self.place, self.parameter.style) {
+            (Place::Pairs(pairs, _), Style::DeepObject) => {
+                for (raw, value) in pairs.raw() {
+                    let Some(key) = deep_key(pairs, raw, self.parameter.name) else { continue };
+                    let (name, leaf) = deep_entry(&key, self.decode(value)?)?;
+                    object.add(name, leaf);
+                }
+            }
+            (Place::Pairs(pairs, others), Style::Form) if self.parameter.explode => {
+                for (raw, value) in pairs.raw() {
+                    if is_property(pairs, raw, self.parameter, others) {
+                        object.add(self.decode(raw)?, (Cow::Borrowed(""), self.decode(value)?));
+                    }
+                }
+            }
+            (_, Style::Matrix) if self.parameter.explode => {
+                self.add_assigned(after(self.lines()?, ";")?.split(';'), &mut object)?;
+            }
+            _ if self.parameter.explode => self.add_assigned(self.pieces()?.into_iter(), &mut object)?,
+            _ => {
+                let pieces = self.pieces()?;
+                for pair in pieces.chunks(2) {
+                    let [name, value] = pair else {
+                        return Err(InputError::new("must be names and values in turn"));
+                    };
+                    object.add(self.decode(name)?, (Cow::Borrowed(""), self.decode(value)?));
+                }
+            }
+        }
+        Ok(object)
+    }
+
+    /// Adds pieces of the form `name=value`.
+    fn add_assigned(
+        self,
+        pieces: impl Iterator<Item = &'a str>,
+        object: &mut Object<'a>,
+    ) -> Result<(), InputError> {
+        for piece in pieces {
+            let Some((name, value)) = piece.split_once('=') else {
+                return Err(InputError::new("must be written as `name=value`"));
+            };
+            object.add(self.decode(name)?, (Cow::Borrowed(""), self.decode(value)?));
+        }
+        Ok(())
+    }
+}
+
+/// Name and leaf of `[name]` or `[name][more]`.
+fn deep_entry<'t>(key: &str, value: Cow<'t, str>) -> Result<(Cow<'t, str>, Leaf<'t>), InputError> {
+    let shape = || InputError::new("must be written as `name[property]=value`");
+    let (name, rest) = bracketed(key).ok_or_else(shape)?;
+    Ok((Cow::Owned(name.to_owned()), (Cow::Owned(rest.to_owned()), value)))
+}
+
+fn after<'t>(text: &'t str, prefix: &str) -> Result<&'t str, InputError> {
+    text.strip_prefix(prefix)
+        .ok_or_else(|| InputError::new(format!("must begin with `{prefix}`")))
+}
+
+/// The pieces between separators, none for an empty text.
+fn split<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() || !pieces.is_empty() {
+        let next = separators
+            .iter()
+            .filter_map(|separator| rest.find(separator).map(|at| (at, separator.len())))
+            .min();
+        let Some((at, length)) = next else {
+            pieces.push(rest);
+            break;
+        };
+        pieces.push(&rest[..at]);
+        rest = &rest[at + length..];
+    }
+    pieces
+}
+
+macro_rules! scalars {
+    ($($method:ident),*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+            Text { text: &self.scalar()?, guess: self.guess }.$method(visitor)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Written<'_> {
+    type Error = InputError;
+
+    scalars! {
+        deserialize_bool, deserialize_i8, deserialize_i16, deserialize_i32, deserialize_i64, deserialize_i128,
+        deserialize_u8, deserialize_u16, deserialize_u32, deserialize_u64, deserialize_u128, deserialize_f32,
+        deserialize_f64, deserialize_char, deserialize_str, deserialize_string, deserialize_bytes,
+        deserialize_byte_buf, deserialize_unit, deserialize_identifier, deserialize_ignored_any
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        if self.parameter.style == Style::DeepObject || takes_names(self.parameter) || !self.parameter.properties.is_empty() {
+            return self.deserialize_map(visitor);
+        }
+        match self.scalar() {
+            Ok(text) => Text { text: &text, guess: self.guess }.deserialize_any(visitor),
+            Err(_) => self.deserialize_seq(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        List { items: self.items()?, guess: self.guess }.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        self.object()?.deserialize_map(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        self.object()?.deserialize_map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
+        Text { text: &self.scalar()?, guess: self.guess }.deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! { unit_struct tuple tuple_struct }
+}
+
+/// Nothing at all.
+struct Absent;
+
+impl<'de> Deserializer<'de> for Absent {
+    type Error = InputError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, InputError> {
+        Err(InputError::new("is required"))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        visitor.visit_none()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}

@@ -1,0 +1,401 @@
+//! How values travel as JSON: exactly what JSON Schema means, which is not always what serde's own impls do.
+//!
+//! `16.0` is an integer; an object is never written as a list; a key stands once, in what is ignored too.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Number, Value};
+
+/// A type that travels as JSON.
+pub trait Wire: Sized {
+    /// Reads a value.
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+
+    /// Writes a value.
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+}
+
+/// Reads a [`Wire`] type where serde asks for a seed.
+pub struct Seed<T>(PhantomData<T>);
+
+impl<T> Seed<T> {
+    /// A seed.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T> Default for Seed<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'de, T: Wire> DeserializeSeed<'de> for Seed<T> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        T::decode(deserializer)
+    }
+}
+
+/// Writes a [`Wire`] type where serde asks for `Serialize`.
+pub struct Written<'a, T>(pub &'a T);
+
+impl<T: Wire> Serialize for Written<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.encode(serializer)
+    }
+}
+
+impl Wire for bool {
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::Deserialize::deserialize(deserializer)
+    }
+
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(*self)
+    }
+}
+
+macro_rules! integer {
+    ($($integer:ty, $ask:ident, $write:ident, $words:literal;)*) => {
+        $(
+            impl Wire for $integer {
+                fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    struct Integer;
+                    impl Visitor<'_> for Integer {
+                        type Value = $integer;
+
+                        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                            f.write_str($words)
+                        }
+
+                        fn visit_u64<E: Error>(self, value: u64) -> Result<$integer, E> {
+                            value.try_into().map_err(|_| E::custom(concat!("must be ", $words)))
+                        }
+
+                        fn visit_i64<E: Error>(self, value: i64) -> Result<$integer, E> {
+                            value.try_into().map_err(|_| E::custom(concat!("must be ", $words)))
+                        }
+
+                        #[expect(clippy::cast_possible_truncation, reason = "only whole numbers in range arrive here")]
+                        fn visit_f64<E: Error>(self, value: f64) -> Result<$integer, E> {
+                            let whole = value.fract() == 0.0 && (-1.7e38..1.7e38).contains(&value);
+                            whole
+                                .then_some(value as i128)
+                                .and_then(|value| value.try_into().ok())
+                                .ok_or_else(|| E::custom(concat!("must be ", $words)))
+                        }
+                    }
+                    deserializer.$ask(Integer)
+                }
+
+                fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.$write(*self)
+                }
+            }
+        )*
+    };
+}
+
+integer! {
+    i8, deserialize_i8, serialize_i8, "an integer of 8 bits";
+    i16, deserialize_i16, serialize_i16, "an integer of 16 bits";
+    i32, deserialize_i32, serialize_i32, "an integer of 32 bits";
+    i64, deserialize_i64, serialize_i64, "an integer of 64 bits";
+    u8, deserialize_u8, serialize_u8, "a non-negative integer of 8 bits";
+    u16, deserialize_u16, serialize_u16, "a non-negative integer of 16 bits";
+    u32, deserialize_u32, serialize_u32, "a non-negative integer of 32 bits";
+    u64, deserialize_u64, serialize_u64, "a non-negative integer of 64 bits";
+}
+
+macro_rules! float {
+    ($($float:ty, $ask:ident, $write:ident;)*) => {
+        $(
+            impl Wire for $float {
+                fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    let value: $float = serde::Deserialize::deserialize(deserializer)?;
+                    if value.is_finite() {
+                        Ok(value)
+                    } else {
+                        Err(D::Error::custom("must be a finite number in range"))
+                    }
+                }
+
+                fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.$write(*self)
+                }
+            }
+        )*
+    };
+}
+
+float! {
+    f32, deserialize_f32, serialize_f32;
+    f64, deserialize_f64, serialize_f64;
+}
+
+impl Wire for String {
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::Deserialize::deserialize(deserializer)
+    }
+
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+macro_rules! parsed {
+    ($($parsed:ty, $words:literal;)*) => {
+        $(
+            impl Wire for $parsed {
+                fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    struct Text;
+                    impl Visitor<'_> for Text {
+                        type Value = $parsed;
+
+                        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                            f.write_str($words)
+                        }
+
+                        fn visit_str<E: Error>(self, text: &str) -> Result<$parsed, E> {
+                            text.parse().map_err(|_| E::custom(concat!("must be ", $words)))
+                        }
+                    }
+                    deserializer.deserialize_str(Text)
+                }
+
+                fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.collect_str(self)
+                }
+            }
+        )*
+    };
+}
+
+parsed! {
+    Ipv4Addr, "an IPv4 address";
+    Ipv6Addr, "an IPv6 address";
+}
+
+impl<T: Wire> Wire for Box<T> {
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::decode(deserializer).map(Box::new)
+    }
+
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).encode(serializer)
+    }
+}
+
+/// Null or a value.
+impl<T: Wire> Wire for Option<T> {
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Nullable<T>(PhantomData<T>);
+        impl<'de, T: Wire> Visitor<'de> for Nullable<T> {
+            type Value = Option<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("null or a value")
+            }
+
+            fn visit_none<E: Error>(self) -> Result<Option<T>, E> {
+                Ok(None)
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Option<T>, E> {
+                Ok(None)
+            }
+
+            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+                T::decode(deserializer).map(Some)
+            }
+        }
+        deserializer.deserialize_option(Nullable(PhantomData))
+    }
+
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Some(value) => serializer.serialize_some(&Written(value)),
+            None => serializer.serialize_none(),
+        }
+    }
+}
+
+impl<T: Wire> Wire for Vec<T> {
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List<T>(PhantomData<T>);
+        impl<'de, T: Wire> Visitor<'de> for List<T> {
+            type Value = Vec<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+                let mut list = Vec::with_capacity(items.size_hint().unwrap_or(0).min(4096));
+                while let Some(item) = items.next_element_seed(Seed::new())? {
+                    list.push(item);
+                }
+                Ok(list)
+            }
+        }
+        deserializer.deserialize_seq(List(PhantomData))
+    }
+
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.len()))?;
+        for item in self {
+            list.serialize_element(&Written(item))?;
+        }
+        list.end()
+    }
+}
+
+impl<T: Wire> Wire for BTreeMap<String, T> {
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+        impl<'de, T: Wire> Visitor<'de> for Entries<T> {
+            type Value = BTreeMap<String, T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<BTreeMap<String, T>, A::Error> {
+                let mut map = BTreeMap::new();
+                while let Some(key) = entries.next_key::<String>()? {
+                    let value = entries.next_value_seed(Seed::new())?;
+                    keep(&mut map, key, value)?;
+                }
+                Ok(map)
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.len()))?;
+        for (key, value) in self {
+            map.serialize_entry(key, &Written(value))?;
+        }
+        map.end()
+    }
+}
+
+/// Adds an entry that must not be there yet.
+pub fn keep<T, E: Error>(map: &mut BTreeMap<String, T>, key: String, value: T) -> Result<(), E> {
+    if map.contains_key(&key) {
+        return Err(duplicate(&key));
+    }
+    map.insert(key, value);
+    Ok(())
+}
+
+/// Any JSON, each key of an object once.
+impl Wire for Value {
+    fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Anything)
+    }
+
+    fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+}
+
+struct Anything;
+
+impl<'de> Visitor<'de> for Anything {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("must be a finite number"))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        Value::decode(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(Seed::new())? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let value = entries.next_value_seed(Seed::new())?;
+            if map.contains_key(&key) {
+                return Err(duplicate(&key));
+            }
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+/// The longest part of a name that a message repeats.
+const SHOWN: usize = 64;
+
+/// A name from the wire, made fit for a message.
+pub(crate) fn shown(name: &str) -> String {
+    let mut shown: String = name.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if name.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// A key that stands twice in one object.
+pub fn duplicate<E: Error>(key: &str) -> E {
+    E::custom(format_args!("duplicate property `{}`", shown(key)))
+}
+
+/// A required property that is not there.
+pub fn missing<E: Error>(name: &str) -> E {
+    E::custom(format_args!("missing required property `{name}`"))
+}

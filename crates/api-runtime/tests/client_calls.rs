@@ -1,0 +1,291 @@
+//! The client's run time over a real socket: a server that answers from a script, and what a caller sees of it.
+#![cfg(feature = "client")]
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use api_runtime::client::{
+    self as runtime, Config, Error, OperationInfo, ResponseValue, Retries, Scheme, Secret, Transport,
+};
+use runtime::reqwest::{Method, StatusCode};
+use serde::{Deserialize, Deserializer};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+const OPEN: OperationInfo = OperationInfo {
+    operation_id: "open",
+    security: &[],
+};
+
+/// What the server does with one request.
+#[derive(Clone)]
+enum Step {
+    Answer(u16, &'static str, &'static str),
+    HangUp,
+    Sleep,
+}
+
+/// A server that plays a script, one step per request, and keeps the requests.
+struct Server {
+    address: SocketAddr,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    async fn playing(script: impl IntoIterator<Item = Step>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
+        let mut script: VecDeque<Step> = script.into_iter().collect();
+        tokio::spawn(async move {
+            while let Some(step) = script.pop_front() {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                let mut request = String::new();
+                let mut buffer = [0; 4096];
+                while !request.contains("\r\n\r\n") {
+                    let read = socket.read(&mut buffer).await.unwrap();
+                    request.push_str(&String::from_utf8_lossy(&buffer[..read]));
+                }
+                seen.lock().unwrap().push(request);
+                match step {
+                    Step::Answer(status, headers, body) => {
+                        let length = body.len();
+                        let answer = format!(
+                            "HTTP/1.1 {status} Any\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+                        );
+                        socket.write_all(answer.as_bytes()).await.unwrap();
+                    }
+                    Step::HangUp => drop(socket),
+                    Step::Sleep => tokio::time::sleep(Duration::from_secs(60)).await,
+                }
+            }
+        });
+        Self { address, requests }
+    }
+
+    fn config(&self) -> Config {
+        Config::new(&format!("http://{}/v1/", self.address), "test/1", 2)
+    }
+
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+/// Whether it was read leniently.
+#[derive(Debug, PartialEq)]
+struct Lenient(bool);
+
+impl<'de> Deserialize<'de> for Lenient {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer)?;
+        Ok(Self(api_runtime::is_lenient()))
+    }
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Thing {
+    id: u8,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Problem {
+    code: u16,
+}
+
+/// A call as the generated builders make it.
+async fn call<T: serde::de::DeserializeOwned>(
+    transport: &Transport,
+    method: Method,
+    info: OperationInfo,
+) -> Result<ResponseValue<T>, Error<Problem>> {
+    let url = format!("{}/thing", transport.base_url());
+    let mut request = transport.http().request(method, url).build()?;
+    transport.pre(&mut request, &info).await?;
+    let response = transport.exec(request, &info).await?;
+    match response.status().as_u16() {
+        200 => runtime::decode(response).await,
+        404 => Err(Error::listed(runtime::decode(response).await?)),
+        _ => Err(Error::unlisted(response)),
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_read_leniently_and_keeps_status_and_headers() {
+    let server = Server::playing([Step::Answer(200, "x-id: 7\r\n", "{}")]).await;
+    let transport = server.config().header("x-team", "blue").build().unwrap();
+    let answer = call::<Lenient>(&transport, Method::GET, OPEN).await.unwrap();
+    assert_eq!(*answer, Lenient(true));
+    assert!(!api_runtime::is_lenient());
+    assert_eq!((answer.status(), &answer.headers()["x-id"]), (StatusCode::OK, &"7".parse().unwrap()));
+    let request = &server.requests()[0];
+    assert!(request.starts_with("GET /v1/thing HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("user-agent: test/1\r\n") && request.contains("x-team: blue\r\n"), "{request}");
+    assert!(!request.contains("api-version"), "{request}");
+}
+
+#[tokio::test]
+async fn a_listed_error_keeps_status_headers_and_body() {
+    let server = Server::playing([Step::Answer(404, "x-id: 7\r\n", r#"{"code": 404}"#)]).await;
+    let transport = server.config().build().unwrap();
+    let error = call::<Thing>(&transport, Method::GET, OPEN).await.unwrap_err();
+    assert_eq!(error.status(), Some(StatusCode::NOT_FOUND));
+    assert_eq!(error.headers().unwrap()["x-id"], "7");
+    assert_eq!(error.body(), Some(&Problem { code: 404 }));
+    assert!(!error.is_retryable());
+    assert_eq!(error.to_string(), "the API answered 404 Not Found");
+    assert_eq!(error.into_body(), Some(Problem { code: 404 }));
+}
+
+#[tokio::test]
+async fn nothing_secret_shows_when_an_error_is_printed() {
+    const HEADERS: &str = "set-cookie: session=hunter2\r\n";
+    let server = Server::playing([
+        Step::Answer(200, HEADERS, r#"{"id": "hunter2"}"#),
+        Step::Answer(200, HEADERS, r#"{"password": "hunter2"}"#),
+        Step::Answer(502, HEADERS, "hunter2"),
+        Step::HangUp,
+    ])
+    .await;
+    let transport = server.config().credential(0, Scheme::Query("key"), Secret::from("hunter2")).build().unwrap();
+    let info = OperationInfo {
+        operation_id: "secured",
+        security: &[&[0]],
+    };
+    let messages = [
+        "the answer, 200 OK, does not fit the contract at line 1 column 16 of its body: expected u8",
+        "the answer, 200 OK, does not fit the contract at line 1 column 23 of its body: missing field `id`",
+        "the API answered 502 Bad Gateway, which the contract does not list",
+        "the exchange with the API failed",
+    ];
+    for message in messages {
+        let error = call::<Thing>(&transport, Method::GET, info).await.unwrap_err();
+        assert_eq!(error.to_string(), message);
+        let mut printed = format!("{error:?} {error:#?}");
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            write!(printed, " {cause} {cause:?}").unwrap();
+            source = cause.source();
+        }
+        assert!(!printed.contains("hunter2"), "{printed}");
+        if let Error::InvalidResponse(invalid) = &error {
+            assert!(String::from_utf8_lossy(invalid.body()).contains("hunter2"));
+        }
+    }
+    assert!(server.requests().iter().all(|request| request.starts_with("GET /v1/thing?key=hunter2 ")));
+    assert!(!format!("{transport:?}").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_credential_goes_where_it_is_asked_for_and_nowhere_else() {
+    let server = Server::playing(vec![Step::Answer(200, "", r#"{"id": 1}"#); 4]).await;
+    let transport = server
+        .config()
+        .credential(0, Scheme::Bearer, Secret::from("token"))
+        .credential(1, Scheme::Cookie("session"), Secret::from("s"))
+        .build()
+        .unwrap();
+    let alternatives: [&'static [&'static [usize]]; 4] = [&[], &[&[0]], &[&[0, 1]], &[&[], &[1]]];
+    for security in alternatives {
+        let info = OperationInfo {
+            operation_id: "secured",
+            security,
+        };
+        call::<Thing>(&transport, Method::GET, info).await.unwrap();
+    }
+    let sent = |request: &String| (request.contains("authorization: Bearer token"), request.contains("cookie: session=s"));
+    let sent: Vec<_> = server.requests().iter().map(sent).collect();
+    assert_eq!(sent, [(false, false), (true, false), (true, true), (false, true)]);
+
+    let unsendable = server.config().credential(0, Scheme::Bearer, Secret::from("to\nken")).build().unwrap_err();
+    assert_eq!(unsendable.to_string(), "a credential holds a character that no header may hold");
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_ends() {
+    let server = Server::playing([Step::Sleep]).await;
+    let transport = server.config().timeout(Some(Duration::from_millis(50))).build().unwrap();
+    let begun = Instant::now();
+    let error = call::<Thing>(&transport, Method::GET, OPEN).await.unwrap_err();
+    assert_eq!(error.to_string(), "no answer came in time");
+    assert!(error.is_retryable() && begun.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn what_failed_for_a_moment_is_repeated_if_it_is_safe() {
+    let moment = [Step::Answer(503, "", ""), Step::HangUp, Step::Answer(200, "", r#"{"id": 1}"#)];
+    let retries = Retries::new(2).first_pause(Duration::from_millis(2));
+
+    let server = Server::playing(moment.clone()).await;
+    let transport = server.config().retries(retries.clone()).build().unwrap();
+    assert_eq!(call::<Thing>(&transport, Method::GET, OPEN).await.unwrap().id, 1);
+    assert_eq!(server.requests().len(), 3);
+
+    let server = Server::playing(moment.clone()).await;
+    let transport = server.config().retries(retries).build().unwrap();
+    let error = call::<Thing>(&transport, Method::POST, OPEN).await.unwrap_err();
+    assert_eq!(error.status(), Some(StatusCode::SERVICE_UNAVAILABLE));
+    assert_eq!(server.requests().len(), 1);
+
+    let server = Server::playing(moment).await;
+    let transport = server.config().build().unwrap();
+    call::<Thing>(&transport, Method::GET, OPEN).await.unwrap_err();
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn any_call_is_repeated_when_no_connection_came_about() {
+    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let retries = Retries::new(2).first_pause(Duration::from_millis(40));
+    let config = Config::new(&format!("http://{nobody}"), "test/1", 0).retries(retries);
+    let begun = Instant::now();
+    let error = call::<Thing>(&config.build().unwrap(), Method::POST, OPEN).await.unwrap_err();
+    assert_eq!(error.to_string(), "no connection to the API");
+    assert!(begun.elapsed() >= Duration::from_millis(60), "20 and 40 milliseconds at least");
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let server = Server::playing([Step::Answer(302, "location: /elsewhere\r\n", "")]).await;
+    let transport = server.config().build().unwrap();
+    let error = call::<Thing>(&transport, Method::GET, OPEN).await.unwrap_err();
+    assert_eq!(error.status(), Some(StatusCode::FOUND));
+}
+
+#[tokio::test]
+async fn every_kind_of_body_is_read() {
+    let server = Server::playing([
+        Step::Answer(200, "", "7"),
+        Step::Answer(200, "", "seven"),
+        Step::Answer(200, "", "bytes"),
+        Step::Answer(200, "content-type: Text/Event-Stream; charset=utf-8\r\n", "data: {\"id\": 1}\n\n"),
+    ])
+    .await;
+    let transport = server.config().build().unwrap();
+    let get = async || {
+        let url = format!("{}/thing", transport.base_url());
+        let request = transport.http().get(url).build().unwrap();
+        transport.exec(request, &OPEN).await.unwrap()
+    };
+    assert_eq!(*runtime::decode_text::<u8, Problem>(get().await).await.unwrap(), 7);
+    assert_eq!(*runtime::decode_text::<String, Problem>(get().await).await.unwrap(), "seven");
+    assert_eq!(runtime::stream(get().await).into_inner().bytes().await.unwrap(), "bytes");
+    let response = get().await;
+    assert_eq!(runtime::content_type(&response), "text/event-stream");
+    let events: Vec<_> = collect(runtime::events(response).into_inner()).await;
+    assert_eq!(events[0].as_ref().unwrap().json::<Thing>().unwrap(), Thing { id: 1 });
+    assert_eq!(events.len(), 1);
+}
+
+async fn collect<S: runtime::Stream>(stream: S) -> Vec<S::Item> {
+    let mut stream = std::pin::pin!(stream);
+    let mut items = Vec::new();
+    while let Some(item) = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+        items.push(item);
+    }
+    items
+}

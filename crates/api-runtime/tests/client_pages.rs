@@ -1,0 +1,132 @@
+//! The walk over the pages of a list: where it ends, and what it costs.
+#![cfg(feature = "client")]
+
+use std::future::{Ready, ready};
+use std::sync::Mutex;
+
+use api_runtime::client::{Error, Page, Paging, Stream, cursor, pages};
+use serde::Serialize;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Item {
+    id: u64,
+    name: String,
+}
+
+/// A list of `length` items behind pages of at most `longest`; `asked` keeps the cursors.
+struct List {
+    length: u64,
+    longest: u64,
+    counts: bool,
+    asked: Mutex<Vec<Option<u64>>>,
+}
+
+impl List {
+    fn new(length: u64, longest: u64) -> Self {
+        Self {
+            length,
+            longest,
+            counts: false,
+            asked: Mutex::default(),
+        }
+    }
+
+    fn page(&self, after: Option<u64>, size: u64) -> Ready<Result<Page<Item>, Error<()>>> {
+        self.asked.lock().unwrap().push(after);
+        let first = after.map_or(0, |after| after + 1);
+        let last = (first + size.min(self.longest)).min(self.length);
+        let items = (first..last).map(|id| Item { id, name: format!("item {id}") });
+        ready(Ok(Page {
+            items: items.collect(),
+            count: self.counts.then_some(self.length),
+        }))
+    }
+
+    /// Walks the list; yields the ids seen and the number of pages asked for.
+    async fn walk(&self, page_size: Option<u64>) -> (Vec<u64>, usize) {
+        let stream = pages(paging("id", page_size), |key| {
+            let after = key.map(|key| cursor::<u64>(key).unwrap());
+            self.page(after, page_size.unwrap_or(10))
+        });
+        let ids = collect(stream).await.into_iter().map(|item| item.unwrap().id).collect();
+        (ids, self.asked.lock().unwrap().len())
+    }
+}
+
+fn paging(key: &str, page_size: Option<u64>) -> Paging {
+    Paging {
+        key: key.to_owned(),
+        page_size,
+        default_page_size: Some(10),
+    }
+}
+
+async fn collect<S: Stream>(stream: S) -> Vec<S::Item> {
+    let mut stream = std::pin::pin!(stream);
+    let mut items = Vec::new();
+    while let Some(item) = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+        items.push(item);
+    }
+    items
+}
+
+#[tokio::test]
+async fn a_walk_sees_every_item_once_and_ends_on_a_short_page() {
+    for (length, size, calls) in [
+        (0, None, 1),
+        (9, None, 1),
+        (10, None, 2),
+        (25, None, 3),
+        (25, Some(5), 6),
+        (25, Some(7), 4),
+        (25, Some(100), 2),
+    ] {
+        let list = List::new(length, 1000);
+        let (ids, asked) = list.walk(size).await;
+        assert_eq!(ids, (0..length).collect::<Vec<_>>());
+        assert_eq!(asked, calls, "{length} items by {size:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_size_that_the_server_cuts_down_loses_nothing() {
+    let list = List::new(250, 100);
+    assert_eq!(list.walk(Some(5000)).await, ((0..250).collect(), 3));
+}
+
+#[tokio::test]
+async fn a_page_that_holds_the_whole_list_is_the_last() {
+    let list = List { counts: true, ..List::new(10, 1000) };
+    assert_eq!(list.walk(None).await, ((0..10).collect(), 1));
+}
+
+#[tokio::test]
+async fn a_server_that_repeats_a_page_is_an_error() {
+    let list = List::new(30, 1000);
+    let items = collect(pages(paging("id", None), |_| list.page(None, 10))).await;
+    assert_eq!(items.len(), 11);
+    let error = items.into_iter().last().unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "the list cannot be walked: the server repeats a page");
+}
+
+#[tokio::test]
+async fn an_item_without_the_key_is_an_error() {
+    let list = List::new(30, 1000);
+    let items = collect(pages(paging("place", None), |_| list.page(None, 10))).await;
+    let error = items.into_iter().last().unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "the list cannot be walked: an item has no `place` to go on from");
+}
+
+#[tokio::test]
+async fn the_key_is_the_property_that_orders_the_list() {
+    let list = List::new(15, 1000);
+    let names = Mutex::new(Vec::new());
+    let stream = pages(paging("name", None), |key| {
+        let name = key.map(|key| cursor::<String>(key).unwrap());
+        let after = name.as_deref().map(|name| name.trim_start_matches("item ").parse().unwrap());
+        names.lock().unwrap().push(name);
+        list.page(after, 10)
+    });
+    assert_eq!(collect(stream).await.len(), 15);
+    assert_eq!(*names.lock().unwrap(), [None, Some("item 9".to_owned())]);
+}

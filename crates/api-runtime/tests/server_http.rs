@@ -1,0 +1,389 @@
+//! The server's run time through the front door: requests into a router of a small API written as the generator would.
+#![cfg(feature = "server")]
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use api_runtime::Schemas;
+use api_runtime::server::{
+    self, App, AuthError, Bearer, Blueprint, Body, Call, Config, ContractTexts, Media, Method, Operation, OperationId,
+    Outcome, Parameter, Problem, Refused, Reply, RequestId, Route, Scheme, Style,
+};
+use axum::body::Body as HttpBody;
+use axum::http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower_service::Service;
+
+static SCHEMAS: Schemas = Schemas::new(
+    r##"{
+        "components": { "schemas": { "Order": {
+            "type": "object",
+            "properties": {
+                "name": { "type": "string", "maxLength": 8 },
+                "ports": { "type": "array", "items": { "type": "integer", "minimum": 1, "maximum": 65535 } }
+            },
+            "required": ["name"],
+            "additionalProperties": false
+        } } }
+    }"##,
+);
+
+const SECURITY: &[&[Scheme]] = &[&[Scheme { name: "bearer", scopes: &[] }]];
+const ID: Parameter = Parameter::path("id");
+const LIMIT: Parameter = Parameter::query("limit").default("10");
+const AFTER: Parameter = Parameter::query("after");
+const TAGS: Parameter = Parameter::query("tags");
+const PORTS: Parameter = Parameter::query("ports").style(Style::PipeDelimited, false);
+const FILTER: Parameter = Parameter::query("filter").style(Style::DeepObject, true);
+const VERSION: Parameter = Parameter::header("X-Version").required();
+const SESSION: Parameter = Parameter::cookie("session");
+const ORDER: Body = Body::new(&[Media::new("application/json").schema("/components/schemas/Order")]);
+
+const fn operation(id: &'static str, method: Method, path: &'static str, parameters: &'static [Parameter]) -> Operation {
+    Operation {
+        id,
+        method,
+        path,
+        tag: None,
+        parameters,
+        body: None,
+        replies: &[],
+        security: SECURITY,
+        challenge: "Bearer",
+    }
+}
+
+static VIEW: Operation =
+    operation("view", Method::GET, "/things/{id}", &[ID, LIMIT, AFTER, TAGS, PORTS, FILTER, VERSION, SESSION]);
+static CREATE: Operation = operation("create", Method::POST, "/things/{name}/orders", &[]);
+static UPLOAD: Operation = operation("upload", Method::PUT, "/files/{id}.bin", &[ID]);
+static PANIC: Operation = operation("panic", Method::GET, "/panic", &[]);
+static UNKNOWN: Operation = Operation::unknown_route(SECURITY, "Bearer");
+
+type Shared = Arc<App<(), ()>>;
+
+async fn authenticate(call: &Call) -> Result<(), Refused> {
+    let check = async |bearer: Bearer| match bearer.token.expose() {
+        "good" => Ok(()),
+        "reader" => Err(AuthError::Forbidden("this token may only read".to_owned())),
+        _ => Err(AuthError::Invalid),
+    };
+    let checked = match call.bearer() {
+        Ok(bearer) => check(bearer).await,
+        Err(error) => Err(error),
+    };
+    checked.map_err(|error| call.unauthorized(error))
+}
+
+async fn view(_: Shared, mut call: Call) -> Outcome {
+    authenticate(&call).await?;
+    let mut inputs = call.inputs();
+    let id = inputs.take::<String>(&ID);
+    let limit = inputs.take::<i64>(&LIMIT);
+    let after = inputs.take::<Option<String>>(&AFTER);
+    let tags = inputs.take::<Option<Vec<String>>>(&TAGS);
+    let ports = inputs.take::<Option<Vec<i32>>>(&PORTS);
+    let filter = inputs.take::<Option<Value>>(&FILTER);
+    let version = inputs.take::<i32>(&VERSION);
+    let session = inputs.take::<Option<String>>(&SESSION);
+    let read = inputs.finish(|| {
+        Some(json!({
+            "id": id?, "limit": limit?, "after": after?, "tags": tags?, "ports": ports?, "filter": filter?,
+            "version": version?, "session": session?
+        }))
+    })?;
+    call.answer(Reply::code(200).media(&["application/json"]).json(&read))
+}
+
+async fn create(_: Shared, mut call: Call) -> Outcome {
+    authenticate(&call).await?;
+    let mut inputs = call.inputs();
+    let order = inputs.json::<Option<Order>>(&ORDER, &SCHEMAS).await;
+    let order = inputs.finish(|| order)?;
+    let response = Reply::code(201).media(&["application/json"]).json(&order.map(|order| order.0));
+    call.answer(server::with_header(response, &Parameter::header("X-Count"), &3))
+}
+
+/// Any JSON with a `name`: what a generated type would accept.
+struct Order(Value);
+
+impl api_runtime::Wire for Order {
+    fn decode<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = <Value as api_runtime::Wire>::decode(deserializer)?;
+        match SCHEMAS.validate("/components/schemas/Order", &value) {
+            Ok(()) => Ok(Self(value)),
+            Err(_) => Err(serde::de::Error::custom("does not fit")),
+        }
+    }
+
+    fn encode<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.encode(serializer)
+    }
+}
+
+async fn upload(_: Shared, mut call: Call) -> Outcome {
+    authenticate(&call).await?;
+    const BODY: Body = Body::new(&[Media::new("application/octet-stream")]).required();
+    let mut inputs = call.inputs();
+    let id = inputs.take::<String>(&ID);
+    let body = inputs.stream(&BODY);
+    let (id, body) = inputs.finish(|| Some((id?, body?)))?;
+    let length = body.collect().await.map_or(0, |bytes| bytes.len());
+    call.answer(Reply::code(200).media(&["text/plain"]).text(&format!("{id} {length}")))
+}
+
+fn router() -> axum::Router {
+    server::router(Blueprint {
+        app: App { api: (), security: () },
+        routes: vec![
+            Route::new(&VIEW, |app, call| Box::pin(view(app, call))),
+            Route::new(&CREATE, |app, call| Box::pin(create(app, call))),
+            Route::new(&UPLOAD, |app, call| Box::pin(upload(app, call))),
+            Route::new(&PANIC, |_, _| Box::pin(async { panic!("on purpose") })),
+        ],
+        guard: Some(Route::new(&UNKNOWN, |_: Shared, call| {
+            Box::pin(async move {
+                authenticate(&call).await?;
+                Ok(Response::default())
+            })
+        })),
+        refuse: Problem,
+        contract: ContractTexts { json: "{}", yaml: "a: b\n" },
+        config: Config::new()
+            .body_limit(64)
+            .request_ids(|| RequestId::new("made").expect("four letters are a request id")),
+    })
+}
+
+struct Answer {
+    status: StatusCode,
+    response: Response<()>,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("the body is JSON")
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.response.headers().get(name).map(|value| value.to_str().expect("headers are ASCII"))
+    }
+
+    /// `in name pointer: detail` of each violation.
+    fn violations(&self) -> Vec<String> {
+        let body = self.json();
+        let text = |detail: &Value, key: &str| detail[key].as_str().unwrap_or_default().to_owned();
+        let errors = body["errors"].as_array().cloned().unwrap_or_default();
+        errors
+            .iter()
+            .map(|detail| format!("{} {}{}: {}", text(detail, "in"), text(detail, "name"), text(detail, "pointer"), text(detail, "detail")))
+            .collect()
+    }
+}
+
+async fn ask(request: Request<HttpBody>) -> Answer {
+    ask_of(&mut router(), request).await
+}
+
+async fn ask_of(router: &mut axum::Router, request: Request<HttpBody>) -> Answer {
+    let answer: Result<Response<HttpBody>, Infallible> = Service::call(router, request).await;
+    let Ok(answer) = answer;
+    let (parts, body) = answer.into_parts();
+    let body = body.collect().await.expect("answers are whole").to_bytes().to_vec();
+    Answer { status: parts.status, response: Response::from_parts(parts, ()), body }
+}
+
+fn request(method: &str, path: &str) -> axum::http::request::Builder {
+    Request::builder().method(method).uri(path).header("authorization", "Bearer good")
+}
+
+fn get(path: &str) -> Request<HttpBody> {
+    request("GET", path).header("x-version", "2").body(HttpBody::empty()).unwrap()
+}
+
+fn post(body: &str) -> Request<HttpBody> {
+    request("POST", "/things/a/orders")
+        .header("content-type", "application/json")
+        .body(HttpBody::from(body.to_owned()))
+        .unwrap()
+}
+
+#[tokio::test]
+async fn parameters_are_read_by_their_style() {
+    let path = "/things/a%2Fb%20c?limit=7&tags=x&tags=y%2Cz&ports=1%7C2&filter[from]=a+b&filter%5Bto%5D=5&unknown=1";
+    let mut asked = get(path);
+    asked.headers_mut().insert("cookie", HeaderValue::from_static("a=b; session=s%20t"));
+    let answer = ask(asked).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.json(),
+        json!({
+            "id": "a/b c", "limit": 7, "after": null, "tags": ["x", "y,z"], "ports": [1, 2],
+            "filter": {"from": "a b", "to": 5}, "version": 2, "session": "s t"
+        })
+    );
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.response.extensions().get(), Some(&OperationId("view")));
+}
+
+#[tokio::test]
+async fn an_absent_parameter_is_its_default() {
+    assert_eq!(ask(get("/things/a")).await.json()["limit"], 10);
+}
+
+#[tokio::test]
+async fn all_wrong_parameters_are_reported_together_without_their_values() {
+    let mut asked = get("/things/%ff?limit=se7en&after=1&after=2&ports=1|x");
+    asked.headers_mut().append("x-version", HeaderValue::from_static("3"));
+    let answer = ask(asked).await;
+    assert_eq!(answer.status, 400);
+    assert_eq!(
+        answer.violations(),
+        [
+            "path id: must be UTF-8 once its percent signs are decoded",
+            "query limit: must be an integer",
+            "query after: must be given once",
+            "query ports/1: must be an integer",
+            "header X-Version: must be given once",
+        ]
+    );
+    assert!(!String::from_utf8(answer.body).unwrap().contains("se7en"));
+}
+
+#[tokio::test]
+async fn credentials_come_before_everything_else() {
+    let bare = |method: &str, path: &str| Request::builder().method(method).uri(path).body(HttpBody::from("x")).unwrap();
+    for (method, path) in [("GET", "/things/%ff"), ("POST", "/things/a/orders"), ("GET", "/nothing"), ("PUT", "/things/a")] {
+        let answer = ask(bare(method, path)).await;
+        assert_eq!(answer.status, 401, "{method} {path}");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+        assert_eq!(answer.json()["status"], 401);
+    }
+}
+
+#[tokio::test]
+async fn bearer_tokens_are_judged() {
+    for (value, status) in [
+        ("bearer good", 200),
+        ("Bearer: good", 200),
+        ("Bearer bad", 401),
+        ("Bearer", 401),
+        ("Basic good", 401),
+        ("Bearer reader", 403),
+    ] {
+        let mut asked = get("/things/a");
+        asked.headers_mut().insert("authorization", HeaderValue::from_static(value));
+        assert_eq!(ask(asked).await.status, status, "{value}");
+    }
+}
+
+#[tokio::test]
+async fn unknown_routes_and_methods_are_refused() {
+    assert_eq!(ask(get("/nothing")).await.status, 404);
+    let answer = ask(request("DELETE", "/things/a").body(HttpBody::empty()).unwrap()).await;
+    assert_eq!(answer.status, 405);
+    assert_eq!(answer.header("allow"), Some("GET, HEAD"));
+    assert_eq!(ask(request("OPTIONS", "/things/a").body(HttpBody::empty()).unwrap()).await.status, 405);
+    let answer = ask(request("HEAD", "/things/a").header("x-version", "1").body(HttpBody::empty()).unwrap()).await;
+    assert_eq!((answer.status.as_u16(), answer.body.len()), (200, 0));
+}
+
+#[tokio::test]
+async fn a_body_that_fits_is_read() {
+    let answer = ask(post(r#"{"name": "a", "ports": [1]}"#)).await;
+    assert_eq!(answer.status, 201);
+    assert_eq!(answer.header("x-count"), Some("3"));
+    assert_eq!(answer.json(), json!({"name": "a", "ports": [1]}));
+}
+
+#[tokio::test]
+async fn an_absent_body_is_none_and_null_is_no_body() {
+    assert_eq!(ask(post("")).await.json(), Value::Null);
+    let answer = ask(post("null")).await;
+    assert_eq!(answer.status, 400);
+}
+
+#[tokio::test]
+async fn all_violations_of_a_body_are_reported_with_their_pointers() {
+    let answer = ask(post(r#"{"name": "too long a name", "ports": [0, 1, 70000], "x~/y": 1}"#)).await;
+    assert_eq!(answer.status, 400);
+    let pointers: Vec<String> =
+        answer.violations().iter().map(|violation| violation.split(':').next().unwrap().to_owned()).collect();
+    for pointer in ["body /name", "body /ports/0", "body /ports/2"] {
+        assert!(pointers.iter().any(|found| found == pointer), "{pointer} in {pointers:?}");
+    }
+    assert!(!String::from_utf8(answer.body).unwrap().contains("too long a name"));
+}
+
+#[tokio::test]
+async fn keys_that_are_given_twice_are_reported() {
+    let answer = ask(post(r#"{"name": "a", "name": "b"}"#)).await;
+    assert_eq!(answer.violations(), ["body /name: must be given once"]);
+    let answer = ask(post(r#"{"name""#)).await;
+    assert_eq!(answer.status, 400);
+    assert!(answer.violations()[0].starts_with("body : is not JSON"), "{:?}", answer.violations());
+}
+
+#[tokio::test]
+async fn content_type_and_size_are_checked() {
+    let mut asked = post("{}");
+    asked.headers_mut().insert("content-type", HeaderValue::from_static("text/plain"));
+    assert_eq!(ask(asked).await.status, 415);
+    let mut asked = post("{}");
+    asked.headers_mut().remove("content-type");
+    assert_eq!(ask(asked).await.status, 415);
+    assert_eq!(ask(post(&" ".repeat(65))).await.status, 413);
+    let pieces = (0..9).map(|_| Ok::<_, Infallible>("0123456789"));
+    let streamed = HttpBody::from_stream(futures_util::stream::iter(pieces));
+    let asked = request("POST", "/things/a/orders").header("content-type", "application/json; charset=utf-8");
+    assert_eq!(ask(asked.body(streamed).unwrap()).await.status, 413);
+}
+
+#[tokio::test]
+async fn bytes_stream_within_the_limit() {
+    let piece = |count: usize| {
+        let pieces = (0..count).map(|_| Ok::<_, Infallible>("0123456789"));
+        let body = HttpBody::from_stream(futures_util::stream::iter(pieces));
+        request("PUT", "/files/a.bin").body(body).unwrap()
+    };
+    let answer = ask(piece(6)).await;
+    assert_eq!((answer.status.as_u16(), answer.body.as_slice()), (200, &b"a 60"[..]));
+    assert_eq!(ask(piece(7)).await.status, 413);
+}
+
+#[tokio::test]
+async fn a_panic_is_a_500_in_the_words_of_the_contract() {
+    let answer = ask(get("/panic")).await;
+    assert_eq!(answer.status, 500);
+    assert_eq!(answer.json()["status"], 500);
+}
+
+#[tokio::test]
+async fn requests_have_names() {
+    assert_eq!(ask(get("/things/a")).await.header("x-request-id"), Some("made"));
+    for (given, answered) in [("mine-7", "mine-7"), ("<no>", "made")] {
+        let mut asked = get("/nothing");
+        asked.headers_mut().insert("x-request-id", HeaderValue::from_static(given));
+        assert_eq!(ask(asked).await.header("x-request-id"), Some(answered));
+    }
+}
+
+#[tokio::test]
+async fn the_contract_is_served_unless_switched_off() {
+    let bare = |path: &str| Request::builder().uri(path).body(HttpBody::empty()).unwrap();
+    let answer = ask(bare("/openapi.json")).await;
+    assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, Some("application/json")));
+    assert_eq!(ask(bare("/openapi.yaml")).await.body, b"a: b\n");
+}
+
+#[tokio::test]
+async fn the_router_nests_and_takes_other_routes() {
+    let mut outer = axum::Router::new()
+        .route("/metrics", axum::routing::get(async || "fine"))
+        .nest("/v1", router());
+    assert_eq!(ask_of(&mut outer, get("/v1/things/a")).await.status, 200);
+    assert_eq!(ask_of(&mut outer, get("/metrics")).await.body, b"fine");
+}

@@ -1,0 +1,128 @@
+//! The client crate: builders by progenitor where it can carry an operation, by this crate where it cannot, one
+//! file per tag, all on the same run time.
+//!
+//! Every type comes from the types crate. A caller cannot tell who wrote a builder; [`carrier`] says so, and why.
+
+mod answers;
+mod carrier;
+mod fixups;
+mod names;
+mod own;
+mod paging;
+mod parts;
+mod root;
+mod tag;
+mod text;
+mod view;
+
+pub use carrier::{Carrier, Reason, carrier};
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::file::File;
+use crate::ir::{Api, Operation};
+use crate::tokens::{rust_file, rust_tree};
+
+/// A client that cannot be written. It is a fault of the generator, never of the contract.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// progenitor refuses the view that was made for it.
+    #[error("progenitor refuses its view of the contract: {0}")]
+    Refused(#[from] progenitor_impl::Error),
+    /// progenitor's output is not Rust as it was.
+    #[error("progenitor's output cannot be read: {0}")]
+    Unreadable(#[from] syn::Error),
+    /// progenitor's output has another form.
+    #[error("progenitor's output has changed its form: {0}")]
+    Progenitor(&'static str),
+    /// A fix-up found less or more to mend than it should.
+    #[error("fix-up `{fixup}` applied {applied} times to the builder of `{operation}`, not {expected} times")]
+    Fixup {
+        /// What it mends.
+        fixup: &'static str,
+        /// The operation's name.
+        operation: String,
+        /// How often it applied.
+        applied: usize,
+        /// How often it should have.
+        expected: usize,
+    },
+}
+
+/// The sources of the client crate.
+pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
+    let names = names::ClientNames::new(api);
+    let folder = format!("{}/src", api.names.package("client"));
+    let mut files = vec![File {
+        path: format!("{folder}/lib.rs"),
+        text: rust_file(root::tokens(api, &names)),
+    }];
+    for (tag, text) in api.tags.iter().zip(tags(api, &names)) {
+        files.push(File {
+            path: format!("{folder}/{}.rs", tag.module),
+            text: text?,
+        });
+    }
+    Ok(files)
+}
+
+/// The file of each tag. Syntax trees stay in the thread that made them, and tags share none.
+fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientError>> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(api.tags.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= api.tags.len() {
+                return done;
+            }
+            done.push((at, tag_file(api, names, at)));
+        }
+    };
+    let mut files = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut files = work();
+        for other in others {
+            files.extend(other.join().expect("writing a tag does not panic"));
+        }
+        files
+    });
+    files.sort_by_key(|(at, _)| *at);
+    files.into_iter().map(|(_, text)| text).collect()
+}
+
+fn tag_file(api: &Api<'_>, names: &names::ClientNames, at: usize) -> Result<String, ClientError> {
+    let builders = builders(api, names, at)?;
+    Ok(rust_tree(tag::tree(api, at, builders)?))
+}
+
+/// Who writes each operation's builder, in the document's order.
+#[must_use]
+pub fn carriers<'a>(api: &'a Api<'_>) -> Vec<(&'a Operation, Carrier)> {
+    api.operations.iter().map(|operation| (operation, carrier(api, operation))).collect()
+}
+
+/// The builder of each operation of a tag, by its index.
+fn builders(
+    api: &Api<'_>,
+    names: &names::ClientNames,
+    tag: usize,
+) -> Result<HashMap<usize, Vec<syn::Item>>, ClientError> {
+    let (progenitors, own): (Vec<&Operation>, Vec<&Operation>) =
+        api.operations_of(tag).partition(|operation| carrier(api, operation) == Carrier::Progenitor);
+    let mut builders = HashMap::new();
+    for operation in own {
+        let file: syn::File = syn::parse2(own::builder(api, names, operation))?;
+        builders.insert(operation.index, file.items);
+    }
+    let output = view::builders(api, &progenitors)?;
+    let types = fixups::types(api, &output.types);
+    for (operation, builder) in progenitors.into_iter().zip(output.builders) {
+        let items = fixups::mend(api, names, operation, &types, builder)?;
+        builders.insert(operation.index, items);
+    }
+    Ok(builders)
+}

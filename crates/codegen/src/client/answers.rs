@@ -1,0 +1,201 @@
+//! What a call yields: the bodies that an operation's answers may have, on each side.
+
+use std::collections::HashSet;
+
+use contract::model::{Method, StatusKey};
+
+use crate::ir::{Answer, Api, Media, MediaKind, Operation, TypeRef};
+use crate::names;
+
+/// A body as the client hands it over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Body {
+    /// None.
+    Empty,
+    /// JSON of this type.
+    Json(TypeRef),
+    /// A text that holds a value of this type.
+    Text(TypeRef),
+    /// Bytes as they arrive.
+    Bytes,
+    /// Server-sent events.
+    Events,
+    /// The connection itself.
+    Upgrade,
+}
+
+/// One side of an operation: its successes or its errors.
+#[derive(Debug)]
+pub(super) struct Side {
+    /// Every answer that the contract lists on this side, codes before ranges.
+    pub(super) arms: Vec<Arm>,
+    /// Whether there is more than one kind of body, so that they become an enum.
+    pub(super) several: bool,
+}
+
+/// The answers for some statuses.
+#[derive(Debug)]
+pub(super) struct Arm {
+    /// The statuses, inclusive.
+    pub(super) statuses: (u16, u16),
+    /// What the body may be; the first unless the media type says otherwise.
+    pub(super) bodies: Vec<Choice>,
+}
+
+/// A body and the variant that holds it.
+#[derive(Debug)]
+pub(super) struct Choice {
+    /// The variant's name, if the side is an enum.
+    pub(super) variant: String,
+    /// What the contract says of it.
+    pub(super) description: String,
+    /// The media type as written; empty for no body.
+    pub(super) media: String,
+    /// The body.
+    pub(super) body: Body,
+}
+
+impl Side {
+    /// The body, when there is one kind only.
+    pub(super) fn single(&self) -> Option<&Body> {
+        match self.arms.first() {
+            None => Some(&Body::Empty),
+            Some(_) if self.several => None,
+            Some(arm) => Some(&arm.bodies[0].body),
+        }
+    }
+
+    fn new(arms: Vec<Arm>) -> Self {
+        let mut bodies = arms.iter().flat_map(|arm| &arm.bodies).map(|choice| &choice.body);
+        let first = bodies.next();
+        let several = bodies.any(|body| Some(body) != first);
+        Self { arms, several }
+    }
+}
+
+/// The successes: everything listed below 400. Without any, whatever a 2XX holds.
+pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
+    let mut taken = HashSet::new();
+    let mut arms: Vec<Arm> = operation
+        .answers
+        .iter()
+        .filter(|answer| answer.is_success() && reaches_the_caller(answer.status))
+        .map(|answer| arm(api, operation, answer, statuses(answer.status), &mut taken))
+        .collect();
+    if arms.is_empty() {
+        arms.push(Arm {
+            statuses: (200, 299),
+            bodies: vec![Choice {
+                variant: "Success".to_owned(),
+                description: "What the contract does not say.".to_owned(),
+                media: String::new(),
+                body: Body::Bytes,
+            }],
+        });
+    }
+    Side::new(arms)
+}
+
+/// The errors: everything listed from 400 on; `default` stands for the statuses from 400 on that nothing else lists.
+pub(super) fn errors(api: &Api<'_>, operation: &Operation) -> Side {
+    let mut taken = HashSet::new();
+    let arms = operation
+        .answers
+        .iter()
+        .filter(|answer| !answer.is_success())
+        .map(|answer| arm(api, operation, answer, statuses(answer.status), &mut taken))
+        .collect();
+    Side::new(arms)
+}
+
+/// HTTP clients swallow 1XX, but for the one that hands the connection over.
+fn reaches_the_caller(status: StatusKey) -> bool {
+    match status {
+        StatusKey::Code(code) => code == 101 || code >= 200,
+        StatusKey::Range(digit) => digit >= 2,
+        StatusKey::Default => true,
+    }
+}
+
+fn statuses(status: StatusKey) -> (u16, u16) {
+    match status {
+        StatusKey::Code(code) => (code, code),
+        StatusKey::Range(digit) => (u16::from(digit) * 100, u16::from(digit) * 100 + 99),
+        StatusKey::Default => (400, 599),
+    }
+}
+
+fn arm(
+    api: &Api<'_>,
+    operation: &Operation,
+    answer: &Answer,
+    statuses: (u16, u16),
+    taken: &mut HashSet<String>,
+) -> Arm {
+    let choice = |variant: String, media: &str, body: Body| Choice {
+        variant,
+        description: answer.description.clone(),
+        media: media.to_owned(),
+        body,
+    };
+    let bodies = bodies(api, operation, answer);
+    let bodies = match &bodies[..] {
+        [] => {
+            let body = if statuses == (101, 101) { Body::Upgrade } else { Body::Empty };
+            vec![choice(names::unique(taken, answer.name.clone()), "", body)]
+        }
+        [(media, body)] => vec![choice(names::unique(taken, answer.name.clone()), media, body.clone())],
+        several => several
+            .iter()
+            .map(|(media, body)| {
+                let variant = names::unique(taken, format!("{}{}", answer.name, body.kind()));
+                choice(variant, media, body.clone())
+            })
+            .collect(),
+    };
+    Arm { statuses, bodies }
+}
+
+/// The kinds of body of an answer, JSON first. What is only another spelling of its JSON is left out: the client
+/// asks for JSON.
+fn bodies<'o>(api: &Api<'_>, operation: &Operation, answer: &'o Answer) -> Vec<(&'o str, Body)> {
+    let bodiless = matches!(answer.status, StatusKey::Code(101 | 204 | 205 | 304));
+    if bodiless || operation.method == Method::Head {
+        return Vec::new();
+    }
+    let schema = |media: &Media| media.schema.map(|id| api.contract.resolve(id));
+    let (json, others): (Vec<&Media>, Vec<&Media>) =
+        answer.media.iter().partition(|media| media.kind == MediaKind::Json);
+    let spelt_as_json = |media: &&Media| json.iter().any(|json| schema(json) == schema(media));
+    let mut bodies: Vec<(&str, Body)> = Vec::new();
+    for media in json.iter().copied().chain(others.into_iter().filter(|media| !spelt_as_json(media))) {
+        let body = body(media);
+        if bodies.iter().all(|(_, before)| *before != body) {
+            bodies.push((&media.name, body));
+        }
+    }
+    bodies
+}
+
+fn body(media: &Media) -> Body {
+    match (media.kind, &media.ty) {
+        (MediaKind::Json, ty) => Body::Json(ty.clone().unwrap_or(TypeRef::Any)),
+        (MediaKind::Text, Some(ty)) => Body::Text(ty.clone()),
+        (MediaKind::EventStream, _) => Body::Events,
+        (MediaKind::Text | MediaKind::Form | MediaKind::Multipart | MediaKind::Bytes, _) => Body::Bytes,
+    }
+}
+
+impl Body {
+    /// The word that tells variants of one status apart.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Empty => "Empty",
+            Self::Json(_) => "Json",
+            Self::Text(_) => "Text",
+            Self::Bytes => "Bytes",
+            Self::Events => "Events",
+            Self::Upgrade => "Upgrade",
+        }
+    }
+}

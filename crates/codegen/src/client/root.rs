@@ -1,0 +1,276 @@
+//! The root of the client crate: the client, its builder, the modules of tags, the prelude.
+
+use contract::model::{Location, SecurityKind};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::names::ClientNames;
+use super::parts;
+use crate::ir::{Api, SecurityScheme};
+use crate::tokens::{docs, ident, inner_docs};
+
+/// The file `lib.rs`.
+pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
+    let head = inner_docs(&head(api, names));
+    let reexports = reexports(api, names);
+    let modules = modules(api, names);
+    let client = client(api, names);
+    let builder = builder(api, names);
+    quote! {
+        #head
+
+        #reexports
+        #modules
+        #client
+        #builder
+    }
+}
+
+fn head(api: &Api<'_>, names: &ClientNames) -> String {
+    let info = &api.contract.info;
+    let mut text = format!("Client of {}, version {}.", one_line(&info.title), one_line(&info.version));
+    if let Some(description) = &info.description {
+        text.push_str("\n\n");
+        text.push_str(description.trim());
+    }
+    let credential = api.security.iter().zip(&names.credentials).find_map(|(scheme, method)| {
+        Some(match &scheme.kind {
+            SecurityKind::HttpBasic => format!(".{method}(\"name\", \"password\")"),
+            SecurityKind::MutualTls => return None,
+            _ => format!(".{method}(\"credential\")"),
+        })
+    });
+    let (krate, credential) = (api.names.krate("client"), credential.unwrap_or_default());
+    text.push_str("\n\n# Example\n\n```rust\n");
+    text.extend([
+        format!("let client = {krate}::Client::builder(\"http://localhost:8080\"){credential}.build()?;\n"),
+        format!("# Ok::<(), {krate}::BuildError>(())\n```\n\n"),
+    ]);
+    text.push_str(
+        "Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. \
+         A method yields a builder: a setter per parameter, `send()`, and `stream()` where the operation is a list.\n\n\
+         Answers are read leniently: a property or an enumeration value that is newer than this crate fails nothing. \
+         An [`Error`] keeps status, headers and the contract's error body, and shows nothing secret when it is printed.",
+    );
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
+    let (types, krate) = (ident(&names.modules[0]), ident(&api.names.krate("types")));
+    let error = api.error.as_ref().map_or_else(
+        || quote!(pub use api_runtime::client::Error;),
+        |ty| {
+            let ty = parts::type_of(api, ty);
+            quote! {
+                /// Why a call failed; `E` is the body of the errors that the contract lists.
+                pub type Error<E = #ty> = runtime::Error<E>;
+            }
+        },
+    );
+    quote! {
+        use api_runtime::client as runtime;
+
+        pub use #krate as #types;
+        pub use api_runtime::client::{
+            BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries, Secret, Stream, reqwest,
+        };
+        #error
+    }
+}
+
+fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
+    let [_, prelude, schemes] = names.modules.each_ref().map(|name| ident(name));
+    let (declared, traits): (Vec<TokenStream>, Vec<TokenStream>) = api
+        .tags
+        .iter()
+        .map(|tag| {
+            let (feature, module) = (&tag.feature, ident(&tag.module));
+            let name = ident(&format!("Client{}Ext", tag.trait_name));
+            let declared = quote! {
+                #[cfg(feature = #feature)]
+                #[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]
+                pub mod #module;
+            };
+            (declared, quote!(#[cfg(feature = #feature)] pub use crate::#module::#name;))
+        })
+        .unzip();
+    let constants = names.schemes.iter().enumerate().map(|(at, name)| {
+        let name = ident(name);
+        quote!(pub(crate) const #name: usize = #at;)
+    });
+    let schemes = (!api.security.is_empty()).then(|| {
+        quote! {
+            /// The security schemes, by the index under which the transport keeps their credentials.
+            #[allow(dead_code, reason = "the features of the operations that use one may be off")]
+            mod #schemes {
+                #(#constants)*
+            }
+        }
+    });
+    quote! {
+        #(#declared)*
+
+        /// The client and the traits of its operations.
+        pub mod #prelude {
+            pub use crate::Client;
+            #(#traits)*
+        }
+
+        #schemes
+    }
+}
+
+fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
+    let docs = docs(&format!("A client of {}. Cheap to clone.", one_line(&api.contract.info.title)));
+    let schemes = api.security.len();
+    // The HTTP client presents certificates by itself, so such a scheme counts as met.
+    let certificates = api.security.iter().zip(&names.schemes).filter_map(|(scheme, constant)| {
+        let (module, constant) = (ident(&names.modules[2]), ident(constant));
+        (scheme.kind == SecurityKind::MutualTls)
+            .then(|| quote!(.credential(#module::#constant, runtime::Scheme::Certificate, Secret::from(""))))
+    });
+    quote! {
+        #docs
+        #[derive(Clone, Debug)]
+        pub struct Client {
+            transport: runtime::Transport,
+        }
+
+        impl Client {
+            /// A client without credentials and with the default time-outs.
+            pub fn new(base_url: impl AsRef<str>) -> Result<Self, BuildError> {
+                Self::builder(base_url).build()
+            }
+
+            /// A client with settings of one's own. `base_url` is what the contract's paths are put behind.
+            pub fn builder(base_url: impl AsRef<str>) -> ClientBuilder {
+                let user_agent = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
+                ClientBuilder {
+                    config: runtime::Config::new(base_url.as_ref(), user_agent, #schemes) #(#certificates)*,
+                }
+            }
+
+            /// The URL that the contract's paths are put behind, without a slash at its end.
+            #[must_use]
+            pub fn base_url(&self) -> &str {
+                self.transport.base_url()
+            }
+
+            #[allow(dead_code, reason = "the features of all operations may be off")]
+            pub(crate) fn transport(&self) -> &runtime::Transport {
+                &self.transport
+            }
+        }
+    }
+}
+
+fn builder(api: &Api<'_>, names: &ClientNames) -> TokenStream {
+    let credentials = api
+        .security
+        .iter()
+        .enumerate()
+        .filter_map(|(at, scheme)| credential(at, scheme, &names.credentials[at], names));
+    quote! {
+        /// Builds a [`Client`].
+        #[derive(Debug)]
+        #[must_use]
+        pub struct ClientBuilder {
+            config: runtime::Config,
+        }
+
+        impl ClientBuilder {
+            #(#credentials)*
+
+            /// How long a connection may take; 10 seconds unless set. It does not apply to an HTTP client of one's own.
+            pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
+                self.config = self.config.connect_timeout(timeout);
+                self
+            }
+
+            /// How long a whole call may take: connecting, sending, every retry and the pauses between, and the body
+            /// of the answer; 60 seconds unless set.
+            pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
+                self.config = self.config.timeout(Some(timeout));
+                self
+            }
+
+            /// Lets a call take as long as it takes, such as an endless stream.
+            pub fn no_timeout(mut self) -> Self {
+                self.config = self.config.timeout(None);
+                self
+            }
+
+            /// What the client calls itself; name and version of this crate unless set.
+            pub fn user_agent(mut self, user_agent: &str) -> Self {
+                self.config = self.config.user_agent(user_agent);
+                self
+            }
+
+            /// Adds a header to every request. A parameter of the operation takes precedence.
+            pub fn header(mut self, name: &str, value: &str) -> Self {
+                self.config = self.config.header(name, value);
+                self
+            }
+
+            /// Repeats what failed for a moment and is safe to repeat; off unless set.
+            pub fn retries(mut self, retries: Retries) -> Self {
+                self.config = self.config.retries(retries);
+                self
+            }
+
+            /// Uses an HTTP client of one's own, with its TLS, proxies, redirects and connect time-out.
+            pub fn http_client(mut self, http: reqwest::Client) -> Self {
+                self.config = self.config.http_client(http);
+                self
+            }
+
+            /// Checks the settings and builds the client.
+            pub fn build(self) -> Result<Client, BuildError> {
+                let transport = self.config.build()?;
+                Ok(Client { transport })
+            }
+        }
+    }
+}
+
+/// The method that sets the credential of a security scheme; none for one that the connection carries.
+fn credential(at: usize, scheme: &SecurityScheme, method: &str, names: &ClientNames) -> Option<TokenStream> {
+    let kind = match &scheme.kind {
+        SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => quote!(Bearer),
+        SecurityKind::HttpBasic => quote!(Basic),
+        SecurityKind::Http(name) => quote!(Authorization(#name)),
+        SecurityKind::ApiKey { name, location } => match location {
+            Location::Query => quote!(Query(#name)),
+            Location::Cookie => quote!(Cookie(#name)),
+            Location::Header | Location::Path => quote!(Header(#name)),
+        },
+        SecurityKind::MutualTls => return None,
+    };
+    let words = match scheme.description.as_deref().map(str::trim) {
+        None | Some("") => format!("The credential of security scheme `{}`, sent where an operation asks for it.", scheme.wire),
+        Some(description) => format!("{description}\n\nSent where an operation asks for security scheme `{}`.", scheme.wire),
+    };
+    let docs = docs(&words);
+    let method = ident(method);
+    let (module, constant) = (ident(&names.modules[2]), ident(&names.schemes[at]));
+    let (arguments, secret) = match &scheme.kind {
+        SecurityKind::HttpBasic => (
+            quote!(name: &str, password: impl Into<Secret>),
+            quote!(Secret::from(format!("{name}:{}", password.into().expose()))),
+        ),
+        SecurityKind::ApiKey { .. } => (quote!(key: impl Into<Secret>), quote!(key.into())),
+        _ => (quote!(token: impl Into<Secret>), quote!(token.into())),
+    };
+    Some(quote! {
+        #docs
+        pub fn #method(mut self, #arguments) -> Self {
+            let secret = #secret;
+            self.config = self.config.credential(#module::#constant, runtime::Scheme::#kind, secret);
+            self
+        }
+    })
+}

@@ -1,0 +1,67 @@
+//! The file of a tag: a trait with a method per operation, its implementation, the builders.
+
+use std::collections::HashMap;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{ClientError, text};
+use crate::ir::{Api, Operation};
+use crate::tokens::{docs, ident, inner_docs};
+
+/// The file of the tag at `at`.
+pub(super) fn tree(
+    api: &Api<'_>,
+    at: usize,
+    mut builders: HashMap<usize, Vec<syn::Item>>,
+) -> Result<syn::File, ClientError> {
+    let tag = &api.tags[at];
+    let name = ident(&format!("Client{}Ext", tag.trait_name));
+    let head = inner_docs(&match (&tag.name, tag.description.as_deref()) {
+        (_, Some(description)) => description.to_owned(),
+        (Some(name), None) => format!("The operations of `{name}`."),
+        (None, None) => "The operations without a tag.".to_owned(),
+    });
+    let trait_docs = docs(&match &tag.name {
+        Some(name) => format!("The operations of `{name}`, as methods of [`Client`](crate::Client)."),
+        None => "The operations without a tag, as methods of [`Client`](crate::Client).".to_owned(),
+    });
+    let declared = api.operations_of(at).map(declaration);
+    let written = api.operations_of(at).map(|operation| {
+        let (method, builder) = (ident(&operation.name), ident(&operation.pascal));
+        quote! {
+            fn #method(&self) -> #builder<'_> {
+                #builder::new(self.transport())
+            }
+        }
+    });
+    let mut file: syn::File = syn::parse2(quote! {
+        #head
+
+        use api_runtime::client as runtime;
+
+        #trait_docs
+        pub trait #name {
+            #(#declared)*
+        }
+
+        impl #name for crate::Client {
+            #(#written)*
+        }
+    })?;
+    for operation in api.operations_of(at) {
+        file.items.extend(builders.remove(&operation.index).unwrap_or_default());
+    }
+    Ok(file)
+}
+
+fn declaration(operation: &Operation) -> TokenStream {
+    let (method, builder) = (ident(&operation.name), ident(&operation.pascal));
+    let docs = docs(&text::operation(operation));
+    let deprecated = operation.deprecated.then(|| quote!(#[deprecated]));
+    quote! {
+        #docs
+        #deprecated
+        fn #method(&self) -> #builder<'_>;
+    }
+}

@@ -1,0 +1,73 @@
+//! A short unified diff for people: enough to see what happened, never the whole file.
+
+use std::time::Duration;
+
+use similar::TextDiff;
+
+/// Most lines of one file's diff.
+const MOST_LINES: usize = 20;
+/// Most characters of a line; some generated files are one line of megabytes.
+const MOST_CHARACTERS: usize = 120;
+/// Beyond this the diff may be coarser than need be.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// What has to change in a file, from what it holds to what it should; no text at all stands for no file.
+pub(super) fn unified(path: &str, found: &str, wanted: &str) -> String {
+    let name = |side: &str, text: &str| if text.is_empty() { "/dev/null".to_owned() } else { format!("{side}/{path}") };
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(found, wanted);
+    let text = diff
+        .unified_diff()
+        .context_radius(1)
+        .missing_newline_hint(false)
+        .header(&name("found", found), &name("generated", wanted))
+        .to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out: String = lines.iter().take(MOST_LINES).map(|line| shown(line)).collect();
+    if lines.len() > MOST_LINES {
+        out.push_str(&format!("… {} more lines\n", lines.len() - MOST_LINES));
+    }
+    out
+}
+
+/// A line as a terminal may show it: not too wide, and without what would drive the terminal.
+fn shown(line: &str) -> String {
+    let mut signs = line.chars().map(|sign| match sign {
+        '\t' => ' ',
+        sign if sign.is_control() => '\u{fffd}',
+        sign => sign,
+    });
+    let mut out: String = signs.by_ref().take(MOST_CHARACTERS).collect();
+    if signs.next().is_some() {
+        out.push('…');
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unified;
+
+    #[test]
+    fn a_diff_shows_the_change_and_one_line_around_it() {
+        let found = "one\ntwo\nthree\nfour\n";
+        let wanted = "one\ntwo\n3\nfour\n";
+        insta::assert_snapshot!(unified("api-types/src/vm.rs", found, wanted), @"");
+    }
+
+    #[test]
+    fn a_long_diff_is_cut_and_says_so() {
+        let wanted: String = (0..100).map(|line| format!("line {line}\n")).collect();
+        let diff = unified("a", "", &wanted);
+        assert_eq!(diff.lines().count(), 21);
+        assert!(diff.ends_with("… 83 more lines\n"), "{diff}");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_control_characters_are_shown() {
+        let wanted = format!("\u{1b}[31m{}\n", "x".repeat(1000));
+        let diff = unified("a", "", &wanted);
+        assert!(diff.lines().all(|line| line.chars().count() <= 121), "{diff}");
+        assert!(!diff.contains('\u{1b}'), "{diff}");
+    }
+}

@@ -1,0 +1,115 @@
+//! From the contract to [`ir`](crate::ir): every name and every type is decided here, once.
+//!
+//! A schema is first flattened (`flatten`: references and `allOf` become one conjunction), then given the
+//! tightest Rust form that can hold every value it accepts (`schema`, `union`). Where that form alone would
+//! accept more than the schema does, it carries the pointer of a compiled check, so that what is accepted
+//! is always exactly what the contract says.
+
+mod flatten;
+mod operation;
+mod reach;
+mod recursion;
+mod schema;
+mod union;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use contract::Contract;
+use contract::model::{Dialect, SchemaId};
+
+use crate::ir::{Api, CrateNames, TypeDef, TypeId, TypeKind, TypeRef};
+use crate::names;
+
+/// Decides every Rust name and type of a contract. `prefix` names the crates.
+#[must_use]
+pub fn lower<'c>(contract: &'c Contract, prefix: &str) -> Api<'c> {
+    let mut lowering = Lowering::new(contract);
+    lowering.components();
+    let tags = operation::tags(contract);
+    let operations = operation::operations(&mut lowering, &tags);
+    let mut types: Vec<TypeDef> = lowering
+        .types
+        .into_iter()
+        .map(|slot| slot.expect("every item that was begun is finished"))
+        .collect();
+    recursion::break_cycles(&mut types);
+    reach::mark(&mut types, &operations);
+    let error = operation::shared_error(&types, &operations);
+    Api {
+        contract,
+        names: CrateNames {
+            prefix: prefix.to_owned(),
+        },
+        security: operation::security_schemes(contract),
+        tags,
+        types,
+        operations,
+        error,
+    }
+}
+
+/// The state of one lowering.
+struct Lowering<'c> {
+    contract: &'c Contract,
+    /// Items by [`TypeId`]; none while one is being made.
+    types: Vec<Option<TypeDef>>,
+    /// What a schema has become.
+    lowered: HashMap<SchemaId, TypeRef>,
+    /// The item reserved for each component.
+    reserved: HashMap<SchemaId, (TypeId, String)>,
+    /// Names of items in use.
+    taken: HashSet<String>,
+}
+
+impl<'c> Lowering<'c> {
+    fn new(contract: &'c Contract) -> Self {
+        Self {
+            contract,
+            types: Vec::new(),
+            lowered: HashMap::new(),
+            reserved: HashMap::new(),
+            taken: HashSet::new(),
+        }
+    }
+
+    /// Components take their names before any inline schema does, so that adding an operation renames none.
+    fn components(&mut self) {
+        for (name, id) in &self.contract.components {
+            let rust = names::unique(&mut self.taken, names::pascal(name));
+            let type_id = self.slot();
+            self.reserved.insert(*id, (type_id, rust));
+            self.lowered.insert(*id, TypeRef::Named(type_id));
+        }
+        for (component, id) in &self.contract.components {
+            let (type_id, name) = self.reserved[id].clone();
+            let kind = self.component_kind(*id, &name);
+            self.finish(type_id, name, *id, Some(component.clone()), kind);
+        }
+    }
+
+    /// Reserves a place for an item.
+    fn slot(&mut self) -> TypeId {
+        self.types.push(None);
+        TypeId(self.types.len() - 1)
+    }
+
+    fn finish(&mut self, id: TypeId, name: String, schema: SchemaId, component: Option<String>, kind: TypeKind) {
+        self.types[id.0] = Some(TypeDef {
+            name,
+            schema,
+            component,
+            tags: BTreeSet::new(),
+            in_request: false,
+            in_response: false,
+            kind,
+        });
+    }
+
+    /// Whether a schema without `type` means the type that its keywords speak of.
+    ///
+    /// Documents of 3.0 leave `type: object` out by habit, and the dialect's own examples do; under 3.1
+    /// a schema means exactly what JSON Schema says.
+    fn implies_types(&self) -> bool {
+        self.contract.dialect == Dialect::V30
+    }
+}

@@ -1,0 +1,63 @@
+//! Which operations reach which types: where a type lives, and whether requests or answers carry it.
+
+use std::collections::BTreeSet;
+
+use crate::ir::{Operation, TypeDef, TypeId, TypeRef};
+
+/// Marks every type with the tags that reach it and the directions it travels.
+pub(super) fn mark(types: &mut [TypeDef], operations: &[Operation]) {
+    let edges: Vec<Vec<TypeId>> = types.iter().map(|def| def.kind.mentions()).collect();
+    for operation in operations {
+        let request = operation.parameters.iter().map(|parameter| &parameter.ty).chain(
+            operation
+                .body
+                .iter()
+                .flat_map(|body| body.media.iter().filter_map(|media| media.ty.as_ref())),
+        );
+        for id in reached(&edges, request) {
+            types[id.0].tags.insert(operation.tag);
+            types[id.0].in_request = true;
+        }
+        let answers = operation.answers.iter().flat_map(|answer| {
+            answer
+                .headers
+                .iter()
+                .map(|header| &header.ty)
+                .chain(answer.media.iter().filter_map(|media| media.ty.as_ref()))
+        });
+        for id in reached(&edges, answers) {
+            types[id.0].tags.insert(operation.tag);
+            types[id.0].in_response = true;
+        }
+    }
+    share(types, &edges);
+}
+
+/// What a type without tags mentions must be there without any feature as well.
+fn share(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {
+    let free: Vec<TypeRef> = types
+        .iter()
+        .enumerate()
+        .filter(|(_, def)| def.tags.len() != 1)
+        .map(|(at, _)| TypeRef::Named(TypeId(at)))
+        .collect();
+    for id in reached(edges, free.iter()) {
+        if types[id.0].tags.len() == 1 {
+            types[id.0].tags = BTreeSet::new();
+        }
+    }
+}
+
+fn reached<'t>(edges: &[Vec<TypeId>], roots: impl Iterator<Item = &'t TypeRef>) -> BTreeSet<TypeId> {
+    let mut found = BTreeSet::new();
+    let mut open = Vec::new();
+    for root in roots {
+        root.mentions_into(&mut open);
+    }
+    while let Some(id) = open.pop() {
+        if found.insert(id) {
+            open.extend(&edges[id.0]);
+        }
+    }
+    found
+}

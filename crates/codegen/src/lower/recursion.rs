@@ -1,0 +1,138 @@
+//! Boxes where a type would hold itself by value.
+
+use crate::ir::{Additional, TypeDef, TypeId, TypeKind, TypeRef};
+
+/// Puts a `Box` on every direct edge inside a cycle, and turns aliases that only mean themselves into any JSON.
+pub(super) fn break_cycles(types: &mut [TypeDef]) {
+    break_alias_cycles(types);
+    let edges: Vec<Vec<TypeId>> = types.iter().map(|def| held(&def.kind)).collect();
+    let components = strongly_connected(&edges);
+    for at in 0..types.len() {
+        let in_cycle = |target: TypeId| components[target.0] == components[at];
+        match &mut types[at].kind {
+            TypeKind::Object(object) => {
+                for field in &mut object.fields {
+                    box_edge(&mut field.ty, &in_cycle);
+                }
+            }
+            TypeKind::Union(union) => {
+                for variant in &mut union.variants {
+                    box_edge(&mut variant.ty, &in_cycle);
+                }
+            }
+            TypeKind::Alias(_)
+            | TypeKind::Scalar(_)
+            | TypeKind::Array(_)
+            | TypeKind::Map(_)
+            | TypeKind::Enumeration(_)
+            | TypeKind::Json { .. } => {}
+        }
+    }
+}
+
+/// An alias that leads back to itself through aliases alone names no type.
+fn break_alias_cycles(types: &mut [TypeDef]) {
+    for start in 0..types.len() {
+        let mut at = start;
+        for _ in 0..=types.len() {
+            let TypeKind::Alias(target) = &types[at].kind else { break };
+            let Some(next) = directly(target) else { break };
+            at = next.0;
+            if at == start {
+                types[start].kind = TypeKind::Json { check: None };
+                break;
+            }
+        }
+    }
+}
+
+/// The items that an item holds by value. Lists and maps hold theirs behind a pointer already.
+fn held(kind: &TypeKind) -> Vec<TypeId> {
+    match kind {
+        TypeKind::Alias(ty) => directly(ty).into_iter().collect(),
+        TypeKind::Object(object) => {
+            // Kept properties are in a map.
+            let (Additional::Open | Additional::Closed | Additional::Kept { .. }) = &object.additional;
+            object.fields.iter().filter_map(|field| directly(&field.ty)).collect()
+        }
+        TypeKind::Union(union) => union.variants.iter().filter_map(|variant| directly(&variant.ty)).collect(),
+        TypeKind::Scalar(_)
+        | TypeKind::Array(_)
+        | TypeKind::Map(_)
+        | TypeKind::Enumeration(_)
+        | TypeKind::Json { .. } => Vec::new(),
+    }
+}
+
+fn directly(ty: &TypeRef) -> Option<TypeId> {
+    match ty {
+        TypeRef::Named(id) => Some(*id),
+        TypeRef::Nullable(inner) => directly(inner),
+        TypeRef::Primitive(_) | TypeRef::Vec(_) | TypeRef::Map(_) | TypeRef::Boxed(_) | TypeRef::Any => None,
+    }
+}
+
+fn box_edge(ty: &mut TypeRef, in_cycle: &dyn Fn(TypeId) -> bool) {
+    match ty {
+        TypeRef::Named(id) if in_cycle(*id) => *ty = TypeRef::Boxed(Box::new(ty.clone())),
+        TypeRef::Nullable(inner) => box_edge(inner, in_cycle),
+        TypeRef::Named(_)
+        | TypeRef::Primitive(_)
+        | TypeRef::Vec(_)
+        | TypeRef::Map(_)
+        | TypeRef::Boxed(_)
+        | TypeRef::Any => {}
+    }
+}
+
+/// A number for each node, equal for nodes that reach each other; a node outside any cycle has its own,
+/// which no edge of its own leads to. Tarjan's algorithm with an explicit stack.
+fn strongly_connected(edges: &[Vec<TypeId>]) -> Vec<usize> {
+    const UNSEEN: usize = usize::MAX;
+    let mut order = vec![UNSEEN; edges.len()];
+    let mut low = vec![0; edges.len()];
+    let mut on_stack = vec![false; edges.len()];
+    let mut component = vec![UNSEEN; edges.len()];
+    let mut stack = Vec::new();
+    let mut next = 0;
+    for root in 0..edges.len() {
+        if order[root] != UNSEEN {
+            continue;
+        }
+        let mut path: Vec<(usize, usize)> = vec![(root, 0)];
+        while let Some((node, edge)) = path.last_mut() {
+            let node = *node;
+            if *edge == 0 && order[node] == UNSEEN {
+                order[node] = next;
+                low[node] = next;
+                next += 1;
+                stack.push(node);
+                on_stack[node] = true;
+            }
+            if let Some(target) = edges[node].get(*edge) {
+                *edge += 1;
+                let target = target.0;
+                if order[target] == UNSEEN {
+                    path.push((target, 0));
+                } else if on_stack[target] {
+                    low[node] = low[node].min(order[target]);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some((parent, _)) = path.last() {
+                low[*parent] = low[*parent].min(low[node]);
+            }
+            if low[node] == order[node] {
+                while let Some(member) = stack.pop() {
+                    on_stack[member] = false;
+                    component[member] = node;
+                    if member == node {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    component
+}

@@ -1,0 +1,261 @@
+//! `oneOf` and `anyOf`: null beside a type, values, tags, and the rest by trial.
+
+use std::collections::HashSet;
+
+use contract::model::{Discriminator, Keywords, SchemaId, SchemaKind, Types};
+use serde_json::Value;
+
+use super::Lowering;
+use super::flatten::{Alternatives, Flat};
+use super::schema::{Form, Shape, Subject, variants_of};
+use crate::ir::{Choice, TypeKind, TypeRef, Union, Variant};
+use crate::names;
+
+impl Lowering<'_> {
+    /// The form of a schema with alternatives.
+    pub(super) fn choice(&mut self, mut flat: Flat, subject: &Subject<'_>) -> Form {
+        if self.only_requires(&flat) {
+            // Alternatives that differ in what they require: the fields are the same, the check tells.
+            flat.choices.clear();
+            flat.residual = true;
+            if flat.types.is_none() && self.implies_types() {
+                flat.types = Some(Types::OBJECT);
+            }
+            return self.plain(&flat, subject);
+        }
+        let [alternatives] = flat.choices.as_slice() else {
+            return Form::json(&subject.check);
+        };
+        let alternatives = alternatives.clone();
+        if flat.residual
+            || flat.speaks_of_objects()
+            || flat.speaks_of_arrays()
+            || flat.speaks_of_strings()
+            || flat.speaks_of_numbers()
+            || !self.types_agree(&flat, &alternatives)
+        {
+            return Form::json(&subject.check);
+        }
+        self.alternatives(&alternatives, subject)
+    }
+
+    fn alternatives(&mut self, alternatives: &Alternatives, subject: &Subject<'_>) -> Form {
+        let (nulls, members): (Vec<SchemaId>, Vec<SchemaId>) =
+            alternatives.members.iter().partition(|id| self.is_null(**id));
+        let null = match (nulls.len(), alternatives.exactly_one) {
+            (0, _) => false,
+            (1, _) | (_, false) => true,
+            // Null would match two alternatives, and so none.
+            (_, true) => return Form::json(&subject.check),
+        };
+        if null && alternatives.exactly_one && members.iter().any(|id| self.accepts_null(*id)) {
+            return Form::json(&subject.check);
+        }
+        let shape = match members.as_slice() {
+            [] => return Form::json(&subject.check),
+            [only] => {
+                let ty = self.type_of(*only, subject.name);
+                return match ty {
+                    TypeRef::Nullable(inner) => Form {
+                        shape: Shape::Type(*inner),
+                        nullable: true,
+                    },
+                    ty => Form {
+                        shape: Shape::Type(ty),
+                        nullable: null,
+                    },
+                };
+            }
+            several => match self.values(several, alternatives.exactly_one) {
+                Some(enumeration) => Shape::Item(enumeration),
+                None => Shape::Item(TypeKind::Union(self.union(several, alternatives, subject))),
+            },
+        };
+        Form { shape, nullable: null }
+    }
+
+    fn union(&mut self, members: &[SchemaId], alternatives: &Alternatives, subject: &Subject<'_>) -> Union {
+        let tags = alternatives
+            .discriminator
+            .as_ref()
+            .and_then(|discriminator| self.declared_tags(members, discriminator))
+            .or_else(|| self.constant_tags(members));
+        let mut taken = HashSet::new();
+        let mut variants: Vec<Variant> = Vec::with_capacity(members.len());
+        for (at, member) in members.iter().enumerate() {
+            let tags = tags.as_ref().map(|(_, tags)| tags[at].clone()).unwrap_or_default();
+            let words = self.variant_words(*member, &tags);
+            let name = names::unique(&mut taken, names::variant(&words.unwrap_or_else(|| format!("Variant{}", at + 1))));
+            let ty = self.type_of(*member, &format!("{}{name}", subject.name));
+            variants.push(Variant {
+                name,
+                ty,
+                tags,
+                from: false,
+            });
+        }
+        for at in 0..variants.len() {
+            let same = variants.iter().filter(|other| other.ty == variants[at].ty).count();
+            variants[at].from = same == 1 && !matches!(variants[at].ty, TypeRef::Any | TypeRef::Nullable(_));
+        }
+        Union {
+            choice: match tags {
+                Some((property, _)) => Choice::Tag(property),
+                None if alternatives.exactly_one => Choice::OneOf,
+                None => Choice::AnyOf,
+            },
+            variants,
+            check: None,
+        }
+    }
+
+    /// Tags by `discriminator`, if it names every alternative.
+    fn declared_tags(&self, members: &[SchemaId], discriminator: &Discriminator) -> Option<(String, Vec<Vec<String>>)> {
+        let tags: Vec<Vec<String>> = members
+            .iter()
+            .map(|member| {
+                let member = self.contract.resolve(*member);
+                discriminator
+                    .mapping
+                    .iter()
+                    .filter(|(_, target)| self.contract.resolve(*target) == member)
+                    .map(|(value, _)| value.clone())
+                    .collect()
+            })
+            .collect();
+        let all_objects = members.iter().all(|member| {
+            let flat = Flat::of(self.contract, &[*member]);
+            flat.types.is_none_or(|types| types == Types::OBJECT)
+        });
+        (all_objects && tags.iter().all(|tags| !tags.is_empty())).then(|| (discriminator.property.clone(), tags))
+    }
+
+    /// Tags by a property that every alternative requires with a value of its own.
+    fn constant_tags(&self, members: &[SchemaId]) -> Option<(String, Vec<Vec<String>>)> {
+        let flats: Vec<Flat> = members.iter().map(|member| Flat::of(self.contract, &[*member])).collect();
+        let first = flats.first()?;
+        first.properties.keys().find_map(|property| {
+            let mut seen = HashSet::new();
+            let mut tags = Vec::with_capacity(flats.len());
+            for flat in &flats {
+                if flat.types != Some(Types::OBJECT) || !flat.required.contains(property) {
+                    return None;
+                }
+                let values = self.string_values(flat.properties.get(property)?)?;
+                let [Value::String(value)] = values.as_slice() else {
+                    return None;
+                };
+                if !seen.insert(value.clone()) {
+                    return None;
+                }
+                tags.push(vec![value.clone()]);
+            }
+            Some((property.clone(), tags))
+        })
+    }
+
+    /// The values of a schema that is a closed set of strings.
+    fn string_values(&self, ids: &[SchemaId]) -> Option<Vec<Value>> {
+        let flat = Flat::of(self.contract, ids);
+        let strings = flat.types.is_none_or(|types| types == Types::STRING)
+            && flat.choices.is_empty()
+            && !flat.residual
+            && !flat.speaks_of_strings();
+        flat.values
+            .filter(|values| strings && !values.is_empty() && values.iter().all(Value::is_string))
+    }
+
+    /// Alternatives that are all sets of strings, as one enumeration.
+    fn values(&self, members: &[SchemaId], exactly_one: bool) -> Option<TypeKind> {
+        let mut all: Vec<Value> = Vec::new();
+        let mut extensible = false;
+        for member in members {
+            extensible |= Flat::of(self.contract, &[*member]).extensible;
+            for value in self.string_values(&[*member])? {
+                match all.contains(&value) {
+                    true if exactly_one => return None,
+                    true => {}
+                    false => all.push(value),
+                }
+            }
+        }
+        Some(TypeKind::Enumeration(variants_of(all, extensible)))
+    }
+
+    /// Whether every alternative only lists required properties.
+    fn only_requires(&self, flat: &Flat) -> bool {
+        flat.speaks_of_objects()
+            && flat.choices.iter().flat_map(|choice| &choice.members).all(|id| {
+                match &self.contract.schema(*id).kind {
+                    SchemaKind::Bool(_) => true,
+                    SchemaKind::Object(k) => {
+                        k.reference.is_none()
+                            && k.properties.is_empty()
+                            && k.additional_properties.is_none()
+                            && k.pattern_properties.is_empty()
+                            && k.all_of.is_empty()
+                            && k.one_of.is_empty()
+                            && k.any_of.is_empty()
+                            && k.types.is_none_or(|types| types == Types::OBJECT)
+                    }
+                }
+            })
+    }
+
+    /// Whether `type` beside the alternatives says nothing that they do not say themselves.
+    fn types_agree(&self, flat: &Flat, alternatives: &Alternatives) -> bool {
+        let Some(types) = flat.types else { return true };
+        alternatives.members.iter().all(|member| {
+            Flat::of(self.contract, &[*member])
+                .types
+                .is_some_and(|own| types.contains(own))
+        })
+    }
+
+    fn is_null(&self, id: SchemaId) -> bool {
+        let id = self.contract.resolve(id);
+        matches!(
+            &self.contract.schema(id).kind,
+            SchemaKind::Object(k) if k.types == Some(Types::NULL)
+                || (k.constant == Some(Value::Null))
+                || k.enumeration.as_deref() == Some(&[Value::Null])
+        )
+    }
+
+    fn accepts_null(&self, id: SchemaId) -> bool {
+        let flat = Flat::of(self.contract, &[id]);
+        let typed = flat.types.is_none_or(|types| types.contains(Types::NULL));
+        let valued = flat.values.as_ref().is_none_or(|values| values.contains(&Value::Null));
+        typed && valued && flat.choices.is_empty()
+    }
+
+    /// Words for a variant's name: the component, the title, the tag, the type.
+    fn variant_words(&self, member: SchemaId, tags: &[String]) -> Option<String> {
+        let member = self.contract.resolve(member);
+        let schema = self.contract.schema(member);
+        if let Some(component) = &schema.component {
+            return Some(component.clone());
+        }
+        let SchemaKind::Object(keywords) = &schema.kind else {
+            return None;
+        };
+        let keywords: &Keywords = keywords;
+        keywords
+            .title
+            .clone()
+            .filter(|title| title.len() <= 40)
+            .or_else(|| tags.first().cloned())
+            .or_else(|| {
+                let word = match keywords.types? {
+                    Types::BOOLEAN => "Boolean",
+                    Types::INTEGER => "Integer",
+                    Types::NUMBER => "Number",
+                    Types::STRING => "String",
+                    Types::ARRAY => "Array",
+                    Types::OBJECT => "Object",
+                    _ => return None,
+                };
+                Some(word.to_owned())
+            })
+    }
+}

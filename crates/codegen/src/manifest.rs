@@ -1,0 +1,236 @@
+//! What makes a folder of sources a crate: manifest, README, licence, and for foreign contracts the run time.
+
+mod embedded;
+mod example;
+mod inherit;
+mod licence;
+mod readme;
+mod runtime;
+mod text;
+
+use std::fmt::Write as _;
+
+use semver::Version;
+
+use crate::ir::{Api, Tag};
+use crate::tokens::GENERATED;
+use crate::{File, Runtime, types};
+use text::{feature_key, one_line, quoted, shortened};
+
+/// Everything but sources, of every crate.
+pub(crate) fn files(api: &Api<'_>, runtime: &Runtime) -> Vec<File> {
+    let path = match runtime {
+        Runtime::Path(path) => path.as_str(),
+        Runtime::Copy => "../api-runtime",
+    };
+    let mut files = Vec::new();
+    for part in [Part::Types, Part::Client, Part::Server] {
+        let folder = api.names.package(part.name());
+        let mut put = |name: &str, text: String| files.push(File { path: format!("{folder}/{name}"), text });
+        put("Cargo.toml", manifest(api, part, path));
+        put("README.md", readme::readme(api, part));
+        for (name, text) in licence::texts(&api.contract.info) {
+            put(name, text);
+        }
+    }
+    if *runtime == Runtime::Copy {
+        files.extend(runtime::files());
+        files.push(File { path: "Cargo.toml".to_owned(), text: workspace(api) });
+    }
+    files
+}
+
+/// The crates of a contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Types,
+    Client,
+    Server,
+}
+
+impl Part {
+    /// What follows the prefix in the crate's name.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Types => "types",
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// The first line of a generated file, in its language's comment.
+fn mark(comment: &str) -> String {
+    format!("{comment} {}", GENERATED.trim_start_matches("// "))
+}
+
+fn manifest(api: &Api<'_>, part: Part, runtime: &str) -> String {
+    let mut out = mark("#");
+    out.push_str("\n\n[package]\n");
+    let mut line = |key: &str, value: &str| {
+        writeln!(out, "{key} = {}", quoted(value)).expect("a text takes all that is written to it");
+    };
+    line("name", &api.names.package(part.name()));
+    line("description", &description(api, part));
+    line("version", &version(api).to_string());
+    line("edition", inherit::package("edition"));
+    line("rust-version", inherit::package("rust-version"));
+    if let Some(licence) = licence::expression(&api.contract.info) {
+        line("license", &licence);
+    }
+    line("readme", "README.md");
+    for comment in comments(api) {
+        out.push_str(&format!("# {comment}\n"));
+    }
+    out.push_str("\n[package.metadata.docs.rs]\nall-features = true\n\n[features]\n");
+    out.push_str(&features(api, part));
+    out.push_str("\n[dependencies]\n");
+    out.push_str(&dependencies(api, part, runtime));
+    let dev = dev_dependencies(part);
+    if !dev.is_empty() {
+        out.push_str("\n# For the example in the README.\n[dev-dependencies]\n");
+        out.push_str(&dev);
+    }
+    out
+}
+
+fn description(api: &Api<'_>, part: Part) -> String {
+    let title = one_line(&api.contract.info.title);
+    let text = match part {
+        Part::Types => format!("Types of {title}: what its requests and answers carry, checked"),
+        Part::Client => format!("Client of {title}: a builder per operation, typed answers and errors"),
+        Part::Server => format!("Server of {title}: a trait per tag and the router that serves it"),
+    };
+    shortened(&text, 200)
+}
+
+/// The contract's version, if a crate may have it.
+fn version(api: &Api<'_>) -> Version {
+    contract_version(api).unwrap_or_else(|| Version::new(0, 1, 0))
+}
+
+fn contract_version(api: &Api<'_>) -> Option<Version> {
+    Version::parse(api.contract.info.version.trim()).ok()
+}
+
+/// What the contract says and a manifest cannot.
+fn comments(api: &Api<'_>) -> Vec<String> {
+    let info = &api.contract.info;
+    let mut comments = Vec::new();
+    if contract_version(api).is_none() {
+        let written = shortened(&one_line(&info.version), 60);
+        comments.push(format!("The contract's version, {}, is no semantic version.", quoted(&written)));
+    }
+    if let (Some(written), None) = (&info.license, licence::expression(info)) {
+        let written = shortened(&one_line(written), 60);
+        comments.push(format!("The contract's licence, {}, is no SPDX expression.", quoted(&written)));
+    }
+    comments
+}
+
+/// A feature per tag, all on unless switched off, and what else a crate can do on demand.
+fn features(api: &Api<'_>, part: Part) -> String {
+    let types = api.names.package("types");
+    let mut default: Vec<&str> = api.tags.iter().map(|tag| tag.feature.as_str()).collect();
+    let per_tag = |tag: &Tag| match part {
+        Part::Types => Vec::new(),
+        Part::Client | Part::Server => vec![format!("{types}/{}", tag.feature)],
+    };
+    let mut lines = Vec::new();
+    let mut feature = |comment: &str, name: &str, enables: &[String]| {
+        let enables: Vec<String> = enables.iter().map(|other| quoted(other)).collect();
+        let comment = if comment.is_empty() { String::new() } else { format!("# {comment}\n") };
+        lines.push(format!("{comment}{} = [{}]\n", feature_key(name), enables.join(", ")));
+    };
+    for tag in &api.tags {
+        feature("", &tag.feature, &per_tag(tag));
+    }
+    match part {
+        Part::Types => {
+            let compiled = if types::needs_schemas(api) { vec![] } else { vec!["api-runtime/jsonschema".to_owned()] };
+            feature("The contract's schemas, to be validated against as a whole.", "schemas", &compiled);
+            feature("`schemars::JsonSchema` for every type.", "schemars", &["api-runtime/schemars".to_owned()]);
+            feature("`utoipa::ToSchema` for every type.", "utoipa", &["api-runtime/utoipa".to_owned()]);
+        }
+        Part::Client => {
+            default.push("rustls");
+            feature(
+                "https with rustls and the certificates that the platform trusts.",
+                "rustls",
+                &["api-runtime/rustls".to_owned()],
+            );
+        }
+        Part::Server => feature(
+            "The document, derived again from the code that serves it.",
+            "utoipa",
+            &["api-runtime/utoipa".to_owned(), format!("{types}/utoipa")],
+        ),
+    }
+    let default: Vec<String> = default.into_iter().map(quoted).collect();
+    format!("default = [{}]\n{}", default.join(", "), lines.concat())
+}
+
+fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
+    let uses = match part {
+        Part::Types if types::needs_schemas(api) => "\"jsonschema\"",
+        Part::Types => "",
+        Part::Client => "\"client\"",
+        Part::Server => "\"server\"",
+    };
+    let uses = if uses.is_empty() { String::new() } else { format!(", features = [{uses}]") };
+    let mut lines = vec![format!(
+        "api-runtime = {{ path = {}, version = {}{uses} }}\n",
+        quoted(runtime),
+        quoted(inherit::package("version"))
+    )];
+    if part != Part::Types {
+        let types = api.names.package("types");
+        let mut requirement = version(api);
+        requirement.build = semver::BuildMetadata::EMPTY;
+        let schemas = if part == Part::Server { ", features = [\"schemas\"]" } else { "" };
+        lines.push(format!(
+            "{types} = {{ path = {}, version = {}, default-features = false{schemas} }}\n",
+            quoted(&format!("../{types}")),
+            quoted(&requirement.to_string())
+        ));
+    }
+    lines.sort();
+    lines.concat()
+}
+
+/// What the examples of the READMEs need.
+fn dev_dependencies(part: Part) -> String {
+    let needs: &[(&str, &[&str])] = match part {
+        Part::Types => &[("serde_json", &[])],
+        Part::Client => &[],
+        Part::Server => &[("axum", &["http1", "tokio"]), ("tokio", &["net"])],
+    };
+    needs
+        .iter()
+        .map(|(name, features)| {
+            let version = quoted(&inherit::dependency_version(name));
+            let features: Vec<String> = features.iter().map(|feature| quoted(feature)).collect();
+            if features.is_empty() {
+                format!("{name} = {version}\n")
+            } else {
+                let features = features.join(", ");
+                format!("{name} = {{ version = {version}, default-features = false, features = [{features}] }}\n")
+            }
+        })
+        .collect()
+}
+
+/// The manifest around crates that stand outside any workspace.
+fn workspace(api: &Api<'_>) -> String {
+    let mut members: Vec<String> = [Part::Types, Part::Client, Part::Server]
+        .iter()
+        .map(|part| api.names.package(part.name()))
+        .chain(runtime::CRATES.iter().map(|(name, ..)| (*name).to_owned()))
+        .collect();
+    members.sort();
+    let members: Vec<String> = members.iter().map(|member| quoted(member)).collect();
+    format!("{}\n\n[workspace]\nresolver = \"3\"\nmembers = [{}]\n", mark("#"), members.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

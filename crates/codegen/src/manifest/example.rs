@@ -1,0 +1,137 @@
+//! The example of a README: short, true of this very contract, and compiled as a doctest.
+
+use contract::model::{Method, SecurityKind};
+
+use super::Part;
+use crate::ir::{Api, Operation, Parameter, Primitive, TypeDef, TypeKind, TypeRef};
+
+/// Names that the client's builders keep for themselves, so that a parameter or scheme has another setter there.
+const TAKEN: [&str; 13] = [
+    "new", "send", "stream", "clone", "build", "connect_timeout", "timeout", "no_timeout", "user_agent", "header",
+    "retries", "http_client", "body",
+];
+
+/// The example as a block of Markdown; none where the contract gives nothing to show.
+pub(super) fn example(api: &Api<'_>, part: Part) -> Option<String> {
+    let (attributes, code) = match part {
+        Part::Types => ("rust", types(api)?),
+        Part::Client => ("rust,no_run", client(api)),
+        Part::Server => ("rust,no_run", server(api)),
+    };
+    Some(format!("```{attributes}\n{code}```"))
+}
+
+/// Reads a value; an object, if there is one, since those show most.
+fn types(api: &Api<'_>) -> Option<String> {
+    let is_object = |def: &&TypeDef| matches!(def.kind, TypeKind::Object(_));
+    let def = api
+        .types
+        .iter()
+        .find(|def| is_object(def) && def.in_response && !def.tags.is_empty())
+        .or_else(|| api.types.iter().find(is_object))
+        .or_else(|| api.types.first())?;
+    let (krate, name) = (api.names.krate("types"), &def.name);
+    let mut code = format!(
+        "use {krate}::{name};\n\n\
+         fn read(text: &str) -> Result<{name}, serde_json::Error> {{\n    serde_json::from_str(text)\n}}\n"
+    );
+    if is_object(&def) {
+        code.push_str("\n// What the contract refuses never becomes a value.\nassert!(read(\"[]\").is_err());\n");
+    }
+    Some(code)
+}
+
+/// Calls an operation that needs nothing but texts; makes a client where there is none.
+fn client(api: &Api<'_>) -> String {
+    let krate = api.names.krate("client");
+    let credential = credential(api);
+    let make = format!("{krate}::Client::builder(\"https://api.example.com\"){credential}.build()?;\n");
+    let calls = |operation: &&Operation| is_simple(api, operation);
+    let operation = api
+        .operations
+        .iter()
+        .find(|operation| operation.paging.is_some() && calls(operation))
+        .or_else(|| api.operations.iter().find(|operation| operation.method == Method::Get && calls(operation)))
+        .or_else(|| api.operations.iter().find(calls));
+    let Some(operation) = operation else {
+        return format!("fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    let _client = {make}    Ok(())\n}}\n");
+    };
+    let tag = &api.tags[operation.tag];
+    let arguments: String = operation
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.required)
+        .map(|parameter| format!("        .{}(\"…\")\n", parameter.name))
+        .collect();
+    format!(
+        "use {krate}::{}::Client{}Ext;\n\n\
+         async fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    \
+         let client = {make}    \
+         let answer = client\n        .{}()\n{arguments}        .send()\n        .await?;\n    \
+         println!(\"{{}}\", answer.status());\n    Ok(())\n}}\n",
+        tag.module, tag.trait_name, operation.name
+    )
+}
+
+/// `.bearer("…")`, if the contract has such a scheme.
+fn credential(api: &Api<'_>) -> String {
+    let bearer = api.security.iter().find(|scheme| {
+        matches!(scheme.kind, SecurityKind::HttpBearer | SecurityKind::OAuth2) && !TAKEN.contains(&scheme.name.as_str())
+    });
+    bearer.map(|scheme| format!(".{}(\"…\")", scheme.name)).unwrap_or_default()
+}
+
+fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
+    let is_text = |parameter: &Parameter| match &parameter.ty {
+        TypeRef::Primitive(Primitive::String) => true,
+        TypeRef::Named(id) => {
+            matches!(&api.type_def(*id).kind, TypeKind::Scalar(scalar) if scalar.inner == Primitive::String)
+        }
+        _ => false,
+    };
+    operation.body.is_none()
+        && !operation.deprecated
+        && operation
+            .parameters
+            .iter()
+            .all(|parameter| !TAKEN.contains(&parameter.name.as_str()) && (!parameter.required || is_text(parameter)))
+}
+
+/// Serves whatever implements the traits.
+fn server(api: &Api<'_>) -> String {
+    let krate = api.names.krate("server");
+    let is_secured = api
+        .operations
+        .iter()
+        .any(|operation| operation.security.iter().any(|alternative| !alternative.schemes.is_empty()));
+    let has_security = !api.security.is_empty();
+    let bound = if is_secured { "Api<S::Principal>" } else { "Api" };
+    let (import, generics, security, argument) = if has_security {
+        ("Api, Security, router, server", "S: Security", "security: S, ", "security, ")
+    } else {
+        ("Api, router, server", "", "", "")
+    };
+    let (refuse, refusing) = if api.error.is_some() {
+        ("refuse: R, ", "refuse")
+    } else {
+        ("", "server::Problem")
+    };
+    let refuse_bound = if api.error.is_some() { refuse_bound(api) } else { String::new() };
+    let generics: Vec<&str> = [generics, &refuse_bound].into_iter().filter(|bound| !bound.is_empty()).collect();
+    let generics = if generics.is_empty() { String::new() } else { format!("<{}>", generics.join(", ")) };
+    let arguments = format!("{security}{refuse}");
+    format!(
+        "use {krate}::{{{import}}};\n\n\
+         async fn serve{generics}(api: impl {bound}, {arguments}) -> std::io::Result<()> {{\n    \
+         let app = router(api, {argument}{refusing}, server::Config::default());\n    \
+         let listener = tokio::net::TcpListener::bind(\"127.0.0.1:8080\").await?;\n    \
+         axum::serve(listener, app).await\n}}\n"
+    )
+    .replace(", )", ")")
+}
+
+/// Whoever says refusals must say them as the contract's error.
+fn refuse_bound(api: &Api<'_>) -> String {
+    let error = api.error.as_ref().map(|error| crate::tokens::foreign_type(api, error).to_string().replace(' ', ""));
+    format!("R: server::Refuse<Body = {}>", error.unwrap_or_default())
+}

@@ -1,0 +1,118 @@
+//! Spells out what a crate's manifest takes over from our workspace, so that a copy of it stands alone.
+
+use std::sync::LazyLock;
+
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+/// Our workspace's manifest, as it was when the generator was built.
+static WORKSPACE: LazyLock<DocumentMut> = LazyLock::new(|| {
+    include_str!("../../../../Cargo.toml").parse().expect("the manifest that cargo read is TOML")
+});
+
+/// Tables of a manifest that name other crates.
+const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+
+/// A key of `[workspace.package]`.
+pub(super) fn package(key: &str) -> &'static str {
+    WORKSPACE["workspace"]["package"][key].as_str().expect("our workspace says this for all its crates")
+}
+
+/// The version that `[workspace.dependencies]` asks for.
+pub(super) fn dependency_version(name: &str) -> String {
+    let (base, _) = shared(name);
+    let version = base.get("version").and_then(Value::as_str);
+    version.expect("every crate that generated code needs has a version").to_owned()
+}
+
+/// The manifest of one of our crates without the workspace around it: everything inherited is spelled out, a crate
+/// of ours is sought beside it, and lints, which are ours alone, are gone.
+pub(super) fn spelled_out(manifest: &str) -> String {
+    let mut document: DocumentMut = manifest.parse().expect("the manifest that cargo read is TOML");
+    document.remove("lints");
+    if let Some(about) = document.get_mut("package").and_then(Item::as_table_mut) {
+        spell_out_package(about);
+    }
+    for name in DEPENDENCIES {
+        if let Some(table) = document.get_mut(name).and_then(Item::as_table_mut) {
+            spell_out_dependencies(table);
+        }
+    }
+    document.to_string()
+}
+
+fn spell_out_package(about: &mut Table) {
+    for (key, item) in about.iter_mut() {
+        if inherits(item) {
+            *item = toml_edit::value(package(key.get()));
+        }
+    }
+}
+
+fn spell_out_dependencies(table: &mut Table) {
+    for (key, item) in table.iter_mut() {
+        if inherits(item) {
+            let own = item.as_table_like().expect("what inherits is a table");
+            *item = toml_edit::value(merged(key.get(), own));
+        }
+    }
+    // Only crates from a registry, and those that are copied along, are there.
+    let foreign: Vec<String> = table
+        .iter()
+        .filter(|(_, item)| item.get("path").is_some() && item.get("version").is_none())
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    for name in foreign {
+        table.remove(&name);
+    }
+}
+
+fn inherits(item: &Item) -> bool {
+    item.as_table_like().and_then(|table| table.get("workspace")).and_then(Item::as_bool).unwrap_or(false)
+}
+
+/// A dependency as the workspace and the crate say it together.
+fn merged(name: &str, own: &dyn TableLike) -> Value {
+    let (mut table, mut features) = shared(name);
+    for feature in own.get("features").and_then(Item::as_array).into_iter().flatten().filter_map(Value::as_str) {
+        if !features.iter().any(|known| known.as_str() == Some(feature)) {
+            features.push(feature);
+        }
+    }
+    if own.get("default-features").and_then(Item::as_bool) == Some(true) {
+        table.remove("default-features");
+    }
+    if !features.is_empty() {
+        table.insert("features", Value::Array(features));
+    }
+    if own.get("optional").and_then(Item::as_bool) == Some(true) {
+        table.insert("optional", true.into());
+    }
+    match table.get("version") {
+        Some(version) if table.len() == 1 => version.clone(),
+        _ => Value::InlineTable(table),
+    }
+}
+
+/// What the workspace says of a dependency, its features apart; a path leads to the crate beside this one.
+fn shared(name: &str) -> (InlineTable, Array) {
+    let mut table = InlineTable::new();
+    let mut features = Array::new();
+    let item = &WORKSPACE["workspace"]["dependencies"][name];
+    if let Some(version) = item.as_str() {
+        table.insert("version", version.into());
+    }
+    for (key, value) in item.as_inline_table().into_iter().flatten() {
+        match key {
+            "features" => features = value.as_array().cloned().unwrap_or_default(),
+            "path" => {
+                table.insert("path", format!("../{name}").into());
+            }
+            key => {
+                let mut value = value.clone();
+                value.decor_mut().clear();
+                table.insert(key, value);
+            }
+        }
+    }
+    (table, features)
+}

@@ -1,0 +1,137 @@
+//! Rust names from the contract's words: legal, unique, the same on every machine.
+
+use std::collections::HashSet;
+
+use heck::{ToPascalCase, ToSnakeCase};
+
+/// Type names that Rust's prelude or the generated code itself needs.
+const RESERVED_TYPES: &[&str] = &[
+    "Self", "String", "Vec", "Option", "Some", "None", "Result", "Ok", "Err", "Box", "BTreeMap", "Value", "Debug",
+    "Clone", "Copy", "PartialEq", "Eq", "Hash", "PartialOrd", "Ord", "Default", "From", "Into", "TryFrom", "TryInto",
+    "Send", "Sync", "Drop", "Fn", "FnMut", "FnOnce", "Iterator", "IntoIterator", "Extend", "ToString", "ToOwned",
+    "AsRef", "AsMut", "Sized", "Unpin", "Future", "Ipv4Addr", "Ipv6Addr",
+];
+
+/// Rust's keywords, those to come included. `gen` is one from edition 2024.
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum",
+    "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
+    "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Longest name that is written; hostile documents hold longer ones.
+const MAX_LENGTH: usize = 96;
+
+/// A type's or trait's name: PascalCase. Never empty, never reserved.
+pub(crate) fn pascal(words: &str) -> String {
+    let name = legal(&spell_out(words).to_pascal_case(), "N");
+    if RESERVED_TYPES.contains(&name.as_str()) {
+        format!("{name}Type")
+    } else {
+        name
+    }
+}
+
+/// A variant's name: PascalCase. It lives in its enum's scope, so only `Self` is reserved.
+pub(crate) fn variant(words: &str) -> String {
+    match legal(&spell_out(words).to_pascal_case(), "N") {
+        name if name == "Self" => "SelfValue".to_owned(),
+        name => name,
+    }
+}
+
+/// A field's, function's or module's name: snake_case, without `r#`. Never empty.
+pub(crate) fn snake(words: &str) -> String {
+    legal(&spell_out(words).to_snake_case(), "n")
+}
+
+/// A snake_case name as an identifier: `r#type`, and `self_` where `r#` does not help.
+pub(crate) fn identifier(snake: &str) -> String {
+    match snake {
+        "self" | "super" | "crate" | "_" => format!("{snake}_"),
+        _ if KEYWORDS.contains(&snake) => format!("r#{snake}"),
+        _ => snake.to_owned(),
+    }
+}
+
+/// A module's name: snake_case and no keyword, since it is a file's name and a cargo feature too.
+pub(crate) fn module(words: &str) -> String {
+    let name = snake(words);
+    if KEYWORDS.contains(&name.as_str()) || matches!(name.as_str(), "self" | "super" | "crate" | "default" | "shared") {
+        format!("{name}_")
+    } else {
+        name
+    }
+}
+
+/// Makes a name unique among those taken, by a number from 2 on, and takes it.
+pub(crate) fn unique(taken: &mut HashSet<String>, name: String) -> String {
+    if taken.insert(name.clone()) {
+        return name;
+    }
+    // `foo2` and `foo_2` are both legal; digits at the end keep the case conventions.
+    let unique = (2_u32..)
+        .map(|n| format!("{name}{n}"))
+        .find(|candidate| !taken.contains(candidate))
+        .expect("numbers outlast any set of names");
+    taken.insert(unique.clone());
+    unique
+}
+
+/// Signs that would vanish, as words, where they carry the meaning: `+1` and `-1` must differ.
+fn spell_out(words: &str) -> String {
+    let has_letters = words.chars().any(char::is_alphanumeric);
+    let mut spelled = String::with_capacity(words.len());
+    for (at, sign) in words.chars().enumerate() {
+        let word = match sign {
+            '+' if at == 0 || !has_letters => "plus",
+            '-' if at == 0 || !has_letters => "minus",
+            '<' => "less",
+            '>' => "greater",
+            '=' if !has_letters => "equal",
+            '!' if at == 0 => "not",
+            '*' if !has_letters => "star",
+            '%' if !has_letters => "percent",
+            '$' if !has_letters => "dollar",
+            '@' if !has_letters => "at",
+            '/' if !has_letters => "slash",
+            '.' if !has_letters => "dot",
+            '&' if !has_letters => "and",
+            '|' if !has_letters => "or",
+            '~' if !has_letters => "tilde",
+            '_' if !has_letters => "underscore",
+            ' ' if !has_letters => "space",
+            _ if sign.is_alphanumeric() => {
+                spelled.push(sign);
+                continue;
+            }
+            _ => {
+                spelled.push(' ');
+                continue;
+            }
+        };
+        spelled.push(' ');
+        spelled.push_str(word);
+        spelled.push(' ');
+    }
+    if spelled.trim().is_empty() {
+        "empty".to_owned()
+    } else {
+        spelled
+    }
+}
+
+/// Drops what no identifier may hold, and puts `prefix` before what none may begin with.
+fn legal(name: &str, prefix: &str) -> String {
+    let kept: String = name
+        .chars()
+        .filter(|sign| unicode_ident::is_xid_continue(*sign))
+        .take(MAX_LENGTH)
+        .collect();
+    match kept.chars().next() {
+        None => format!("{prefix}ameless"),
+        Some(first) if unicode_ident::is_xid_start(first) => kept,
+        Some(_) => format!("{prefix}{kept}"),
+    }
+}

@@ -1,0 +1,196 @@
+//! The server crate: a trait and its routes per tag, requests that are checked, answers that can only be listed ones.
+//!
+//! What the generated code does when it runs is the business of `api_runtime::server`.
+
+mod answer;
+mod document;
+mod payload;
+mod request;
+mod router;
+mod security;
+mod tag;
+mod yaml;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use crate::File;
+use crate::ir::Api;
+use crate::tokens::{ident, inner_docs, rust_file};
+
+/// Every source file of the server crate, and the contract that it serves.
+pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
+    in_parallel(jobs(api), |job| job.write(api))
+}
+
+/// A file to write.
+enum Job {
+    /// Rust, at this path below `src`.
+    Rust(String, Part),
+    /// `openapi.json`
+    Json,
+    /// `openapi.yaml`
+    Yaml,
+}
+
+/// What a file of Rust holds.
+enum Part {
+    Library,
+    Tag(usize),
+    Responses,
+    Security,
+    Router,
+    Document,
+    DocumentTag(usize),
+}
+
+fn jobs(api: &Api<'_>) -> Vec<Job> {
+    let rust = |name: &str, part: Part| Job::Rust(fixed(api, name), part);
+    let document = fixed(api, "openapi");
+    let tags = || api.tags.iter().enumerate();
+    let mut jobs = vec![Job::Rust("lib".to_owned(), Part::Library)];
+    jobs.extend(tags().map(|(at, tag)| Job::Rust(tag.module.clone(), Part::Tag(at))));
+    jobs.extend(has_shared_responses(api).then(|| rust("responses", Part::Responses)));
+    jobs.extend((!api.security.is_empty()).then(|| rust("security", Part::Security)));
+    jobs.extend([rust("router", Part::Router), rust("openapi", Part::Document)]);
+    jobs.extend(tags().map(|(at, tag)| Job::Rust(format!("{document}/{}", tag.module), Part::DocumentTag(at))));
+    jobs.extend([Job::Json, Job::Yaml]);
+    jobs
+}
+
+impl Job {
+    fn write(&self, api: &Api<'_>) -> File {
+        let root = format!("{}/src", api.names.package("server"));
+        match self {
+            Self::Rust(name, part) => File { path: format!("{root}/{name}.rs"), text: rust_file(part.tokens(api)) },
+            Self::Json => File { path: format!("{root}/openapi.json"), text: json(api) },
+            Self::Yaml => File { path: format!("{root}/openapi.yaml"), text: yaml::write(&api.contract.document) },
+        }
+    }
+}
+
+impl Part {
+    fn tokens(&self, api: &Api<'_>) -> TokenStream {
+        match *self {
+            Self::Library => library(api),
+            Self::Tag(at) => tag::module(api, at),
+            Self::Responses => payload::responses(api),
+            Self::Security => security::module(api),
+            Self::Router => router::module(api),
+            Self::Document => document::module(api),
+            Self::DocumentTag(at) => document::tag_module(api, at),
+        }
+    }
+}
+
+/// Does the work on all processors; the results stay in order.
+fn in_parallel<T: Sync, U: Send>(work: Vec<T>, run: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let next = AtomicUsize::new(0);
+    let (work, run, next) = (&work, &run, &next);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = work.get(at) else { return done };
+            done.push((at, run(item)));
+        }
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(work.len());
+    let mut done: Vec<(usize, U)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..workers).map(|_| scope.spawn(worker)).collect();
+        let mut done = worker();
+        for thread in threads {
+            done.extend(thread.join().expect("a pass does not panic"));
+        }
+        done
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The name of a module that is no tag's: as it is, or `shared_` before it where a tag has taken it.
+fn fixed(api: &Api<'_>, name: &str) -> String {
+    if api.tags.iter().any(|tag| tag.module == name) { format!("shared_{name}") } else { name.to_owned() }
+}
+
+/// `use crate::responses;`, whatever the module is called.
+fn import(api: &Api<'_>, name: &str) -> TokenStream {
+    let module = ident(&fixed(api, name));
+    let name = ident(name);
+    if module == name { quote!(use crate::#name;) } else { quote!(use crate::#module as #name;) }
+}
+
+fn json(api: &Api<'_>) -> String {
+    let mut text = serde_json::to_string_pretty(&api.contract.document).expect("JSON values are written as JSON");
+    text.push('\n');
+    text
+}
+
+fn has_shared_responses(api: &Api<'_>) -> bool {
+    api.operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some())
+}
+
+/// `api_types`
+fn types_crate(api: &Api<'_>) -> Ident {
+    ident(&api.names.krate("types"))
+}
+
+/// `load_balancer_list` as the name of a constant.
+fn constant(name: &str) -> Ident {
+    ident(&name.trim_start_matches("r#").to_uppercase())
+}
+
+/// The import of `serde_json`, if the tokens name it.
+fn serde_json_import(tokens: &TokenStream) -> Option<TokenStream> {
+    tokens.to_string().contains("serde_json ::").then(|| quote!(use api_runtime::server::serde_json;))
+}
+
+fn library(api: &Api<'_>) -> TokenStream {
+    let title = inner_docs(&format!(
+        "Serves {}: implement the trait of each tag, and `router` does the rest.\n\n\
+         Start at [`Api`], which is all traits together, and [`router`]. \
+         What fits no contract never reaches an implementation: credentials, parameters and bodies are checked before.",
+        api.contract.info.title
+    ));
+    let tags = api.tags.iter().map(|tag| {
+        let feature = &tag.feature;
+        let module = ident(&tag.module);
+        quote!(#[cfg(feature = #feature)] pub mod #module;)
+    });
+    let module = |name: &str| ident(&fixed(api, name));
+    let responses = has_shared_responses(api).then(|| {
+        let module = module("responses");
+        quote!(pub mod #module;)
+    });
+    let security = (!api.security.is_empty()).then(|| {
+        let module = module("security");
+        quote! {
+            #[allow(dead_code, reason = "without all tags some checks are left over")]
+            pub mod #module;
+            pub use #module::Security;
+        }
+    });
+    let router = module("router");
+    let openapi = module("openapi");
+    quote! {
+        #title
+        // Deprecated operations are marked for callers; the crate itself still has to serve them.
+        #![allow(deprecated)]
+        #![allow(missing_docs, reason = "the contract does not describe everything")]
+        #![allow(rustdoc::all, reason = "descriptions are the contract's own words")]
+        #![allow(clippy::all, clippy::pedantic, reason = "names and shapes are the contract's own")]
+        #(#tags)*
+        #responses
+        #security
+        mod #router;
+        #[cfg(feature = "utoipa")]
+        pub mod #openapi;
+        pub use api_runtime::server;
+        pub use #router::{Api, OPERATIONS, router};
+        #[cfg(doctest)]
+        #[doc = include_str!("../README.md")]
+        struct Readme;
+    }
+}

@@ -1,0 +1,201 @@
+//! All tags together: one trait, one list of operations, one router.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{constant, fixed, import, security, tag, types_crate};
+use crate::ir::Api;
+use crate::tokens::{docs, foreign_type, ident, inner_docs};
+
+pub(super) fn module(api: &Api<'_>) -> TokenStream {
+    let title = inner_docs("The whole API: all traits as one, every operation, and the router that serves them.");
+    let traits = whole(api);
+    let operations = operations(api);
+    let router = router(api);
+    let imports = imports(api);
+    let absent = absent(api);
+    quote! {
+        #title
+        use api_runtime::server;
+        #imports
+        #traits
+        #operations
+        #router
+        #absent
+    }
+}
+
+fn is_secured(api: &Api<'_>) -> bool {
+    (0..api.tags.len()).any(|at| tag::is_secured(api, at))
+}
+
+/// Each tag's trait under its own name; a tag that is switched off asks nothing.
+fn imports(api: &Api<'_>) -> TokenStream {
+    let traits = api.tags.iter().enumerate().map(|(at, definition)| {
+        let feature = &definition.feature;
+        let module = ident(&definition.module);
+        let name = ident(&definition.trait_name);
+        let alias = alias(api, at);
+        let absent = if tag::is_secured(api, at) { quote!(AbsentSecured) } else { quote!(Absent) };
+        let import = if alias == name { quote!(#name) } else { quote!(#name as #alias) };
+        quote! {
+            #[cfg(feature = #feature)]
+            use crate::#module::#import;
+            #[cfg(not(feature = #feature))]
+            use self::absent::#absent as #alias;
+        }
+    });
+    let security = (!api.security.is_empty()).then(|| {
+        let module = ident(&fixed(api, "security"));
+        quote!(use crate::#module::Security;)
+    });
+    let checks = security::guards_unknown_routes(api).then(|| import(api, "security"));
+    quote!(#(#traits)* #security #checks)
+}
+
+/// A trait's name here, where `Api` and `Security` are taken.
+fn alias(api: &Api<'_>, at: usize) -> proc_macro2::Ident {
+    let name = &api.tags[at].trait_name;
+    match name.as_str() {
+        "Api" | "Security" | "Absent" | "AbsentSecured" => ident(&format!("{name}Operations")),
+        _ => ident(name),
+    }
+}
+
+fn absent(api: &Api<'_>) -> TokenStream {
+    let secured = (0..api.tags.len()).any(|at| tag::is_secured(api, at));
+    let open = (0..api.tags.len()).any(|at| !tag::is_secured(api, at));
+    let secured = secured.then(|| quote! {
+        /// A tag whose operations ask for credentials.
+        pub trait AbsentSecured<P> {}
+        impl<T, P> AbsentSecured<P> for T {}
+    });
+    let open = open.then(|| quote! {
+        /// A tag whose operations are open.
+        pub trait Absent {}
+        impl<T> Absent for T {}
+    });
+    quote! {
+        /// Stands for tags that are switched off: everything implements them.
+        #[allow(dead_code, reason = "used when a feature is off")]
+        mod absent {
+            #secured
+            #open
+        }
+    }
+}
+
+fn whole(api: &Api<'_>) -> TokenStream {
+    let bounds: Vec<TokenStream> = (0..api.tags.len())
+        .map(|at| {
+            let alias = alias(api, at);
+            if tag::is_secured(api, at) { quote!(#alias<P>) } else { quote!(#alias) }
+        })
+        .collect();
+    let (generics, with_type) = if is_secured(api) { (quote!(<P>), quote!(<T, P>)) } else { (quote!(), quote!(<T>)) };
+    quote! {
+        /// The whole API. Implement the trait of each tag; this one follows by itself.
+        ///
+        /// An operation that is added to the contract is missing from every implementation until it is written.
+        pub trait Api #generics: #(#bounds +)* Send + Sync + 'static {}
+        impl #with_type Api #generics for T where T: #(#bounds +)* Send + Sync + 'static {}
+    }
+}
+
+fn operations(api: &Api<'_>) -> TokenStream {
+    let operations = api.operations.iter().map(|operation| {
+        let tag = &api.tags[operation.tag];
+        let feature = &tag.feature;
+        let module = ident(&tag.module);
+        let name = constant(&operation.name);
+        quote!(#[cfg(feature = #feature)] &crate::#module::#name)
+    });
+    quote! {
+        /// Every operation, in the contract's order.
+        pub static OPERATIONS: &[&server::Operation] = &[#(#operations),*];
+    }
+}
+
+fn router(api: &Api<'_>) -> TokenStream {
+    let has_security = !api.security.is_empty();
+    let secured = is_secured(api);
+    let error = match &api.error {
+        Some(error) => {
+            let ty = foreign_type(api, error);
+            quote!(server::Refuse<Body = #ty>)
+        }
+        None => quote!(server::Refuse),
+    };
+    let bound = if secured { quote!(Api<S::Principal>) } else { quote!(Api) };
+    let (generics, argument, security_bound, security_value, security_type) = if has_security {
+        (quote!(<A, S, R>), quote!(security: S,), quote!(S: Security,), quote!(security), quote!(S))
+    } else {
+        (quote!(<A, R>), quote!(), quote!(), quote!(security: ()), quote!(()))
+    };
+    let routes = api.tags.iter().map(|tag| {
+        let feature = &tag.feature;
+        let module = ident(&tag.module);
+        quote! {
+            #[cfg(feature = #feature)]
+            routes.extend(crate::#module::routes::<A, #security_type>());
+        }
+    });
+    let (guard_item, guard) = guard(api);
+    let error_link = api.error.as_ref().map(|_| {
+        let krate = types_crate(api).to_string();
+        format!(" They come as the contract's own error, of `{krate}`.")
+    });
+    let refusals = docs(&format!("`refuse` says what the framework refuses by itself: 400, 401, 404, 405, 413, 415, 500.{}", error_link.unwrap_or_default()));
+    quote! {
+        /// Serves an implementation of the API.
+        ///
+        #refusals
+        pub fn router #generics(api: A, #argument refuse: R, config: server::Config) -> server::Router
+        where
+            A: #bound,
+            #security_bound
+            R: #error,
+        {
+            let mut routes = Vec::new();
+            routes.reserve(OPERATIONS.len());
+            #(#routes)*
+            server::router(server::Blueprint {
+                app: server::App { api, #security_value },
+                routes,
+                guard: #guard,
+                refuse,
+                contract: server::ContractTexts {
+                    json: include_str!("openapi.json"),
+                    yaml: include_str!("openapi.yaml"),
+                },
+                config,
+            })
+        }
+        #guard_item
+    }
+}
+
+/// The check for routes that the contract does not know.
+fn guard(api: &Api<'_>) -> (Option<TokenStream>, TokenStream) {
+    if !security::guards_unknown_routes(api) {
+        return (None, quote!(None));
+    }
+    let alternatives = security::alternatives(&api.contract.security);
+    let challenge = security::challenge(api, &api.contract.security);
+    let check = security::check_name(api, &api.contract.security);
+    let item = quote! {
+        /// Routes that the contract does not know: what protects the document as a whole protects them.
+        static UNKNOWN_ROUTE: server::Operation = server::Operation::unknown_route(#alternatives, #challenge);
+        async fn check_unknown_route<A, S: Security>(
+            app: std::sync::Arc<server::App<A, S>>,
+            call: server::Call,
+        ) -> server::Outcome {
+            security::#check(&app.security, &call).await?;
+            Ok(server::Response::default())
+        }
+    };
+    let value = quote! {
+        Some(server::Route::new(&UNKNOWN_ROUTE, |app, call| Box::pin(check_unknown_route(app, call))))
+    };
+    (Some(item), value)
+}

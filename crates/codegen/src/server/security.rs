@@ -1,0 +1,296 @@
+//! Credentials: the trait that turns them into a principal, and a check per combination that operations ask for.
+
+use std::collections::BTreeMap;
+
+use contract::model::{Location, Security, SecurityKind, SecurityRequirement};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::ir::{Api, SecurityScheme};
+use crate::tokens::{docs, ident, inner_docs};
+
+/// Whether some credential is asked for, be it optional.
+pub(super) fn is_secured(security: &Security) -> bool {
+    security.iter().any(|alternative| !alternative.schemes.is_empty())
+}
+
+/// Whether it goes without a credential too.
+pub(super) fn is_optional(security: &Security) -> bool {
+    security.iter().any(|alternative| alternative.schemes.is_empty())
+}
+
+pub(super) fn module(api: &Api<'_>) -> TokenStream {
+    let title = inner_docs("Credentials: implement [`Security`] to say who calls; operations get what it makes of them.");
+    let mut methods: BTreeMap<String, TokenStream> = BTreeMap::new();
+    for security in securities(api) {
+        for alternative in security.iter().filter(|alternative| !alternative.schemes.is_empty()) {
+            methods.entry(method_name(api, alternative)).or_insert_with(|| method(api, alternative));
+        }
+    }
+    let methods = methods.values();
+    let checks = distinct(api).into_iter().map(|(name, security)| check(api, &name, security));
+    quote! {
+        #title
+        use api_runtime::server;
+        /// Turns credentials into whoever calls.
+        ///
+        /// A secured operation reaches its implementation only with the principal that comes out of here.
+        pub trait Security: Send + Sync + 'static {
+            /// Who calls: passed to each secured operation.
+            type Principal: Clone + Send + Sync + 'static;
+            #(#methods)*
+        }
+        #(#checks)*
+    }
+}
+
+/// What protects operations, and unknown routes.
+fn securities<'a>(api: &'a Api<'_>) -> impl Iterator<Item = &'a Security> {
+    api.operations
+        .iter()
+        .map(|operation| &operation.security)
+        .chain(guards_unknown_routes(api).then_some(&api.contract.security))
+        .filter(|security| is_secured(security))
+}
+
+/// Whether a route that the contract does not know asks for credentials before it says so.
+pub(super) fn guards_unknown_routes(api: &Api<'_>) -> bool {
+    is_secured(&api.contract.security) && !is_optional(&api.contract.security)
+}
+
+/// Every combination that is asked for, with the name of its check.
+fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
+    let mut found: Vec<(String, &Security)> = Vec::new();
+    for security in securities(api) {
+        if found.iter().any(|(_, known)| *known == security) {
+            continue;
+        }
+        let mut names: Vec<String> = security
+            .iter()
+            .filter(|alternative| !alternative.schemes.is_empty())
+            .map(|alternative| method_name(api, alternative))
+            .collect();
+        names.dedup();
+        let mut name = names.join("_or_");
+        if is_optional(security) {
+            name = format!("optional_{name}");
+        }
+        let same = found.iter().filter(|(known, _)| known.trim_end_matches(|c: char| c.is_ascii_digit()) == name).count();
+        if same > 0 {
+            name = format!("{name}{}", same + 1);
+        }
+        found.push((name, security));
+    }
+    found
+}
+
+/// The function that checks this combination.
+pub(super) fn check_name(api: &Api<'_>, security: &Security) -> Ident {
+    let found = distinct(api).into_iter().find(|(_, known)| *known == security);
+    let (name, _) = found.expect("every combination in use has a check");
+    format_ident!("check_{name}")
+}
+
+fn scheme<'a>(api: &'a Api<'_>, wire: &str) -> Option<&'a SecurityScheme> {
+    api.security.iter().find(|scheme| scheme.wire == wire)
+}
+
+fn schemes<'a>(
+    api: &'a Api<'_>,
+    alternative: &'a SecurityRequirement,
+) -> impl Iterator<Item = (&'a SecurityScheme, &'a [String])> {
+    alternative
+        .schemes
+        .iter()
+        .filter_map(|(wire, scopes)| Some((scheme(api, wire)?, scopes.as_slice())))
+}
+
+/// `bearer`, or `app_id_and_app_key` for those that must all hold.
+fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
+    let names: Vec<&str> =
+        schemes(api, alternative).map(|(scheme, _)| scheme.name.trim_start_matches("r#")).collect();
+    names.join("_and_")
+}
+
+/// The method that judges the credentials of one alternative.
+fn method(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
+    let name = method_ident(api, alternative);
+    let words: Vec<String> = schemes(api, alternative)
+        .map(|(scheme, _)| {
+            let description = scheme.description.as_deref().unwrap_or_default().trim();
+            format!("`{}`: {}", scheme.wire, if description.is_empty() { kind_words(&scheme.kind) } else { description })
+        })
+        .collect();
+    let words = docs(&words.join("\n\n"));
+    let is_alone = alternative.schemes.len() == 1;
+    let arguments = schemes(api, alternative).map(|(scheme, _)| {
+        let (credential, scopes) = argument_names(scheme, is_alone);
+        let ty = credential_type(&scheme.kind);
+        let scopes = has_scopes(&scheme.kind).then(|| quote!(#scopes: &'static [&'static str],));
+        quote!(#credential: server::#ty, #scopes)
+    });
+    quote! {
+        #words
+        fn #name(
+            &self,
+            #(#arguments)*
+            operation: &'static server::Operation,
+        ) -> impl Future<Output = Result<Self::Principal, server::AuthError>> + Send;
+    }
+}
+
+fn method_ident(api: &Api<'_>, alternative: &SecurityRequirement) -> Ident {
+    ident(&crate::names::identifier(&method_name(api, alternative)))
+}
+
+fn kind_words(kind: &SecurityKind) -> &'static str {
+    match kind {
+        SecurityKind::ApiKey { .. } => "a key.",
+        SecurityKind::HttpBasic => "user and password.",
+        SecurityKind::HttpBearer => "a bearer token.",
+        SecurityKind::Http(_) => "a credential of the `Authorization` header.",
+        SecurityKind::OAuth2 => "a token of OAuth 2, and the scopes that it must have.",
+        SecurityKind::OpenIdConnect(_) => "a token of OpenID Connect, and the scopes that it must have.",
+        SecurityKind::MutualTls => "a client certificate.",
+    }
+}
+
+fn argument_names(scheme: &SecurityScheme, is_alone: bool) -> (Ident, Ident) {
+    if is_alone {
+        return (format_ident!("credential"), format_ident!("scopes"));
+    }
+    let name = scheme.name.trim_start_matches("r#");
+    (format_ident!("{name}_credential"), format_ident!("{name}_scopes"))
+}
+
+fn has_scopes(kind: &SecurityKind) -> bool {
+    matches!(kind, SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_))
+}
+
+fn credential_type(kind: &SecurityKind) -> Ident {
+    format_ident!("{}", match kind {
+        SecurityKind::ApiKey { .. } => "ApiKey",
+        SecurityKind::HttpBasic => "Basic",
+        SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => "Bearer",
+        SecurityKind::Http(_) => "Authorization",
+        SecurityKind::MutualTls => "ClientCertificate",
+    })
+}
+
+/// The function that checks a combination: alternatives in order, the first that opens counts.
+fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
+    let function = format_ident!("check_{name}");
+    let attempts: Vec<TokenStream> = security
+        .iter()
+        .filter(|alternative| !alternative.schemes.is_empty())
+        .map(|alternative| attempt(api, alternative))
+        .collect();
+    let optional = is_optional(security);
+    let principal = if optional { quote!(Option<S::Principal>) } else { quote!(S::Principal) };
+    let words = docs(&format!("Checks {}.", words(security)));
+    let body = match attempts.as_slice() {
+        [only] if !optional => quote! {
+            let checked = async { #only.await };
+            checked.await.map_err(|error| call.unauthorized(error))
+        },
+        [only] => quote! {
+            let checked = async { #only.await };
+            checked.await.map(Some).or_else(|error| error.unless_missing()).map_err(|error| call.unauthorized(error))
+        },
+        _ => several(&attempts, optional),
+    };
+    quote! {
+        #words
+        pub(crate) async fn #function<S: Security>(
+            security: &S,
+            call: &server::Call,
+        ) -> Result<#principal, server::Refused> {
+            #body
+        }
+    }
+}
+
+fn several(attempts: &[TokenStream], optional: bool) -> TokenStream {
+    let found = if optional { quote!(Ok(Some(principal))) } else { quote!(Ok(principal)) };
+    let attempts = attempts.iter().map(|attempt| quote! {
+        let checked = async { #attempt.await };
+        match checked.await {
+            Ok(principal) => return #found,
+            Err(error) => refused = refused.or(error),
+        }
+    });
+    let end = if optional {
+        quote!(refused.unless_missing().map_err(|error| call.unauthorized(error)))
+    } else {
+        quote!(Err(call.unauthorized(refused)))
+    };
+    quote! {
+        let mut refused = server::AuthError::Missing;
+        #(#attempts)*
+        #end
+    }
+}
+
+/// `security.bearer(call.bearer()?, call.operation())`
+fn attempt(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
+    let method = method_ident(api, alternative);
+    let arguments = schemes(api, alternative).map(|(scheme, scopes)| {
+        let credential = match &scheme.kind {
+            SecurityKind::ApiKey { name, location: Location::Query } => quote!(call.query_key(#name)?),
+            SecurityKind::ApiKey { name, location: Location::Cookie } => quote!(call.cookie_key(#name)?),
+            SecurityKind::ApiKey { name, .. } => quote!(call.header_key(#name)?),
+            SecurityKind::HttpBasic => quote!(call.basic()?),
+            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => quote!(call.bearer()?),
+            SecurityKind::Http(name) => quote!(call.http(#name)?),
+            SecurityKind::MutualTls => quote!(call.certificate()?),
+        };
+        let scopes = has_scopes(&scheme.kind).then(|| quote!(&[#(#scopes),*],));
+        quote!(#credential, #scopes)
+    });
+    quote!(security.#method(#(#arguments)* call.operation()))
+}
+
+fn words(security: &Security) -> String {
+    let alternatives: Vec<String> = security
+        .iter()
+        .map(|alternative| {
+            let schemes: Vec<String> = alternative.schemes.iter().map(|(name, _)| format!("`{name}`")).collect();
+            if schemes.is_empty() { "nothing".to_owned() } else { schemes.join(" and ") }
+        })
+        .collect();
+    alternatives.join(", or ")
+}
+
+/// The alternatives as a description lists them.
+pub(super) fn alternatives(security: &Security) -> TokenStream {
+    let alternatives = security.iter().map(|alternative| {
+        let schemes = alternative.schemes.iter().map(|(name, scopes)| {
+            quote!(server::Scheme { name: #name, scopes: &[#(#scopes),*] })
+        });
+        quote!(&[#(#schemes),*])
+    });
+    quote!(&[#(#alternatives),*])
+}
+
+/// `WWW-Authenticate` of a 401.
+pub(super) fn challenge(api: &Api<'_>, security: &Security) -> String {
+    let mut challenges: Vec<String> = Vec::new();
+    for (scheme, _) in security.iter().flat_map(|alternative| schemes(api, alternative)) {
+        let challenge = match &scheme.kind {
+            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => "Bearer".to_owned(),
+            SecurityKind::HttpBasic => format!("Basic realm=\"{}\", charset=\"UTF-8\"", realm(api)),
+            SecurityKind::Http(name) => name.chars().filter(char::is_ascii_alphanumeric).collect(),
+            SecurityKind::ApiKey { .. } => "ApiKey".to_owned(),
+            SecurityKind::MutualTls => continue,
+        };
+        if !challenge.is_empty() && !challenges.contains(&challenge) {
+            challenges.push(challenge);
+        }
+    }
+    challenges.join(", ")
+}
+
+fn realm(api: &Api<'_>) -> String {
+    let title = &api.contract.info.title;
+    title.chars().filter(|sign| sign.is_ascii_alphanumeric() || matches!(sign, ' ' | '-' | '.')).collect()
+}

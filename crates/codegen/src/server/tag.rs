@@ -1,0 +1,191 @@
+//! The file of a tag: its trait, and for each operation the request, the answers and the way between.
+
+use contract::model::Method;
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::{answer, constant, import, request, security, serde_json_import};
+use crate::ir::{Answer, Api, Operation};
+use crate::tokens::{docs, ident, inner_docs};
+
+pub(super) fn module(api: &Api<'_>, tag: usize) -> TokenStream {
+    let operations: Vec<&Operation> = api.operations_of(tag).collect();
+    let title = inner_docs(&match &api.tags[tag].name {
+        Some(name) => format!("Operations tagged `{name}`: what they take, what they answer, and the trait to implement."),
+        None => "Operations without a tag: what they take, what they answer, and the trait to implement.".to_owned(),
+    });
+    let trait_definition = trait_definition(api, tag, &operations);
+    let items = operations.iter().map(|operation| {
+        let request = request::items(api, operation);
+        let answers = answer::items(api, operation);
+        let description = description(api, operation);
+        quote!(#request #answers #description)
+    });
+    let routes = routes(api, tag, &operations);
+    let body = quote! {
+        #trait_definition
+        #(#items)*
+        #routes
+    };
+    let uses_responses = operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
+    let responses = uses_responses.then(|| import(api, "responses"));
+    let security = is_secured(api, tag).then(|| import(api, "security"));
+    let serde_json = serde_json_import(&body);
+    quote! {
+        #title
+        use api_runtime::server;
+        #serde_json
+        #responses
+        #security
+        #body
+    }
+}
+
+/// Whether a tag has an operation that asks for credentials, so that its trait speaks of principals.
+pub(super) fn is_secured(api: &Api<'_>, tag: usize) -> bool {
+    api.operations_of(tag).any(|operation| security::is_secured(&operation.security))
+}
+
+/// `GET /pets/{pet_id}`
+pub(super) fn method_and_path(operation: &Operation) -> String {
+    format!("`{} {}`", operation.method.as_str(), operation.path.replace('`', "'"))
+}
+
+fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
+    let definition = &api.tags[tag];
+    let name = ident(&definition.trait_name);
+    let words = docs(match &definition.description {
+        Some(description) if !description.trim().is_empty() => description,
+        _ => "The operations, one method each.",
+    });
+    let (generics, words) = if is_secured(api, tag) {
+        let more = docs("`P` is who calls: what the implementation of `Security` makes of a credential.");
+        (quote!(<P>), quote!(#words #[doc = ""] #more))
+    } else {
+        (quote!(), words)
+    };
+    let methods = operations.iter().map(|operation| {
+        let words = docs(&format!("{}\n\n{}", operation.docs, method_and_path(operation)));
+        let deprecated = operation.deprecated.then(|| quote!(#[deprecated]));
+        let method = ident(&operation.name);
+        let principal = principal_type(operation).map(|ty| quote!(principal: #ty,));
+        let [request, answer, error] = type_names(operation);
+        quote! {
+            #words
+            #deprecated
+            fn #method(&self, #principal request: #request) -> impl Future<Output = Result<#answer, #error>> + Send;
+        }
+    });
+    quote! {
+        #words
+        pub trait #name #generics: Send + Sync + 'static {
+            #(#methods)*
+        }
+    }
+}
+
+fn principal_type(operation: &Operation) -> Option<TokenStream> {
+    let security = &operation.security;
+    security::is_secured(security)
+        .then(|| if security::is_optional(security) { quote!(Option<P>) } else { quote!(P) })
+}
+
+/// Names of the request, the answers and the errors.
+pub(super) fn type_names(operation: &Operation) -> [proc_macro2::Ident; 3] {
+    ["Request", "Answer", "Error"].map(|suffix| format_ident!("{}{}", operation.pascal, suffix))
+}
+
+/// The constant that describes an operation.
+fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
+    let words = docs(&format!("{}: what it takes and answers.", method_and_path(operation)));
+    let name = constant(&operation.name);
+    let [request, answer, error] = type_names(operation);
+    let id = &operation.id;
+    let method = method(operation.method);
+    let path = &operation.path;
+    let parameters = operation.parameters.iter().map(|parameter| {
+        let name = constant(&parameter.name);
+        quote!(#request::#name)
+    });
+    let body = if request::has_body(operation) { quote!(Some(#request::BODY)) } else { quote!(None) };
+    let replies = operation.answers.iter().map(|listed| {
+        let name = answer::reply_constant(listed);
+        let owner = if listed.is_success() { &answer } else { &error };
+        quote!(#owner::#name)
+    });
+    let security = security::alternatives(&operation.security);
+    let challenge = security::challenge(api, &operation.security);
+    let tag = match &api.tags[operation.tag].name {
+        Some(tag) => quote!(Some(#tag)),
+        None => quote!(None),
+    };
+    quote! {
+        #words
+        pub static #name: server::Operation = server::Operation {
+            id: #id,
+            method: server::Method::#method,
+            path: #path,
+            tag: #tag,
+            parameters: &[#(#parameters),*],
+            body: #body,
+            replies: &[#(#replies),*],
+            security: #security,
+            challenge: #challenge,
+        };
+    }
+}
+
+pub(super) fn method(method: Method) -> proc_macro2::Ident {
+    ident(method.as_str())
+}
+
+/// The routes of the tag, for the router.
+fn routes(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
+    let count = Literal::usize_unsuffixed(operations.len());
+    let definition = &api.tags[tag];
+    let name = ident(&definition.trait_name);
+    let bounds = if is_secured(api, tag) {
+        quote!(A: #name<S::Principal>, S: security::Security)
+    } else {
+        quote!(A: #name, S: Send + Sync + 'static)
+    };
+    let routes = operations.iter().map(|operation| route(api, operation));
+    quote! {
+        /// Each operation with the way of its requests: credentials, inputs, the implementation, the answer.
+        pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; #count]
+        where #bounds
+        {
+            [#(#routes),*]
+        }
+    }
+}
+
+fn route(api: &Api<'_>, operation: &Operation) -> TokenStream {
+    let name = constant(&operation.name);
+    let method = ident(&operation.name);
+    let [request, _, _] = type_names(operation);
+    let (authenticate, principal) = if security::is_secured(&operation.security) {
+        let check = security::check_name(api, &operation.security);
+        let authenticate = quote!(let principal = security::#check(&app.security, &call).await?;);
+        (Some(authenticate), Some(quote!(principal,)))
+    } else {
+        (None, None)
+    };
+    let wait = request::waits(operation).then(|| quote!(.await));
+    quote! {
+        server::Route::new(&#name, |app, mut call| Box::pin(async move {
+            #authenticate
+            let request = #request::read(&mut call) #wait ?;
+            call.answer(app.api.#method(#principal request).await)
+        }))
+    }
+}
+
+/// Whether an operation may hand the connection over to another protocol.
+pub(super) fn upgrades(operation: &Operation) -> bool {
+    operation.answers.iter().any(is_handshake)
+}
+
+pub(super) fn is_handshake(answer: &Answer) -> bool {
+    answer.status == contract::model::StatusKey::Code(101)
+}

@@ -1,0 +1,129 @@
+//! A JSON value as YAML 1.2 in block style: the contract for readers who prefer that.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// Writes a whole document.
+pub(super) fn write(value: &Value) -> String {
+    let mut out = String::new();
+    lines(value, 0, &mut out);
+    out
+}
+
+/// A map or list, each entry on lines of its own; anything else on one line.
+fn lines(value: &Value, depth: usize, out: &mut String) {
+    match value {
+        Value::Object(entries) if !entries.is_empty() => {
+            for (key, value) in entries {
+                indent(depth, out);
+                text(key, out);
+                out.push(':');
+                after_key(value, depth, out);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                indent(depth, out);
+                out.push('-');
+                after_dash(item, depth, out);
+            }
+        }
+        single => {
+            scalar(single, out);
+            out.push('\n');
+        }
+    }
+}
+
+fn after_key(value: &Value, depth: usize, out: &mut String) {
+    if is_block(value) {
+        out.push('\n');
+        lines(value, depth + 1, out);
+    } else {
+        out.push(' ');
+        lines(value, depth, out);
+    }
+}
+
+fn after_dash(value: &Value, depth: usize, out: &mut String) {
+    if is_block(value) {
+        // The first entry stands on the dash's own line.
+        let mut inner = String::new();
+        lines(value, depth + 1, &mut inner);
+        out.push(' ');
+        out.push_str(&inner[2 * (depth + 1)..]);
+    } else {
+        out.push(' ');
+        lines(value, depth, out);
+    }
+}
+
+fn is_block(value: &Value) -> bool {
+    match value {
+        Value::Object(entries) => !entries.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    }
+}
+
+fn indent(depth: usize, out: &mut String) {
+    for _ in 0..depth {
+        out.push_str("  ");
+    }
+}
+
+fn scalar(value: &Value, out: &mut String) {
+    match value {
+        Value::String(string) => text(string, out),
+        other => {
+            let _ = write!(out, "{other}");
+        }
+    }
+}
+
+/// A text plainly where no reader can take it for something else, else quoted as in JSON.
+fn text(string: &str, out: &mut String) {
+    if is_plain(string) {
+        out.push_str(string);
+    } else {
+        let _ = write!(out, "{}", Value::from(string));
+    }
+}
+
+fn is_plain(string: &str) -> bool {
+    let mut signs = string.chars();
+    let Some(first) = signs.next() else { return false };
+    let starts = first.is_ascii_alphabetic() || matches!(first, '/' | '$' | '_');
+    let is_safe = |sign: char| sign.is_ascii_alphanumeric() || " _-/.$,;()+={}'".contains(sign);
+    let is_word = matches!(
+        string.to_ascii_lowercase().as_str(),
+        "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
+    );
+    starts && signs.all(is_safe) && !string.ends_with(' ') && !is_word
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn blocks_nest_and_doubtful_texts_are_quoted() {
+        let document = json!({
+            "openapi": "3.1.0",
+            "tags": [{"name": "a", "list": [[1, 2], []]}, "no"],
+            "paths": {"/pets/{id}": {"summary": "it: is\n\"so\"", "empty": {}}},
+            "200": null,
+        });
+        let written = write(&document);
+        assert_eq!(
+            written,
+            "openapi: \"3.1.0\"\n\
+             tags:\n  - name: a\n    list:\n      - - 1\n        - 2\n      - []\n  - \"no\"\n\
+             paths:\n  /pets/{id}:\n    summary: \"it: is\\n\\\"so\\\"\"\n    empty: {}\n\
+             \"200\": null\n"
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! The types crate: one item per schema, one file per tag.
+//!
+//! Items carry the contract's words as docs and its keywords as attributes; what those attributes mean when
+//! the program runs is the business of `api-macros`.
+
+mod attributes;
+mod item;
+
+use std::collections::BTreeSet;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::File;
+use crate::ir::{Api, Tag, TypeDef, TypeKind};
+use crate::tokens::{ident, inner_docs, rust_file};
+
+/// The module of types that no tag or several tags use.
+const SHARED: &str = "shared";
+
+/// Every source file of the types crate.
+pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
+    let root = format!("{}/src", api.names.package("types"));
+    let mut files = vec![
+        File {
+            path: format!("{root}/lib.rs"),
+            text: rust_file(library(api)),
+        },
+        File {
+            path: format!("{root}/schemas.json"),
+            text: schema_bundle(api),
+        },
+        File {
+            path: format!("{root}/schemas.rs"),
+            text: rust_file(schemas(api)),
+        },
+    ];
+    for module in modules(api) {
+        files.push(File {
+            path: format!("{root}/{}.rs", module.name),
+            text: rust_file(module_tokens(api, &module)),
+        });
+    }
+    files
+}
+
+/// Whether some type needs the compiled schemas to say what it accepts, so that they are always there.
+pub(crate) fn needs_schemas(api: &Api<'_>) -> bool {
+    api.types.iter().any(|def| match &def.kind {
+        TypeKind::Object(object) => object.check.is_some(),
+        TypeKind::Scalar(scalar) => scalar.check.is_some(),
+        TypeKind::Array(array) => array.check.is_some(),
+        TypeKind::Map(map) => map.check.is_some(),
+        TypeKind::Union(union) => union.check.is_some(),
+        TypeKind::Json { check } => check.is_some(),
+        TypeKind::Alias(_) | TypeKind::Enumeration(_) => false,
+    })
+}
+
+/// A file of types.
+struct Module<'a> {
+    name: &'a str,
+    tag: Option<&'a Tag>,
+    types: Vec<&'a TypeDef>,
+}
+
+fn modules<'a>(api: &'a Api<'_>) -> Vec<Module<'a>> {
+    let of = |wanted: Option<usize>| -> Vec<&TypeDef> { api.types.iter().filter(|def| home(def) == wanted).collect() };
+    let shared = Module {
+        name: SHARED,
+        tag: None,
+        types: of(None),
+    };
+    let tagged = api.tags.iter().enumerate().map(|(at, tag)| Module {
+        name: &tag.module,
+        tag: Some(tag),
+        types: of(Some(at)),
+    });
+    std::iter::once(shared)
+        .chain(tagged)
+        .filter(|module| !module.types.is_empty())
+        .collect()
+}
+
+/// The tag whose module an item lives in; none for the shared one.
+fn home(def: &TypeDef) -> Option<usize> {
+    match def.tags.len() {
+        1 => def.tags.first().copied(),
+        _ => None,
+    }
+}
+
+fn library(api: &Api<'_>) -> TokenStream {
+    let title = format!(
+        "The types of {}: what its requests and answers carry, checked when they are made and when they are read.\n\n\
+         A type accepts exactly what its schema in the contract accepts. \
+         Start at the module of a tag; `shared` holds what several tags use.",
+        api.contract.info.title
+    );
+    let title = inner_docs(&title);
+    let modules = modules(api);
+    let declarations = modules.iter().map(|module| {
+        let name = ident(module.name);
+        let gate = module.tag.map(|tag| {
+            let feature = &tag.feature;
+            quote!(#[cfg(feature = #feature)])
+        });
+        quote! {
+            #gate
+            mod #name;
+            #gate
+            pub use #name::*;
+        }
+    });
+    let gate = (!needs_schemas(api)).then(|| quote!(#[cfg(feature = "schemas")]));
+    quote! {
+        #title
+        // Deprecated items are marked for callers; the crate itself still has to name them.
+        #![allow(deprecated)]
+        #![allow(missing_docs, reason = "the contract does not describe everything")]
+        #![allow(rustdoc::all, reason = "descriptions are the contract's own words")]
+        #![allow(clippy::all, clippy::pedantic, reason = "names and shapes are the contract's own")]
+        #(#declarations)*
+        #gate
+        pub mod schemas;
+        #[cfg(doctest)]
+        #[doc = include_str!("../README.md")]
+        struct Readme;
+    }
+}
+
+fn schemas(api: &Api<'_>) -> TokenStream {
+    let docs = inner_docs(
+        "The contract's schemas as JSON Schema 2020-12: what checks and reports that a type alone cannot make lean on.",
+    );
+    let types = api.types.iter().filter_map(|def| {
+        let component = def.component.as_deref()?;
+        let name = ident(&def.name);
+        let gate = home(def).map(|tag| {
+            let feature = &api.tags[tag].feature;
+            quote!(#[cfg(feature = #feature)])
+        });
+        Some(quote!(#gate (#component, recode::<crate::#name>)))
+    });
+    quote! {
+        #docs
+        use api_runtime::Schemas;
+        use api_runtime::json::{Recode, recode};
+        /// Every schema of the contract, each compiled when it is first needed.
+        pub static SCHEMAS: Schemas = Schemas::new(include_str!("schemas.json"));
+        /// Every component by its name in the contract, with what reads a JSON text as its type and writes it again.
+        pub static TYPES: &[(&str, Recode)] = &[#(#types),*];
+    }
+}
+
+fn schema_bundle(api: &Api<'_>) -> String {
+    let bundle = contract::bundle::schema_bundle(api.contract);
+    let mut text = serde_json::to_string(&bundle).expect("JSON values are written as JSON");
+    text.push('\n');
+    text
+}
+
+fn module_tokens(api: &Api<'_>, module: &Module<'_>) -> TokenStream {
+    let docs = inner_docs(&match module.tag {
+        Some(tag) => format!("Types of the operations tagged `{}`.", tag.name.as_deref().unwrap_or("untagged")),
+        None => "Types that no tag or several tags use.".to_owned(),
+    });
+    let derives: BTreeSet<&str> = module.types.iter().filter_map(|def| item::derive_of(&def.kind)).collect();
+    let derives = derives.into_iter().map(ident);
+    let imports: BTreeSet<&str> = module
+        .types
+        .iter()
+        .flat_map(|def| def.kind.mentions())
+        .map(|id| api.type_def(id))
+        .filter(|other| home(other) != module.types.first().and_then(|def| home(def)))
+        .map(|other| other.name.as_str())
+        .collect();
+    let imports: Vec<_> = imports.into_iter().map(ident).collect();
+    let imports = (!imports.is_empty()).then(|| quote!(use crate::{#(#imports),*};));
+    let items = module.types.iter().map(|def| item::item(api, def));
+    quote! {
+        #docs
+        use api_runtime::{#(#derives),*};
+        #imports
+        #(#items)*
+    }
+}

@@ -1,0 +1,270 @@
+//! One Rust item of the types crate.
+
+use contract::model::{Keywords, SchemaKind};
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::Value;
+
+use super::attributes::{self, Arguments, text_literal};
+use crate::ir::{
+    Additional, Api, Array, Choice, Enumeration, Field, Map, Object, Primitive, Scalar, TypeDef, TypeKind, TypeRef,
+    Union,
+};
+use crate::tokens::{docs, ident, primitive_tokens, type_tokens};
+
+/// The derive that an item uses, if any.
+pub(super) fn derive_of(kind: &TypeKind) -> Option<&'static str> {
+    Some(match kind {
+        TypeKind::Alias(_) => return None,
+        TypeKind::Object(_) => "Object",
+        TypeKind::Scalar(_) => "Scalar",
+        TypeKind::Array(_) => "Array",
+        TypeKind::Map(_) => "Map",
+        TypeKind::Enumeration(_) => "Enumeration",
+        TypeKind::Union(_) => "Union",
+        TypeKind::Json { .. } => "Json",
+    })
+}
+
+/// An item with its docs.
+pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
+    let keywords = match &api.contract.schema(def.schema).kind {
+        SchemaKind::Object(keywords) => Some(&**keywords),
+        SchemaKind::Bool(_) => None,
+    };
+    let docs = description(keywords);
+    let deprecated = keywords.filter(|keywords| keywords.deprecated).map(|_| quote!(#[deprecated]));
+    let schema = attributes::of_item(api, def);
+    let head = |derives: TokenStream, own: Option<TokenStream>| {
+        quote! {
+            #docs
+            #deprecated
+            #[derive(#derives)]
+            #schema
+            #own
+        }
+    };
+    let name = ident(&def.name);
+    match &def.kind {
+        TypeKind::Alias(target) => {
+            let target = rust(api, target);
+            quote! { #docs #deprecated pub type #name = #target; }
+        }
+        TypeKind::Object(object) => {
+            let head = head(quote!(Clone, Debug, PartialEq, Object), object_arguments(object).attribute("object"));
+            let fields = object.fields.iter().map(|field| field_tokens(api, field));
+            let additional = additional(api, &object.additional);
+            quote! {
+                #head
+                #[non_exhaustive]
+                pub struct #name { #(#fields,)* #additional }
+            }
+        }
+        TypeKind::Scalar(scalar) => {
+            let head = head(scalar_derives(scalar.inner), scalar_arguments(scalar).attribute("scalar"));
+            let inner = primitive_tokens(scalar.inner);
+            quote! { #head pub struct #name(#inner); }
+        }
+        TypeKind::Array(array) => {
+            let head = head(quote!(Clone, Debug, PartialEq, Array), array_arguments(array).attribute("array"));
+            let items = rust(api, &array.items);
+            quote! { #head pub struct #name(Vec<#items>); }
+        }
+        TypeKind::Map(map) => {
+            let head = head(quote!(Clone, Debug, PartialEq, Map), map_arguments(map).attribute("map"));
+            let values = rust(api, &map.values);
+            quote! { #head pub struct #name(std::collections::BTreeMap<String, #values>); }
+        }
+        TypeKind::Enumeration(enumeration) => enumeration_tokens(&name, enumeration, &head),
+        TypeKind::Union(union) => {
+            let head = head(quote!(Clone, Debug, PartialEq, Union), union_arguments(union).attribute("union"));
+            let variants = union_variants(api, union);
+            quote! { #head pub enum #name { #(#variants,)* } }
+        }
+        TypeKind::Json { check } => {
+            let mut arguments = Arguments::default();
+            arguments.text("check", check.as_deref());
+            let head = head(quote!(Clone, Debug, PartialEq, Json), arguments.attribute("json"));
+            quote! { #head pub struct #name(serde_json::Value); }
+        }
+    }
+}
+
+/// A type as the types crate itself names it; items of other modules are imported.
+fn rust(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
+    type_tokens(ty, &|id| {
+        let name = ident(&api.type_def(id).name);
+        quote!(#name)
+    })
+}
+
+fn description(keywords: Option<&Keywords>) -> TokenStream {
+    keywords
+        .and_then(|keywords| keywords.description.as_deref())
+        .map(docs)
+        .unwrap_or_default()
+}
+
+fn object_arguments(object: &Object) -> Arguments {
+    let mut arguments = Arguments::default();
+    arguments.flag("closed", matches!(object.additional, Additional::Closed));
+    arguments.count("min_properties", object.min_properties);
+    arguments.count("max_properties", object.max_properties);
+    arguments.json("dependent_required", object.dependent_required.as_ref());
+    arguments.text("check", object.check.as_deref());
+    arguments
+}
+
+fn field_tokens(api: &Api<'_>, field: &Field) -> TokenStream {
+    let keywords = match &api.contract.schema(field.schema).kind {
+        SchemaKind::Object(keywords) => Some(&**keywords),
+        SchemaKind::Bool(_) => None,
+    };
+    let docs = description(keywords);
+    let deprecated = keywords.filter(|keywords| keywords.deprecated).map(|_| quote!(#[deprecated]));
+    let mut arguments = Arguments::default();
+    if field.name.trim_start_matches("r#") != field.wire {
+        arguments.text("name", Some(&field.wire));
+    }
+    arguments.flag("optional", !field.required && field.default.is_none());
+    arguments.flag("nullable", field.nullable);
+    arguments.json("default", field.default.as_ref());
+    let own = arguments.attribute("field");
+    let schema = attributes::of_field(api, field);
+    let name = ident(&field.name);
+    let mut ty = rust(api, &field.ty);
+    if field.nullable {
+        ty = quote!(Option<#ty>);
+    }
+    if !field.required && field.default.is_none() {
+        ty = quote!(Option<#ty>);
+    }
+    quote! { #docs #deprecated #own #schema pub #name: #ty }
+}
+
+fn additional(api: &Api<'_>, additional: &Additional) -> Option<TokenStream> {
+    let Additional::Kept { ty, field } = additional else {
+        return None;
+    };
+    let name = ident(field);
+    let ty = rust(api, ty);
+    Some(quote! {
+        /// Properties beyond those above.
+        #[field(additional)]
+        pub #name: std::collections::BTreeMap<String, #ty>,
+    })
+}
+
+fn scalar_derives(inner: Primitive) -> TokenStream {
+    match inner {
+        Primitive::F32 | Primitive::F64 => quote!(Clone, Copy, PartialEq, PartialOrd, Scalar),
+        Primitive::String => quote!(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar),
+        Primitive::Bool
+        | Primitive::I32
+        | Primitive::I64
+        | Primitive::U32
+        | Primitive::U64
+        | Primitive::Ipv4Addr
+        | Primitive::Ipv6Addr => quote!(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar),
+    }
+}
+
+fn scalar_arguments(scalar: &Scalar) -> Arguments {
+    let mut arguments = Arguments::default();
+    arguments.count("min_length", scalar.min_length);
+    arguments.count("max_length", scalar.max_length);
+    arguments.text("pattern", scalar.pattern.as_deref());
+    arguments.text("format", scalar.format.as_deref());
+    arguments.number("minimum", scalar.minimum.as_ref());
+    arguments.number("maximum", scalar.maximum.as_ref());
+    arguments.number("exclusive_minimum", scalar.exclusive_minimum.as_ref());
+    arguments.number("exclusive_maximum", scalar.exclusive_maximum.as_ref());
+    arguments.number("multiple_of", scalar.multiple_of.as_ref());
+    arguments.flag("secret", scalar.secret);
+    arguments.text("check", scalar.check.as_deref());
+    arguments
+}
+
+fn array_arguments(array: &Array) -> Arguments {
+    let mut arguments = Arguments::default();
+    arguments.count("min_items", array.min_items);
+    arguments.count("max_items", array.max_items);
+    arguments.flag("unique_items", array.unique_items);
+    arguments.text("check", array.check.as_deref());
+    arguments
+}
+
+fn map_arguments(map: &Map) -> Arguments {
+    let mut arguments = Arguments::default();
+    arguments.count("min_properties", map.min_properties);
+    arguments.count("max_properties", map.max_properties);
+    arguments.text("check", map.check.as_deref());
+    arguments
+}
+
+fn enumeration_tokens(
+    name: &proc_macro2::Ident,
+    enumeration: &Enumeration,
+    head: &dyn Fn(TokenStream, Option<TokenStream>) -> TokenStream,
+) -> TokenStream {
+    let mut arguments = Arguments::default();
+    arguments.flag("extensible", enumeration.unlisted.is_some());
+    arguments.flag("json", !enumeration.strings);
+    let derives = if enumeration.unlisted.is_some() {
+        quote!(Clone, Debug, PartialEq, Eq, Hash, Enumeration)
+    } else {
+        quote!(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)
+    };
+    let head = head(derives, arguments.attribute("enumeration"));
+    let variants = enumeration.variants.iter().map(|(variant, value)| {
+        let variant = ident(variant);
+        match value {
+            Value::String(text) if enumeration.strings => {
+                let text = text_literal(text);
+                quote!(#[value(#text)] #variant)
+            }
+            other => {
+                let json = text_literal(&other.to_string());
+                quote!(#[value(json = #json)] #variant)
+            }
+        }
+    });
+    let (open, unlisted) = match &enumeration.unlisted {
+        None => (None, None),
+        Some(unlisted) => {
+            let unlisted = ident(unlisted);
+            let variant = quote! {
+                /// A value that this version of the contract does not list.
+                #[unlisted]
+                #unlisted(String),
+            };
+            (Some(quote!(#[non_exhaustive])), Some(variant))
+        }
+    };
+    quote! { #head #open pub enum #name { #(#variants,)* #unlisted } }
+}
+
+fn union_arguments(union: &Union) -> Arguments {
+    let mut arguments = Arguments::default();
+    match &union.choice {
+        Choice::Tag(property) => arguments.text("tag", Some(property)),
+        Choice::OneOf => arguments.flag("one_of", true),
+        Choice::AnyOf => arguments.flag("any_of", true),
+    }
+    arguments.text("check", union.check.as_deref());
+    arguments
+}
+
+fn union_variants<'a>(api: &'a Api<'_>, union: &'a Union) -> impl Iterator<Item = TokenStream> + 'a {
+    union.variants.iter().map(|variant| {
+        let tags = variant.tags.iter().map(|tag| text_literal(tag));
+        let tags = (!variant.tags.is_empty()).then(|| quote!(tag(#(#tags),*)));
+        let from = variant.from.then(|| quote!(from));
+        let arguments = tags.into_iter().chain(from);
+        let arguments: Vec<_> = arguments.collect();
+        let attribute = (!arguments.is_empty()).then(|| quote!(#[variant(#(#arguments),*)]));
+        let name = ident(&variant.name);
+        let ty = rust(api, &variant.ty);
+        quote! { #attribute #name(#ty) }
+    })
+}

@@ -1,0 +1,140 @@
+//! Bodies: of requests and of answers.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::model::{MediaType, PropertyEncoding, RequestBody, Response, StatusKey};
+use crate::node::Node;
+use crate::resolve::Place;
+
+use super::parameter::{component, style};
+use super::{Builder, flag, text};
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn request_body(&mut self, place: &Place<'a>) -> Option<RequestBody> {
+        let target = self.resolver.follow(place)?;
+        let node = target.node;
+        node.as_object()?;
+        if !self.pay(node) {
+            return None;
+        }
+        let described = self.sibling(place, &target, "description");
+        Some(RequestBody {
+            required: flag(node, "required"),
+            description: described.or_else(|| text(node, "description")),
+            content: self.content(&target),
+            component: component(&target, &["requestBodies"]),
+            span: node.span,
+        })
+    }
+
+    pub(super) fn response(&mut self, status: StatusKey, place: &Place<'a>) -> Option<Response> {
+        let target = self.resolver.follow(place)?;
+        let node = target.node;
+        node.as_object()?;
+        if !self.pay(node) {
+            return None;
+        }
+        let described = self.sibling(place, &target, "description");
+        Some(Response {
+            status,
+            description: described
+                .or_else(|| text(node, "description"))
+                .unwrap_or_default(),
+            headers: self.headers(&target),
+            content: self.content(&target),
+            component: component(&target, &["responses"]),
+            pointer: target.pointer.to_string(),
+            span: node.span,
+        })
+    }
+
+    fn headers(&mut self, place: &Place<'a>) -> Vec<crate::model::Parameter> {
+        let mut headers = Vec::new();
+        if let Some(map) = place.key("headers") {
+            for (entry, place) in map.entries() {
+                headers.extend(self.header(&entry.key, &place));
+            }
+        }
+        headers
+    }
+
+    fn content(&mut self, place: &Place<'a>) -> Vec<MediaType> {
+        let mut content = Vec::new();
+        let Some(map) = place.key("content") else {
+            return content;
+        };
+        for (entry, place) in map.entries() {
+            if place.node.as_object().is_some() {
+                content.push(self.media_type(&entry.key, &place));
+            }
+        }
+        content
+    }
+
+    fn media_type(&mut self, name: &str, place: &Place<'a>) -> MediaType {
+        let schema = place.key("schema").map(|schema| self.schema(&schema));
+        if let Some(schema) = schema
+            && holds_json(name)
+        {
+            self.note_examples(place, schema);
+        }
+        MediaType {
+            name: name.to_owned(),
+            schema,
+            encoding: self.encodings(place),
+            examples: self.examples(place),
+            pointer: place.pointer.to_string(),
+            span: place.node.span,
+        }
+    }
+
+    fn examples(&mut self, place: &Place<'a>) -> IndexMap<String, Value> {
+        let mut examples = IndexMap::new();
+        if let Some(example) = place.node.get("example")
+            && self.pay(example)
+        {
+            examples.insert("default".to_owned(), example.to_json());
+        }
+        let Some(map) = place.key("examples") else {
+            return examples;
+        };
+        for (entry, place) in map.entries() {
+            let target = self.resolver.follow(&place);
+            if let Some(value) = target.and_then(|target| target.node.get("value"))
+                && self.pay(value)
+            {
+                examples.insert(entry.key.clone(), value.to_json());
+            }
+        }
+        examples
+    }
+
+    fn encodings(&mut self, place: &Place<'a>) -> IndexMap<String, PropertyEncoding> {
+        let mut encodings = IndexMap::new();
+        let Some(map) = place.key("encoding") else {
+            return encodings;
+        };
+        for (entry, place) in map.entries() {
+            let node = place.node;
+            let encoding = PropertyEncoding {
+                content_type: text(node, "contentType"),
+                style: node.get("style").and_then(Node::as_str).and_then(style),
+                explode: node.get("explode").and_then(Node::as_bool),
+                headers: self.headers(&place),
+            };
+            encodings.insert(entry.key.clone(), encoding);
+        }
+        encodings
+    }
+}
+
+/// Whether examples of a media type are the values that the schema speaks of: JSON, forms, text, and ranges.
+fn holds_json(name: &str) -> bool {
+    let name = name.split(';').next().unwrap_or_default().trim();
+    let name = name.to_ascii_lowercase();
+    !(name.ends_with("/xml")
+        || name.ends_with("+xml")
+        || name == "text/csv"
+        || name.contains("yaml"))
+}

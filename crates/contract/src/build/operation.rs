@@ -1,0 +1,219 @@
+//! Paths, webhooks and callbacks: everything that has operations.
+
+use crate::model::{Method, Operation, PathPart, RequestBody, Response};
+use crate::node::{Entry, Node};
+use crate::resolve::{Place, address, join};
+use crate::source::Span;
+
+use super::surroundings::{security, servers};
+use super::{Builder, OperationSite, flag, id, text};
+use crate::lint::status_key;
+
+/// The methods in the order in which a path item's operations are listed when it is a reference with siblings.
+const METHODS: [Method; 8] = [
+    Method::Get,
+    Method::Put,
+    Method::Post,
+    Method::Delete,
+    Method::Options,
+    Method::Head,
+    Method::Patch,
+    Method::Trace,
+];
+
+/// More callbacks of callbacks than this lead nowhere.
+const DEEPEST_CALLBACK: usize = 4;
+
+/// What a path item is found under.
+#[derive(Clone, Copy)]
+struct Caller<'a> {
+    /// The template, the webhook's name, or the callback's expression.
+    path: &'a str,
+    /// Where that stands.
+    span: Span,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Path,
+    Webhook,
+    Callback,
+}
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn paths(&mut self, root: &Place<'a>) -> Vec<Operation> {
+        self.path_items(root.key("paths"), Kind::Path)
+    }
+
+    pub(super) fn webhooks(&mut self, root: &Place<'a>) -> Vec<Operation> {
+        if self.dialect == crate::model::Dialect::V30 {
+            return Vec::new();
+        }
+        self.path_items(root.key("webhooks"), Kind::Webhook)
+    }
+
+    fn path_items(&mut self, map: Option<Place<'a>>, kind: Kind) -> Vec<Operation> {
+        let mut operations = Vec::new();
+        let Some(map) = map else { return operations };
+        for (entry, place) in map.entries() {
+            if kind != Kind::Webhook && entry.key.starts_with("x-") {
+                continue;
+            }
+            let caller = Caller {
+                path: &entry.key,
+                span: entry.key_span,
+                kind,
+            };
+            self.path_item(caller, &place, &mut operations);
+        }
+        operations
+    }
+
+    fn path_item(&mut self, caller: Caller<'a>, place: &Place<'a>, into: &mut Vec<Operation>) {
+        let mut layers = vec![place.clone()];
+        if place.node.get("$ref").is_some() {
+            layers.extend(self.resolver.follow(place));
+        }
+        let mut found: Vec<(&'a Entry, Place<'a>, Method)> = Vec::new();
+        for layer in &layers {
+            for (entry, operation) in layer.entries() {
+                let method = METHODS.into_iter().find(|method| method.key() == entry.key);
+                if let Some(method) = method
+                    && found.iter().all(|(_, _, other)| *other != method)
+                {
+                    found.push((entry, operation, method));
+                }
+            }
+        }
+        let shared = |key: &str| layers.iter().find_map(|layer| layer.key(key));
+        let parameters = shared("parameters");
+        let item = layers
+            .iter()
+            .find(|layer| layer.node.get("servers").is_some());
+        let item_servers = item.map(|layer| servers(layer.node)).unwrap_or_default();
+        for (entry, operation, method) in found {
+            let pointer = join(&place.pointer, &entry.key);
+            if operation.node.as_object().is_none() || !self.pay(operation.node) {
+                continue;
+            }
+            let mut built = self.operation(caller, method, &operation, parameters.as_ref());
+            built.pointer = pointer;
+            built.span = entry.key_span;
+            if built.servers.is_empty() {
+                built.servers.clone_from(&item_servers);
+            }
+            into.push(built);
+        }
+    }
+
+    fn operation(
+        &mut self,
+        caller: Caller<'a>,
+        method: Method,
+        place: &Place<'a>,
+        shared: Option<&Place<'a>>,
+    ) -> Operation {
+        let node = place.node;
+        let segments = match caller.kind {
+            Kind::Path => segments(caller.path),
+            Kind::Webhook | Kind::Callback => vec![PathPart::Literal(caller.path.to_owned())],
+        };
+        let given = text(node, "operationId").filter(|id| !id.is_empty());
+        let (parameters, site) = self.parameters(place, shared);
+        self.sites.push(OperationSite {
+            node,
+            path_span: caller.span,
+            template: (caller.kind == Kind::Path).then_some(caller.path),
+            ..site
+        });
+        let root = self.resolver.root();
+        Operation {
+            id_is_derived: given.is_none(),
+            id: given.unwrap_or_else(|| id::derive(method, &segments)),
+            method,
+            path: caller.path.to_owned(),
+            segments,
+            tag: first_tag(node),
+            summary: text(node, "summary"),
+            description: text(node, "description"),
+            deprecated: flag(node, "deprecated"),
+            parameters,
+            request_body: self.body_of(place),
+            responses: self.responses(place),
+            security: security(node)
+                .or_else(|| security(root.node))
+                .unwrap_or_default(),
+            servers: servers(node),
+            callbacks: self.callbacks(place),
+            pointer: String::new(),
+            span: node.span,
+        }
+    }
+
+    fn body_of(&mut self, operation: &Place<'a>) -> Option<RequestBody> {
+        let place = operation.key("requestBody")?;
+        self.request_body(&place)
+    }
+
+    fn responses(&mut self, operation: &Place<'a>) -> Vec<Response> {
+        let Some(map) = operation.key("responses") else {
+            return Vec::new();
+        };
+        let mut responses = Vec::new();
+        for (entry, place) in map.entries() {
+            if let Some(status) = status_key(&entry.key) {
+                responses.extend(self.response(status, &place));
+            }
+        }
+        responses
+    }
+
+    fn callbacks(&mut self, operation: &Place<'a>) -> Vec<Operation> {
+        let mut callbacks = Vec::new();
+        let Some(map) = operation.key("callbacks") else {
+            return callbacks;
+        };
+        let identity = address(operation.node);
+        if self.callers.contains(&identity) || self.callers.len() >= DEEPEST_CALLBACK {
+            return callbacks;
+        }
+        self.callers.push(identity);
+        for (_, place) in map.entries() {
+            let place = self.resolver.follow(&place);
+            callbacks.extend(self.path_items(place, Kind::Callback));
+        }
+        self.callers.pop();
+        callbacks
+    }
+}
+
+fn first_tag(node: &Node) -> Option<String> {
+    let tags = node.get("tags")?.as_array()?;
+    tags.first()?.as_str().map(str::to_owned)
+}
+
+/// A path template in parts. A brace without its partner is text.
+pub(crate) fn segments(template: &str) -> Vec<PathPart> {
+    let mut parts = Vec::new();
+    let mut literal = String::new();
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        let Some(length) = rest[open..].find('}') else {
+            break;
+        };
+        literal.push_str(&rest[..open]);
+        if !literal.is_empty() {
+            parts.push(PathPart::Literal(std::mem::take(&mut literal)));
+        }
+        parts.push(PathPart::Parameter(
+            rest[open + 1..open + length].to_owned(),
+        ));
+        rest = &rest[open + length + 1..];
+    }
+    literal.push_str(rest);
+    if !literal.is_empty() {
+        parts.push(PathPart::Literal(literal));
+    }
+    parts
+}

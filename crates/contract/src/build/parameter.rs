@@ -1,0 +1,181 @@
+//! Parameters of operations and headers of answers.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
+use crate::model::{Dialect, Location, Parameter, ParameterEncoding, SchemaId, Style};
+use crate::node::Node;
+use crate::resolve::Place;
+use crate::source::Span;
+
+use super::{Builder, OperationSite, extensions, flag, text};
+
+impl<'a> Builder<'_, 'a> {
+    /// An operation's parameters: the path item's first, each overridden in place.
+    pub(super) fn parameters(
+        &mut self,
+        operation: &Place<'a>,
+        shared: Option<&Place<'a>>,
+    ) -> (Vec<Parameter>, OperationSite<'a>) {
+        let mut merged: Vec<(Parameter, &'a str, Span)> = Vec::new();
+        let mut places: HashMap<(&'a str, Location), usize> = HashMap::new();
+        let mut duplicates = Vec::new();
+        for list in shared
+            .cloned()
+            .into_iter()
+            .chain(operation.key("parameters"))
+        {
+            let mut here = HashSet::new();
+            for place in list.items() {
+                let Some((parameter, name)) = self.parameter(&place) else {
+                    continue;
+                };
+                // The name of a component stands elsewhere, so the reference is what to point at.
+                let at = if parameter.component.is_some() {
+                    place.node.span
+                } else {
+                    name.span
+                };
+                let name = name.as_str().unwrap_or_default();
+                if !here.insert((name, parameter.location)) {
+                    duplicates.push((name, at));
+                }
+                match places.entry((name, parameter.location)) {
+                    Entry::Occupied(place) => merged[*place.get()] = (parameter, name, at),
+                    Entry::Vacant(place) => {
+                        place.insert(merged.len());
+                        merged.push((parameter, name, at));
+                    }
+                }
+            }
+        }
+        let path_parameters = merged
+            .iter()
+            .filter(|(parameter, _, _)| parameter.location == Location::Path)
+            .map(|(_, name, at)| (*name, *at))
+            .collect();
+        let site = OperationSite {
+            node: operation.node,
+            path_span: operation.node.span,
+            template: None,
+            path_parameters,
+            duplicates,
+        };
+        let parameters = merged.into_iter().map(|(parameter, _, _)| parameter);
+        (parameters.collect(), site)
+    }
+
+    /// A parameter and the node of its name.
+    pub(super) fn parameter(&mut self, place: &Place<'a>) -> Option<(Parameter, &'a Node)> {
+        let target = self.resolver.follow(place)?;
+        let name = target.node.get("name")?;
+        let location = match target.node.get("in")?.as_str()? {
+            "path" => Location::Path,
+            "query" => Location::Query,
+            "header" => Location::Header,
+            "cookie" => Location::Cookie,
+            _ => return None,
+        };
+        let built = self.typed(name.as_str()?, location, place, &target)?;
+        Some((built, name))
+    }
+
+    /// A header of an answer or a part; nothing for `Content-Type`, which media types say.
+    pub(super) fn header(&mut self, name: &str, place: &Place<'a>) -> Option<Parameter> {
+        if name.eq_ignore_ascii_case("content-type") {
+            return None;
+        }
+        let target = self.resolver.follow(place)?;
+        target.node.as_object()?;
+        self.typed(name, Location::Header, place, &target)
+    }
+
+    fn typed(
+        &mut self,
+        name: &str,
+        location: Location,
+        place: &Place<'a>,
+        target: &Place<'a>,
+    ) -> Option<Parameter> {
+        let node = target.node;
+        if !self.pay(node) {
+            return None;
+        }
+        let (schema, encoding) = self.encoding(location, target);
+        self.note_examples(target, schema);
+        let described = self.sibling(place, target, "description");
+        Some(Parameter {
+            name: name.to_owned(),
+            location,
+            required: flag(node, "required"),
+            deprecated: flag(node, "deprecated"),
+            description: described.or_else(|| text(node, "description")),
+            encoding,
+            schema,
+            component: component(target, &["parameters", "headers"]),
+            extensions: extensions(node.as_object().unwrap_or_default()),
+            pointer: target.pointer.to_string(),
+            span: node.span,
+        })
+    }
+
+    fn encoding(&mut self, location: Location, place: &Place<'a>) -> (SchemaId, ParameterEncoding) {
+        let node = place.node;
+        let content = place
+            .key("content")
+            .filter(|_| node.get("schema").is_none());
+        if let Some((entry, media)) = content.and_then(|content| content.entries().next()) {
+            let schema = match media.key("schema") {
+                Some(schema) => self.schema(&schema),
+                None => self.anything(&media),
+            };
+            self.note_examples(&media, schema);
+            return (schema, ParameterEncoding::Content(entry.key.clone()));
+        }
+        let schema = match place.key("schema") {
+            Some(schema) => self.schema(&schema),
+            None => self.anything(place),
+        };
+        let style = node.get("style").and_then(Node::as_str).and_then(style);
+        let style = style.unwrap_or(match location {
+            Location::Path | Location::Header => Style::Simple,
+            Location::Query | Location::Cookie => Style::Form,
+        });
+        let explode = node.get("explode").and_then(Node::as_bool);
+        let encoding = ParameterEncoding::Style {
+            style,
+            explode: explode.unwrap_or(style == Style::Form),
+            allow_reserved: flag(node, "allowReserved"),
+        };
+        (schema, encoding)
+    }
+
+    /// What 3.1 allows beside a reference to say otherwise.
+    pub(super) fn sibling(&self, from: &Place<'a>, to: &Place<'a>, key: &str) -> Option<String> {
+        let is_reference = crate::resolve::address(from.node) != crate::resolve::address(to.node);
+        (is_reference && self.dialect == Dialect::V31)
+            .then(|| text(from.node, key))
+            .flatten()
+    }
+}
+
+pub(super) fn style(name: &str) -> Option<Style> {
+    Some(match name {
+        "matrix" => Style::Matrix,
+        "label" => Style::Label,
+        "simple" => Style::Simple,
+        "form" => Style::Form,
+        "spaceDelimited" => Style::SpaceDelimited,
+        "pipeDelimited" => Style::PipeDelimited,
+        "deepObject" => Style::DeepObject,
+        _ => return None,
+    })
+}
+
+/// The name of a place that is a component in one of some sections.
+pub(super) fn component(place: &Place<'_>, sections: &[&str]) -> Option<String> {
+    let rest = place.pointer.strip_prefix("/components/")?;
+    let (section, name) = rest.split_once('/')?;
+    (sections.contains(&section) && !name.contains('/'))
+        .then(|| name.replace("~1", "/").replace("~0", "~"))
+}

@@ -1,0 +1,474 @@
+//! Schemas: every one gets an id, and its keywords in the words of JSON Schema 2020-12.
+//!
+//! 3.0's `nullable: true` is read as its authors mean it: null is accepted, unless an `enum` leaves it out. Beside
+//! `type` it becomes one more type; beside `allOf` and its kin, which would refuse null, the schema becomes
+//! `anyOf` of itself and null.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Number, Value};
+
+use crate::lint::{SCHEMA, count};
+use crate::model::{Dialect, Discriminator, Keywords, Schema, SchemaId, SchemaKind, Types};
+use crate::node::{Entry, Node, NodeValue};
+use crate::resolve::{Place, address};
+
+use super::{Builder, Role, ValueSite, extensions, flag, text};
+
+/// Keywords that say something about a schema without refusing any value.
+const ANNOTATIONS: [&str; 16] = [
+    "title",
+    "description",
+    "summary",
+    "default",
+    "example",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "externalDocs",
+    "xml",
+    "$comment",
+    "$id",
+    "$anchor",
+    "$schema",
+    "$defs",
+];
+
+/// The combinators beside which `nullable` cannot be a type.
+const COMBINATORS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
+
+impl<'a> Builder<'_, 'a> {
+    /// The id of a schema; its keywords are read later.
+    pub(super) fn schema(&mut self, place: &Place<'a>) -> SchemaId {
+        if let Some(id) = self.ids.get(&address(place.node)) {
+            return *id;
+        }
+        let id = self.add(place, SchemaKind::Bool(true));
+        self.ids.insert(address(place.node), id);
+        self.pending.push_back((id, place.clone()));
+        id
+    }
+
+    /// The schema of a parameter that has none.
+    pub(super) fn anything(&mut self, owner: &Place<'a>) -> SchemaId {
+        let key = address(owner.node);
+        if let Some(id) = self.untyped.get(&key) {
+            return *id;
+        }
+        let id = self.add(&owner.child("schema", owner.node), SchemaKind::Bool(true));
+        self.untyped.insert(key, id);
+        id
+    }
+
+    fn add(&mut self, place: &Place<'a>, kind: SchemaKind) -> SchemaId {
+        let id = SchemaId(u32::try_from(self.schemas.len()).expect("positions are 32 bits wide"));
+        self.nodes.push(place.node);
+        self.spend(place.pointer.len());
+        self.schemas.push(Schema {
+            component: None,
+            pointer: place.pointer.to_string(),
+            span: place.node.span,
+            kind,
+        });
+        id
+    }
+
+    /// Reads the keywords of every schema that was met, and of those met in them.
+    pub(super) fn drain(&mut self) {
+        while let Some((id, place)) = self.pending.pop_front() {
+            if self.budget == 0 {
+                return;
+            }
+            let kind = match &place.node.value {
+                NodeValue::Bool(value) => SchemaKind::Bool(*value),
+                NodeValue::Object(entries) => {
+                    SchemaKind::Object(Box::new(self.keywords(id, &place, entries)))
+                }
+                _ => SchemaKind::Bool(true),
+            };
+            self.schemas[id.0 as usize].kind = kind;
+        }
+    }
+
+    fn keywords(&mut self, id: SchemaId, place: &Place<'a>, entries: &'a [Entry]) -> Keywords {
+        let is_30 = self.dialect == Dialect::V30;
+        if is_30 && place.node.get("$ref").is_some() {
+            return Keywords {
+                reference: self.reference(place),
+                only_reference: true,
+                raw: raw(entries, |_| true),
+                ..Keywords::default()
+            };
+        }
+        self.note_values(id, place.node);
+        if is_30 && flag(place.node, "nullable") {
+            return self.nullable(id, place, entries);
+        }
+        let mut keywords = self.assertions(id, place);
+        annotate(&mut keywords, place.node, entries);
+        keywords.raw = raw(entries, |_| true);
+        keywords
+    }
+
+    /// The forms of 3.0's `nullable: true`.
+    fn nullable(&mut self, id: SchemaId, place: &Place<'a>, entries: &'a [Entry]) -> Keywords {
+        let has = |key: &&str| place.node.get(key).is_some();
+        let only_any_of = place.node.get("anyOf").is_some()
+            && entries.iter().all(|entry| {
+                matches!(entry.key.as_str(), "anyOf" | "nullable" | "discriminator")
+                    || is_annotation(&entry.key)
+            });
+        if !COMBINATORS.iter().any(has) || only_any_of {
+            let mut keywords = self.assertions(id, place);
+            if only_any_of {
+                let index = keywords.any_of.len().to_string();
+                let list = place.key("anyOf").unwrap_or_else(|| place.clone());
+                let null = self.null(&list.child(&index, place.node));
+                keywords.any_of.push(null);
+            }
+            keywords.types = keywords.types.map(|types| types.with(Types::NULL));
+            annotate(&mut keywords, place.node, entries);
+            keywords.raw = raw(entries, |_| true);
+            return keywords;
+        }
+        let inner = self.add(place, SchemaKind::Bool(true));
+        let mut assertions = self.assertions(inner, place);
+        assertions.raw = raw(entries, |key| !is_annotation(key));
+        self.schemas[inner.0 as usize].kind = SchemaKind::Object(Box::new(assertions));
+        let null = self.null(place);
+        self.moved.insert(Rc::clone(&place.pointer), (inner, null));
+        let mut outer = Keywords {
+            any_of: vec![inner, null],
+            raw: raw(entries, is_annotation),
+            ..Keywords::default()
+        };
+        annotate(&mut outer, place.node, entries);
+        outer
+    }
+
+    fn null(&mut self, place: &Place<'a>) -> SchemaId {
+        let keywords = Keywords {
+            types: Some(Types::NULL),
+            raw: serde_json::json!({ "type": "null" }),
+            ..Keywords::default()
+        };
+        self.add(place, SchemaKind::Object(Box::new(keywords)))
+    }
+
+    /// Gives what is under a schema that has become `anyOf` of itself and null the pointers that it has now.
+    pub(super) fn settle_pointers(&mut self) {
+        let moved = std::mem::take(&mut self.moved);
+        if moved.is_empty() {
+            return;
+        }
+        let wrapped: HashSet<&str> = moved.keys().map(AsRef::as_ref).collect();
+        let mut suffixes = HashMap::new();
+        for (inner, null) in moved.values() {
+            suffixes.insert(*inner, "/anyOf/0");
+            suffixes.insert(*null, "/anyOf/1");
+        }
+        for (index, schema) in self.schemas.iter_mut().enumerate() {
+            schema.pointer = rebase(&schema.pointer, &wrapped);
+            let id = u32::try_from(index).expect("ids are 32 bits wide");
+            if let Some(suffix) = suffixes.get(&SchemaId(id)) {
+                schema.pointer.push_str(suffix);
+            }
+        }
+    }
+
+    fn reference(&mut self, place: &Place<'a>) -> Option<SchemaId> {
+        let (holder, document) = (place.node, place.document);
+        let target = match (holder.get("$ref"), holder.get("$dynamicRef")) {
+            (Some(text), _) => self.resolver.resolve(document, holder, text.as_str()?),
+            (None, Some(text)) => self
+                .resolver
+                .resolve_dynamic(document, holder, text.as_str()?),
+            (None, None) => return None,
+        };
+        let target = target.ok()?;
+        Some(self.schema(&target))
+    }
+
+    /// Notes the values that the schema itself must accept.
+    fn note_values(&mut self, id: SchemaId, node: &'a Node) {
+        let mut keep = |node: &'a Node, role| {
+            self.values.push(ValueSite {
+                schema: id,
+                node,
+                role,
+            });
+        };
+        if let Some(value) = node.get("default") {
+            keep(value, Role::Default);
+        }
+        if let Some(value) = node.get("example") {
+            keep(value, Role::Example);
+        }
+        for value in list(node, "enum") {
+            keep(value, Role::Member);
+        }
+        if self.dialect == Dialect::V31 {
+            for value in list(node, "examples") {
+                keep(value, Role::Example);
+            }
+            if let Some(value) = node.get("const") {
+                keep(value, Role::Member);
+            }
+        }
+    }
+
+    /// Every keyword that refuses values.
+    fn assertions(&mut self, id: SchemaId, place: &Place<'a>) -> Keywords {
+        let node = place.node;
+        let mut keywords = Keywords {
+            types: types(node),
+            enumeration: node
+                .get("enum")
+                .and_then(Node::as_array)
+                .map(|values| values.iter().map(Node::to_json).collect()),
+            multiple_of: number(node, "multipleOf"),
+            min_length: node.get("minLength").and_then(count),
+            max_length: node.get("maxLength").and_then(count),
+            pattern: text(node, "pattern"),
+            format: text(node, "format"),
+            min_items: node.get("minItems").and_then(count),
+            max_items: node.get("maxItems").and_then(count),
+            unique_items: flag(node, "uniqueItems"),
+            min_properties: node.get("minProperties").and_then(count),
+            max_properties: node.get("maxProperties").and_then(count),
+            required: strings(node.get("required")),
+            properties: self.map(place, "properties"),
+            additional_properties: self.one(place, "additionalProperties"),
+            items: self.one(place, "items"),
+            all_of: self.many(place, "allOf"),
+            any_of: self.many(place, "anyOf"),
+            one_of: self.many(place, "oneOf"),
+            not: self.one(place, "not"),
+            discriminator: self.discriminator(id, place),
+            ..Keywords::default()
+        };
+        self.bounds(&mut keywords, node);
+        if self.dialect == Dialect::V31 {
+            self.assertions_31(&mut keywords, place);
+        }
+        keywords
+    }
+
+    fn bounds(&self, keywords: &mut Keywords, node: &Node) {
+        keywords.minimum = number(node, "minimum");
+        keywords.maximum = number(node, "maximum");
+        if self.dialect == Dialect::V31 {
+            keywords.exclusive_minimum = number(node, "exclusiveMinimum");
+            keywords.exclusive_maximum = number(node, "exclusiveMaximum");
+            return;
+        }
+        if flag(node, "exclusiveMinimum") {
+            keywords.exclusive_minimum = keywords.minimum.take();
+        }
+        if flag(node, "exclusiveMaximum") {
+            keywords.exclusive_maximum = keywords.maximum.take();
+        }
+    }
+
+    fn assertions_31(&mut self, keywords: &mut Keywords, place: &Place<'a>) {
+        let node = place.node;
+        keywords.reference = self.reference(place);
+        keywords.only_reference = keywords.reference.is_some()
+            && node.as_object().unwrap_or_default().iter().all(|entry| {
+                let key = entry.key.as_str();
+                matches!(key, "$ref" | "$dynamicRef" | "$dynamicAnchor")
+                    || is_annotation(key)
+                    || !is_keyword(key)
+            });
+        keywords.constant = node.get("const").map(Node::to_json);
+        keywords.content_encoding = text(node, "contentEncoding");
+        keywords.content_media_type = text(node, "contentMediaType");
+        keywords.prefix_items = self.many(place, "prefixItems");
+        keywords.contains = self.one(place, "contains");
+        keywords.min_contains = node.get("minContains").and_then(count);
+        keywords.max_contains = node.get("maxContains").and_then(count);
+        keywords.unevaluated_items = self.one(place, "unevaluatedItems");
+        keywords.pattern_properties = self.map(place, "patternProperties");
+        keywords.property_names = self.one(place, "propertyNames");
+        keywords.dependent_required = node
+            .get("dependentRequired")
+            .and_then(Node::as_object)
+            .unwrap_or_default()
+            .iter()
+            .map(|entry| (entry.key.clone(), strings(Some(&entry.value))))
+            .collect();
+        keywords.dependent_schemas = self.map(place, "dependentSchemas");
+        keywords.unevaluated_properties = self.one(place, "unevaluatedProperties");
+        keywords.if_schema = self.one(place, "if");
+        keywords.then_schema = self.one(place, "then");
+        keywords.else_schema = self.one(place, "else");
+        keywords.defs = self.map(place, "$defs");
+    }
+
+    fn one(&mut self, place: &Place<'a>, key: &str) -> Option<SchemaId> {
+        place.key(key).map(|child| self.schema(&child))
+    }
+
+    fn many(&mut self, place: &Place<'a>, key: &str) -> Vec<SchemaId> {
+        let mut ids = Vec::new();
+        for child in place.key(key).iter().flat_map(Place::items) {
+            if self.budget == 0 {
+                break;
+            }
+            ids.push(self.schema(&child));
+        }
+        ids
+    }
+
+    fn map(&mut self, place: &Place<'a>, key: &str) -> IndexMap<String, SchemaId> {
+        let mut ids = IndexMap::new();
+        for (entry, child) in place.key(key).iter().flat_map(Place::entries) {
+            if self.budget == 0 {
+                break;
+            }
+            ids.insert(entry.key.clone(), self.schema(&child));
+        }
+        ids
+    }
+
+    fn discriminator(&mut self, id: SchemaId, place: &Place<'a>) -> Option<Discriminator> {
+        let node = place.node.get("discriminator")?;
+        let property = text(node, "propertyName")?;
+        let mut mapping = Vec::new();
+        for entry in node
+            .get("mapping")
+            .and_then(Node::as_object)
+            .unwrap_or_default()
+        {
+            let target = entry.value.as_str();
+            let target = target.and_then(|target| self.mapped(place, node, target));
+            mapping.extend(target.map(|target| (entry.key.clone(), target)));
+        }
+        self.discriminated.push(id);
+        Some(Discriminator { property, mapping })
+    }
+
+    /// The schema that a mapping names: a component by its name, or a reference.
+    fn mapped(&mut self, place: &Place<'a>, holder: &Node, target: &'a str) -> Option<SchemaId> {
+        if let Some(named) = self.resolver.component_schema(target) {
+            return Some(self.schema(&named));
+        }
+        let found = self.resolver.resolve(place.document, holder, target).ok()?;
+        Some(self.schema(&found))
+    }
+
+    /// The name of a component schema at a place.
+    pub(super) fn component_name(&self, id: SchemaId) -> Option<&String> {
+        self.schemas[id.0 as usize].component.as_ref()
+    }
+}
+
+fn is_annotation(key: &str) -> bool {
+    key.starts_with("x-") || ANNOTATIONS.contains(&key)
+}
+
+fn is_keyword(key: &str) -> bool {
+    SCHEMA
+        .field(key)
+        .is_some_and(|field| field.is_in(Dialect::V31))
+}
+
+fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) {
+    keywords.title = text(node, "title");
+    keywords.description = text(node, "description");
+    keywords.default = node.get("default").map(Node::to_json);
+    keywords.examples = list(node, "examples").iter().map(Node::to_json).collect();
+    keywords
+        .examples
+        .extend(node.get("example").map(Node::to_json));
+    keywords.deprecated = flag(node, "deprecated");
+    keywords.read_only = flag(node, "readOnly");
+    keywords.write_only = flag(node, "writeOnly");
+    keywords.extensible = flag(node, "x-extensible-enum");
+    keywords.secret =
+        flag(node, "x-secret") || node.get("format").and_then(Node::as_str) == Some("password");
+    keywords.extensions = extensions(entries);
+}
+
+/// What the author wrote, but for the schemas within, which have ids of their own.
+fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Value {
+    let own = entries.iter().filter(|entry| {
+        wanted(&entry.key)
+            && !SCHEMA
+                .field(&entry.key)
+                .is_some_and(crate::lint::Field::holds_schemas)
+    });
+    let own: Map<String, Value> = own
+        .map(|entry| (entry.key.clone(), entry.value.to_json()))
+        .collect();
+    Value::Object(own)
+}
+
+fn list<'n>(node: &'n Node, key: &str) -> &'n [Node] {
+    node.get(key).and_then(Node::as_array).unwrap_or_default()
+}
+
+fn strings(node: Option<&Node>) -> Vec<String> {
+    let mut strings: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    for item in node.and_then(Node::as_array).unwrap_or_default() {
+        if let Some(text) = item.as_str()
+            && seen.insert(text)
+        {
+            strings.push(text.to_owned());
+        }
+    }
+    strings
+}
+
+fn number(node: &Node, key: &str) -> Option<Number> {
+    node.get(key)?.as_number().cloned()
+}
+
+fn types(node: &Node) -> Option<Types> {
+    let value = node.get("type")?;
+    let names = match &value.value {
+        // An unquoted null in YAML can only mean the type of that name.
+        NodeValue::Array(items) => items
+            .iter()
+            .filter_map(|item| match item.value {
+                NodeValue::Null => Some("null"),
+                _ => item.as_str(),
+            })
+            .collect(),
+        _ => vec![value.as_str()?],
+    };
+    let types = names.into_iter().filter_map(type_of);
+    Some(types.fold(Types::default(), Types::with))
+}
+
+fn type_of(name: &str) -> Option<Types> {
+    Some(match name {
+        "null" => Types::NULL,
+        "boolean" => Types::BOOLEAN,
+        "integer" => Types::INTEGER,
+        "number" => Types::NUMBER,
+        "string" => Types::STRING,
+        "array" => Types::ARRAY,
+        "object" => Types::OBJECT,
+        _ => return None,
+    })
+}
+
+/// A pointer with `/anyOf/0` after every schema that moved there.
+fn rebase(pointer: &str, wrapped: &HashSet<&str>) -> String {
+    let mut out = String::with_capacity(pointer.len());
+    let mut copied = 0;
+    for (at, _) in pointer.match_indices('/') {
+        if wrapped.contains(&pointer[..at]) {
+            out.push_str(&pointer[copied..at]);
+            out.push_str("/anyOf/0");
+            copied = at;
+        }
+    }
+    out.push_str(&pointer[copied..]);
+    out
+}

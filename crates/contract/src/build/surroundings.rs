@@ -1,0 +1,139 @@
+//! What surrounds the operations: info, servers, security, paging.
+
+use indexmap::IndexMap;
+
+use super::text;
+use crate::model::{
+    Info, Location, Paging, Security, SecurityKind, SecurityRequirement, SecurityScheme, Server,
+    ServerVariable,
+};
+use crate::node::Node;
+use crate::resolve::{Place, Resolver};
+
+pub(super) fn info(root: &Node) -> Info {
+    let Some(node) = root.get("info") else {
+        return Info::default();
+    };
+    let license = node.get("license");
+    Info {
+        title: text(node, "title").unwrap_or_default(),
+        version: text(node, "version").unwrap_or_default(),
+        description: text(node, "description"),
+        license: license
+            .and_then(|license| text(license, "identifier").or_else(|| text(license, "name"))),
+    }
+}
+
+/// The servers that a document, path item or operation lists.
+pub(super) fn servers(node: &Node) -> Vec<Server> {
+    let listed = node.get("servers").and_then(Node::as_array);
+    listed
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|node| {
+            Some(Server {
+                url: text(node, "url")?,
+                description: text(node, "description"),
+                variables: variables(node),
+            })
+        })
+        .collect()
+}
+
+fn variables(server: &Node) -> IndexMap<String, ServerVariable> {
+    let entries = server.get("variables").and_then(Node::as_object);
+    entries
+        .unwrap_or_default()
+        .iter()
+        .map(|entry| {
+            let node = &entry.value;
+            let allowed = node.get("enum").and_then(Node::as_array);
+            let variable = ServerVariable {
+                default: text(node, "default").unwrap_or_default(),
+                allowed: allowed
+                    .unwrap_or_default()
+                    .iter()
+                    .filter_map(|value| value.as_str().map(str::to_owned))
+                    .collect(),
+                description: text(node, "description"),
+            };
+            (entry.key.clone(), variable)
+        })
+        .collect()
+}
+
+/// What a document or operation says about security; nothing if it is silent.
+pub(super) fn security(node: &Node) -> Option<Security> {
+    let alternatives = node.get("security")?.as_array()?;
+    Some(alternatives.iter().map(requirement).collect())
+}
+
+fn requirement(node: &Node) -> SecurityRequirement {
+    let schemes = node.as_object().unwrap_or_default().iter().map(|entry| {
+        let scopes = entry.value.as_array().unwrap_or_default();
+        let scopes = scopes
+            .iter()
+            .filter_map(|scope| scope.as_str().map(str::to_owned));
+        (entry.key.clone(), scopes.collect())
+    });
+    SecurityRequirement {
+        schemes: schemes.collect(),
+    }
+}
+
+pub(super) fn security_schemes(resolver: &Resolver<'_>) -> IndexMap<String, SecurityScheme> {
+    let components = resolver.root().key("components");
+    let Some(schemes) = components.and_then(|place| place.key("securitySchemes")) else {
+        return IndexMap::new();
+    };
+    let schemes = schemes.entries().filter_map(|(entry, place)| {
+        let place = resolver.follow(&place)?;
+        Some((entry.key.clone(), security_scheme(&place)?))
+    });
+    schemes.collect()
+}
+
+fn security_scheme(place: &Place<'_>) -> Option<SecurityScheme> {
+    let node = place.node;
+    let kind = match node.get("type")?.as_str()? {
+        "apiKey" => SecurityKind::ApiKey {
+            name: text(node, "name")?,
+            location: match node.get("in")?.as_str()? {
+                "query" => Location::Query,
+                "header" => Location::Header,
+                "cookie" => Location::Cookie,
+                _ => return None,
+            },
+        },
+        "http" => {
+            let scheme = text(node, "scheme")?;
+            match scheme.to_ascii_lowercase().as_str() {
+                "basic" => SecurityKind::HttpBasic,
+                "bearer" => SecurityKind::HttpBearer,
+                _ => SecurityKind::Http(scheme),
+            }
+        }
+        "oauth2" => SecurityKind::OAuth2,
+        "openIdConnect" => SecurityKind::OpenIdConnect(text(node, "openIdConnectUrl")?),
+        "mutualTLS" => SecurityKind::MutualTls,
+        _ => return None,
+    };
+    Some(SecurityScheme {
+        kind,
+        description: text(node, "description"),
+        span: node.span,
+    })
+}
+
+/// The paging convention, if all that it needs is there.
+pub(super) fn paging(root: &Node) -> Option<Paging> {
+    let node = root.get("x-paging")?;
+    Some(Paging {
+        start_after: text(node, "start_after")?,
+        page_size: text(node, "page_size")?,
+        order_column: text(node, "order_column"),
+        items: text(node, "items")?,
+        count: text(node, "count"),
+        key: text(node, "key")?,
+    })
+}

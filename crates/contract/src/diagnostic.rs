@@ -1,0 +1,182 @@
+//! What a run found in a document: where, what is wrong, and what to write instead.
+
+use crate::source::{Sources, Span};
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The document is wrong: nothing is generated.
+    Error,
+    /// The document is read, but probably does not say what its author means.
+    Warning,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// A stable name in kebab-case, such as `dangling-ref`.
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where it is.
+    pub span: Span,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+    /// Other places that belong to it, each with a label.
+    pub related: Vec<(Span, String)>,
+}
+
+impl Diagnostic {
+    /// A finding that stops generation.
+    #[must_use]
+    pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            span,
+            message: message.into(),
+            help: None,
+            related: Vec::new(),
+        }
+    }
+
+    /// A finding that does not stop generation.
+    #[must_use]
+    pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, span, message)
+        }
+    }
+
+    /// Says what to write instead.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Points at another place that belongs to the finding.
+    #[must_use]
+    pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.related.push((span, label.into()));
+        self
+    }
+}
+
+/// The widest excerpt, in characters; minified documents have lines of megabytes.
+const WIDTH: usize = 100;
+
+/// Every finding of a run, as the terminal shows it: severity, code, `file:line:column`, a three-line
+/// excerpt with the place marked, and the help; a line that counts them closes the list.
+#[must_use]
+pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
+    let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
+    sorted.sort_by_key(|finding| (finding.span, finding.code));
+    let mut out = String::new();
+    for finding in &sorted {
+        render_one(&mut out, sources, finding);
+        out.push('\n');
+    }
+    let count = |severity| {
+        sorted
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
+    let counts = [
+        (count(Severity::Error), "error"),
+        (count(Severity::Warning), "warning"),
+    ];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}{}", if *count == 1 { "" } else { "s" }))
+        .collect();
+    if !counts.is_empty() {
+        out.push_str(&counts.join(", "));
+        out.push('\n');
+    }
+    out
+}
+
+fn render_one(out: &mut String, sources: &Sources, finding: &Diagnostic) {
+    let severity = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    out.push_str(&format!(
+        "{severity}[{}]: {}\n",
+        finding.code,
+        harmless(&finding.message)
+    ));
+    excerpt(out, sources, finding.span);
+    for (span, label) in &finding.related {
+        let at = sources.line_column(*span);
+        let file = harmless(&sources.file(span.file).name);
+        out.push_str(&format!(
+            "  ::: {file}:{}:{} {}\n",
+            at.line,
+            at.column,
+            harmless(label)
+        ));
+    }
+    if let Some(help) = &finding.help {
+        out.push_str(&format!("  = help: {}\n", harmless(help)));
+    }
+}
+
+fn excerpt(out: &mut String, sources: &Sources, span: Span) {
+    let at = sources.line_column(span);
+    let lines = sources.lines_around(span);
+    let gutter = (at.line + 1).to_string().len();
+    let file = harmless(&sources.file(span.file).name);
+    out.push_str(&format!(
+        "{:gutter$}--> {file}:{}:{}\n",
+        "", at.line, at.column
+    ));
+    out.push_str(&format!("{:gutter$} |\n", ""));
+    // A long line is shown around the place; its neighbours are cut alike, so that columns stay below each other.
+    let skip = at.column.saturating_sub(WIDTH / 2 + 1);
+    let skip = if at.column <= WIDTH - 10 { 0 } else { skip };
+    for (number, text) in lines {
+        let shown: String = harmless(text).chars().skip(skip).take(WIDTH).collect();
+        out.push_str(format!("{number:gutter$} | {shown}").trim_end());
+        out.push('\n');
+        if number == at.line {
+            let left = text.chars().count().saturating_sub(at.column - 1);
+            let marked = sources
+                .text(span)
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .count();
+            let carets = marked
+                .min(left)
+                .min(WIDTH - (at.column - 1 - skip).min(WIDTH - 1))
+                .max(1);
+            out.push_str(&format!(
+                "{:gutter$} | {:indent$}{}\n",
+                "",
+                "",
+                "^".repeat(carets),
+                indent = at.column - 1 - skip
+            ));
+        }
+    }
+    out.push_str(&format!("{:gutter$} |\n", ""));
+}
+
+/// The text with every control character made visible, so that no document drives the terminal.
+fn harmless(text: &str) -> String {
+    text.chars()
+        .map(|sign| match sign {
+            '\t' => ' ',
+            sign if sign.is_control() || matches!(sign, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => '\u{fffd}',
+            sign => sign,
+        })
+        .collect()
+}

@@ -1,0 +1,23 @@
+//! Reads an OpenAPI 3.0 or 3.1 document into a [`Contract`], with a position for every node.
+//!
+//! Start at [`load()`]. The readers ([`read`]) turn JSON or YAML into [`node::Node`]s, `build` turns
+//! those into the [`model`], `lint` judges the result, [`bundle`] writes the schemas for a validator.
+//! Findings are [`diagnostic::Diagnostic`]s, all of them in one run; no input makes this crate panic.
+//! Deliberately not here: Rust (see `codegen`).
+
+mod build;
+pub mod bundle;
+pub mod diagnostic;
+mod documents;
+mod lint;
+mod load;
+pub mod model;
+pub mod node;
+pub mod read;
+mod resolve;
+pub mod source;
+
+pub use diagnostic::{Diagnostic, Severity, render};
+pub use load::{Loaded, load, load_text};
+pub use model::Contract;
+pub use source::Sources;

@@ -1,0 +1,139 @@
+//! Operation ids, tags, and parameters that are declared twice.
+
+use std::collections::{HashMap, HashSet};
+
+use super::syntax::Findings;
+use crate::build::{Built, OperationSite};
+use crate::diagnostic::Diagnostic;
+use crate::node::Node;
+use crate::resolve::{Resolver, address, nearest};
+use crate::source::Span;
+
+/// Checks what operations must not share, and what they name.
+pub(super) fn check(
+    resolver: &Resolver<'_>,
+    built: &Built<'_>,
+    findings: &Findings<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let ids = ids(&built.sites, diagnostics);
+    for (name, span) in &findings.named {
+        if !ids.contains_key(name) {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "unknown-operation",
+                    *span,
+                    format!("the link means an operation `{name}`, which is not there"),
+                )
+                .help(suggestion(name, &ids)),
+            );
+        }
+    }
+    tags(resolver.root().node, &built.sites, diagnostics);
+    for (name, span) in built.sites.iter().flat_map(|site| &site.duplicates) {
+        diagnostics.push(
+            Diagnostic::error(
+                "duplicate-parameter",
+                *span,
+                format!("the parameter `{name}` is declared twice in the same place"),
+            )
+            .help("leave out one of them"),
+        );
+    }
+}
+
+fn suggestion(name: &str, ids: &HashMap<&str, Span>) -> String {
+    let mut known: Vec<&str> = ids.keys().copied().collect();
+    known.sort_unstable();
+    match nearest(name, known.into_iter()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "write the operationId of an operation".to_owned(),
+    }
+}
+
+fn ids<'a>(
+    sites: &[OperationSite<'a>],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> HashMap<&'a str, Span> {
+    let mut ids: HashMap<&'a str, Span> = HashMap::new();
+    let mut callbacks = HashSet::new();
+    for site in sites {
+        // A callback that several operations share is one operation, used several times.
+        if site.template.is_none() && !callbacks.insert(address(site.node)) {
+            continue;
+        }
+        let Some(node) = site.node.get("operationId") else {
+            continue;
+        };
+        let Some(id) = node.as_str() else { continue };
+        if id.is_empty() {
+            diagnostics.push(
+                Diagnostic::warning("empty-operation-id", node.span, "the operationId is empty")
+                    .help("write a name, or leave it out to have one derived"),
+            );
+            continue;
+        }
+        match ids.get(id) {
+            None => {
+                ids.insert(id, node.span);
+            }
+            Some(first) => diagnostics.push(
+                Diagnostic::error(
+                    "duplicate-operation-id",
+                    node.span,
+                    format!("there is another operation with the id `{id}`"),
+                )
+                .help("give each operation an id of its own")
+                .related(*first, "the other operation"),
+            ),
+        }
+    }
+    ids
+}
+
+fn tags(root: &Node, sites: &[OperationSite<'_>], diagnostics: &mut Vec<Diagnostic>) {
+    let Some(list) = root.get("tags").and_then(Node::as_array) else {
+        return;
+    };
+    let mut declared = HashSet::new();
+    for tag in list {
+        if let Some(node) = tag.get("name")
+            && let Some(name) = node.as_str()
+            && !declared.insert(name)
+        {
+            diagnostics.push(
+                Diagnostic::warning(
+                    "duplicate-tag",
+                    node.span,
+                    format!("the tag `{name}` is declared twice"),
+                )
+                .help("leave out one of them"),
+            );
+        }
+    }
+    let mut known: Vec<&str> = declared.iter().copied().collect();
+    known.sort_unstable();
+    for site in sites {
+        for tag in site
+            .node
+            .get("tags")
+            .and_then(Node::as_array)
+            .unwrap_or_default()
+        {
+            let Some(name) = tag.as_str().filter(|name| !declared.contains(name)) else {
+                continue;
+            };
+            diagnostics.push(
+                Diagnostic::warning(
+                    "undeclared-tag",
+                    tag.span,
+                    format!("the tag `{name}` is not in the document's list of tags"),
+                )
+                .help(match nearest(name, known.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => "add it to `tags` at the top level".to_owned(),
+                }),
+            );
+        }
+    }
+}

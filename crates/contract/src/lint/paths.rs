@@ -1,0 +1,179 @@
+//! Path templates: well-formed, distinct, and in agreement with the parameters.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::build::{Built, OperationSite, segments};
+use crate::diagnostic::Diagnostic;
+use crate::model::PathPart;
+use crate::node::{Entry, Node};
+use crate::resolve::{Resolver, nearest};
+use crate::source::{Sources, Span};
+
+/// Checks the templates, then each operation's parameters against its template.
+pub(super) fn check(
+    resolver: &Resolver<'_>,
+    sources: &Sources,
+    built: &Built<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let root = resolver.root().node;
+    templates(root, sources, diagnostics);
+    let mut undeclared = HashSet::new();
+    for site in &built.sites {
+        let Some(template) = site.template else {
+            continue;
+        };
+        let names = names(template);
+        agreement(site, &names, diagnostics);
+        for name in &names {
+            let declared = site.path_parameters.iter().any(|(other, _)| other == name);
+            if !declared && undeclared.insert((template, name.clone())) {
+                let span = within(sources, site.path_span, &format!("{{{name}}}"));
+                diagnostics.push(missing(site, &names, name, span));
+            }
+        }
+    }
+}
+
+fn missing(site: &OperationSite<'_>, names: &[String], name: &str, span: Span) -> Diagnostic {
+    let spare = site.path_parameters.iter().map(|(other, _)| *other);
+    let spare = spare.filter(|other| !names.iter().any(|name| name == other));
+    Diagnostic::error(
+        "path-parameter-undeclared",
+        span,
+        format!("no parameter says what `{{{name}}}` is"),
+    )
+    .help(match nearest(name, spare) {
+        Some(meant) => format!("did you mean `{{{meant}}}`?"),
+        None => format!("add a parameter `{name}` with `in: path` and `required: true`"),
+    })
+}
+
+fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<Diagnostic>) {
+    for (name, span) in &site.path_parameters {
+        if names.iter().any(|other| other == name) {
+            continue;
+        }
+        let free = names.iter().filter(|other| {
+            site.path_parameters
+                .iter()
+                .all(|(declared, _)| declared != other)
+        });
+        diagnostics.push(
+            Diagnostic::error(
+                "path-parameter-unused",
+                *span,
+                format!("the path has no `{{{name}}}`"),
+            )
+            .help(match nearest(name, free.map(String::as_str)) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("put `{{{name}}}` into the path, or leave the parameter out"),
+            }),
+        );
+    }
+}
+
+/// The names in a template.
+fn names(template: &str) -> Vec<String> {
+    segments(template)
+        .into_iter()
+        .filter_map(|part| match part {
+            PathPart::Parameter(name) => Some(name),
+            PathPart::Literal(_) => None,
+        })
+        .collect()
+}
+
+fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen: HashMap<String, &Entry> = HashMap::new();
+    let paths = root.get("paths").and_then(Node::as_object);
+    for entry in paths.unwrap_or_default() {
+        if entry.key.starts_with("x-") {
+            continue;
+        }
+        let template = entry.key.as_str();
+        if let Some((message, help)) = malformed(template) {
+            diagnostics.push(Diagnostic::error("bad-path", entry.key_span, message).help(help));
+            continue;
+        }
+        let mut names_seen = HashSet::new();
+        for name in names(template) {
+            if !names_seen.insert(name.clone()) {
+                let span = within(sources, entry.key_span, &format!("{{{name}}}"));
+                diagnostics.push(
+                    Diagnostic::error(
+                        "duplicate-template-name",
+                        span,
+                        format!("`{{{name}}}` stands twice in the path"),
+                    )
+                    .help("give each its own name"),
+                );
+            }
+        }
+        let shape: String = segments(template)
+            .into_iter()
+            .map(|part| match part {
+                PathPart::Literal(text) => text,
+                PathPart::Parameter(_) => "{}".to_owned(),
+            })
+            .collect();
+        if let Some(other) = seen.get(&shape) {
+            diagnostics.push(
+                Diagnostic::error(
+                    "duplicate-path",
+                    entry.key_span,
+                    format!("`{template}` and `{}` mean the same paths", other.key),
+                )
+                .help("put the operations under one of them")
+                .related(other.key_span, "the other path"),
+            );
+        } else {
+            seen.insert(shape, entry);
+        }
+    }
+}
+
+fn malformed(template: &str) -> Option<(String, String)> {
+    if !template.starts_with('/') {
+        return Some((
+            format!("the path `{template}` does not start with a slash"),
+            format!("write `/{template}`"),
+        ));
+    }
+    let mut open = false;
+    for char in template.chars() {
+        let fits = match char {
+            '{' => !std::mem::replace(&mut open, true),
+            '}' => std::mem::replace(&mut open, false),
+            _ => true,
+        };
+        if !fits {
+            open = true;
+            break;
+        }
+    }
+    if open {
+        return Some((
+            format!("the braces in `{template}` do not match"),
+            "write each parameter as `{name}`".to_owned(),
+        ));
+    }
+    if template.contains("{}") {
+        return Some((
+            format!("a parameter in `{template}` has no name"),
+            "write each parameter as `{name}`".to_owned(),
+        ));
+    }
+    None
+}
+
+/// The place of a text within a span, or the whole span where it is written otherwise.
+fn within(sources: &Sources, span: Span, text: &str) -> Span {
+    let found = sources.text(span).rfind(text);
+    let narrow = found.and_then(|at| {
+        let start = span.start + u32::try_from(at).ok()?;
+        let end = start + u32::try_from(text.len()).ok()?;
+        Some(Span { start, end, ..span })
+    });
+    narrow.unwrap_or(span)
+}

@@ -1,0 +1,408 @@
+//! What the tables cannot say about a schema: types, bounds that exclude each other, patterns, formats.
+
+use std::collections::HashSet;
+
+use super::format;
+use super::syntax::{Item, Walk, count};
+use crate::diagnostic::Diagnostic;
+use crate::model::Dialect;
+use crate::node::{Node, NodeValue};
+use crate::resolve::nearest;
+
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = [
+    "null", "boolean", "integer", "number", "string", "array", "object",
+];
+
+/// Checks a schema's `type`.
+pub(super) fn check_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    match &item.node.value {
+        NodeValue::String(_) => type_name(walk, item.node),
+        NodeValue::Array(items) => {
+            if walk.dialect == Dialect::V30 {
+                return walk.error(
+                    "wrong-dialect",
+                    item.node.span,
+                    "a list of types belongs to OpenAPI 3.1".to_owned(),
+                    "write one type, with `nullable: true` for null, or `openapi: 3.1.0`"
+                        .to_owned(),
+                );
+            }
+            for name in items {
+                type_name(walk, name);
+            }
+            if items.is_empty() {
+                walk.expect(item, false, "a type or a list of types");
+            }
+        }
+        _ => walk.expect(item, false, "a type or a list of types"),
+    }
+}
+
+fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
+    if matches!(node.value, NodeValue::Null) {
+        return walk.warning(
+            "wrong-type",
+            node.span,
+            "a type must be a string, and this is null itself; it is read as the type `null`"
+                .to_owned(),
+            "write \"null\", in quotes".to_owned(),
+        );
+    }
+    let Some(name) = node.as_str() else {
+        return walk.error(
+            "wrong-type",
+            node.span,
+            format!("a type must be a string, not {}", node.kind()),
+            "write one such as `string`".to_owned(),
+        );
+    };
+    if TYPES.contains(&name) {
+        if name == "null" && walk.dialect == Dialect::V30 {
+            walk.error(
+                "wrong-dialect",
+                node.span,
+                "the type `null` belongs to OpenAPI 3.1".to_owned(),
+                "write `nullable: true` beside the type of the value".to_owned(),
+            );
+        }
+        return;
+    }
+    let help = match name.to_ascii_lowercase().as_str() {
+        "int" | "long" | "short" => "did you mean `integer`?".to_owned(),
+        "float" | "double" | "decimal" => "did you mean `number`?".to_owned(),
+        "str" | "text" => "did you mean `string`?".to_owned(),
+        "date" | "datetime" | "date-time" => {
+            "write `type: string` with `format: date-time` or `format: date`".to_owned()
+        }
+        "file" | "binary" => "write `type: string` with `format: binary`".to_owned(),
+        "bool" => "did you mean `boolean`?".to_owned(),
+        "list" => "did you mean `array`?".to_owned(),
+        "map" | "dict" => "did you mean `object`?".to_owned(),
+        "any" => "leave `type` out for a value of any type".to_owned(),
+        _ => match nearest(name, TYPES.into_iter()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("write `{}`", TYPES.join("`, `")),
+        },
+    };
+    walk.error(
+        "unknown-type",
+        node.span,
+        format!("there is no type `{name}`"),
+        help,
+    );
+}
+
+/// Checks a schema whose keywords have been checked one by one.
+pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let node = item.node;
+    for (low, high) in [
+        ("minLength", "maxLength"),
+        ("minItems", "maxItems"),
+        ("minProperties", "maxProperties"),
+        ("minContains", "maxContains"),
+        ("minimum", "maximum"),
+    ] {
+        bounds(walk, node, low, high);
+    }
+    exclusive_bounds(walk, node);
+    multiple_of(walk, node);
+    enumeration(walk, node);
+    required(walk, node);
+    patterns(walk, node);
+    format::check(walk, node);
+    dynamic(walk, item);
+    if let Some(value) = node.get("x-secret")
+        && value.as_bool().is_none()
+    {
+        walk.error(
+            "wrong-type",
+            value.span,
+            format!("`x-secret` must be true or false, not {}", value.kind()),
+            "write true or false".to_owned(),
+        );
+    }
+    if walk.dialect == Dialect::V30
+        && node.get("type").and_then(Node::as_str) == Some("array")
+        && node.get("items").is_none()
+    {
+        walk.warning(
+            "missing-keyword",
+            item.at,
+            "a schema of type array needs `items`".to_owned(),
+            "add `items`; `items: {}` takes anything".to_owned(),
+        );
+    }
+}
+
+fn number(node: &Node, key: &str) -> Option<f64> {
+    node.get(key)?.as_number()?.as_f64()
+}
+
+fn bounds(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
+    let (Some(least), Some(most)) = (number(node, low), number(node, high)) else {
+        return;
+    };
+    if least > most {
+        impossible(walk, node, low, high);
+    }
+}
+
+/// `exclusiveMinimum` and `exclusiveMaximum` in either dialect, against the other end.
+fn exclusive_bounds(walk: &mut Walk<'_, '_>, node: &Node) {
+    let is_30 = walk.dialect == Dialect::V30;
+    let end = |plain: &'static str, exclusive: &'static str| {
+        if is_30 {
+            let limit = number(node, plain)?;
+            let open = node.get(exclusive).and_then(Node::as_bool) == Some(true);
+            Some((limit, open, plain))
+        } else if let Some(limit) = number(node, exclusive) {
+            Some((limit, true, exclusive))
+        } else {
+            Some((number(node, plain)?, false, plain))
+        }
+    };
+    let low = end("minimum", "exclusiveMinimum");
+    let high = end("maximum", "exclusiveMaximum");
+    if let (Some((least, least_open, low)), Some((most, most_open, high))) = (low, high)
+        && (least_open || most_open)
+        && least >= most
+    {
+        impossible(walk, node, low, high);
+    }
+    if is_30 {
+        for (plain, exclusive) in [
+            ("minimum", "exclusiveMinimum"),
+            ("maximum", "exclusiveMaximum"),
+        ] {
+            if let Some(entry) = node.entry(exclusive)
+                && entry.value.as_bool() == Some(true)
+                && node.get(plain).is_none()
+            {
+                walk.warning(
+                    "impossible-bounds",
+                    entry.key_span,
+                    format!("`{exclusive}` means nothing without `{plain}`"),
+                    format!("add `{plain}`"),
+                );
+            }
+        }
+    }
+}
+
+fn impossible(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
+    let (Some(low_node), Some(high_node)) = (node.get(low), node.get(high)) else {
+        return;
+    };
+    let (least, most) = (low_node.to_json(), high_node.to_json());
+    let message = format!("no value is at least {least} (`{low}`) and at most {most} (`{high}`)");
+    let finding = if low == "minContains" {
+        Diagnostic::warning("impossible-bounds", low_node.span, message)
+    } else {
+        Diagnostic::error("impossible-bounds", low_node.span, message)
+    };
+    walk.diagnostics.push(
+        finding
+            .help("swap them, or correct one")
+            .related(high_node.span, "the other bound"),
+    );
+}
+
+fn multiple_of(walk: &mut Walk<'_, '_>, node: &Node) {
+    if let Some(value) = node.get("multipleOf")
+        && value
+            .as_number()
+            .and_then(serde_json::Number::as_f64)
+            .is_some_and(|value| value <= 0.0)
+    {
+        walk.error(
+            "impossible-bounds",
+            value.span,
+            "`multipleOf` must be more than 0".to_owned(),
+            "write a positive number, or leave it out".to_owned(),
+        );
+    }
+}
+
+fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
+    let Some(values) = node.get("enum").and_then(Node::as_array) else {
+        return;
+    };
+    if values.is_empty() {
+        walk.warning(
+            "empty-enum",
+            node.get("enum").map_or(node.span, |list| list.span),
+            "an `enum` without values accepts nothing".to_owned(),
+            "list the values, or leave it out".to_owned(),
+        );
+    }
+    let mut seen = HashSet::new();
+    let mut has_null = false;
+    for value in values {
+        has_null |= matches!(value.value, NodeValue::Null);
+        let text = canonical(value);
+        if !seen.insert(text.clone()) {
+            walk.warning(
+                "duplicate-enum",
+                value.span,
+                format!("{text} is listed twice"),
+                "leave out one of them".to_owned(),
+            );
+        }
+    }
+    let nullable = node.entry("nullable");
+    if let Some(entry) = nullable
+        && walk.dialect == Dialect::V30
+        && entry.value.as_bool() == Some(true)
+        && !has_null
+    {
+        walk.warning(
+            "nullable-enum",
+            entry.key_span,
+            "null is not accepted, because the `enum` does not list it".to_owned(),
+            "add `null` to the `enum`, or leave out `nullable`".to_owned(),
+        );
+    }
+}
+
+/// A value as text, the same for `1` and `1.0`.
+fn canonical(node: &Node) -> String {
+    match (&node.value, count(node)) {
+        (NodeValue::Number(_), Some(whole)) => whole.to_string(),
+        _ => node.to_json().to_string(),
+    }
+}
+
+fn required(walk: &mut Walk<'_, '_>, node: &Node) {
+    let Some(names) = node.get("required").and_then(Node::as_array) else {
+        return;
+    };
+    let properties = node
+        .get("properties")
+        .and_then(Node::as_object)
+        .unwrap_or_default();
+    let declared: HashSet<&str> = properties.iter().map(|entry| entry.key.as_str()).collect();
+    let closed = node.get("additionalProperties").and_then(Node::as_bool) == Some(false)
+        && node.get("patternProperties").is_none();
+    let alone = ["allOf", "anyOf", "oneOf", "$ref", "if"]
+        .iter()
+        .all(|key| node.get(key).is_none());
+    let mut seen = HashSet::new();
+    for name in names {
+        let Some(text) = name.as_str() else { continue };
+        if !seen.insert(text) {
+            walk.warning(
+                "duplicate-required",
+                name.span,
+                format!("`{text}` is required twice"),
+                "leave out one of them".to_owned(),
+            );
+        }
+        if declared.contains(text) {
+            continue;
+        }
+        let others = declared
+            .iter()
+            .copied()
+            .filter(|other| !names.iter().any(|name| name.as_str() == Some(*other)));
+        let meant = if alone { nearest(text, others) } else { None };
+        if closed {
+            walk.warning(
+                "impossible-required",
+                name.span,
+                format!("`{text}` is required, but `additionalProperties: false` forbids it"),
+                match meant {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("declare `{text}` in `properties`"),
+                },
+            );
+        } else if let Some(meant) = meant {
+            walk.warning(
+                "undeclared-required",
+                name.span,
+                format!("`{text}` is required, but `properties` does not declare it"),
+                format!("did you mean `{meant}`?"),
+            );
+        }
+    }
+}
+
+fn patterns(walk: &mut Walk<'_, '_>, node: &Node) {
+    if let Some(pattern) = node.get("pattern")
+        && let Some(text) = pattern.as_str()
+    {
+        check_pattern(walk, text, pattern.span);
+    }
+    if walk.dialect == Dialect::V31
+        && let Some(entries) = node.get("patternProperties").and_then(Node::as_object)
+    {
+        for entry in entries {
+            check_pattern(walk, &entry.key, entry.key_span);
+        }
+    }
+}
+
+fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: crate::source::Span) {
+    let help = "patterns are regular expressions as ECMA 262 has them".to_owned();
+    let compiled = jsonschema_regex::to_rust_regex(pattern)
+        .map_err(|()| "it is not a regular expression".to_owned())
+        .and_then(|translated| compile(&translated));
+    if let Err(why) = compiled {
+        return walk.error(
+            "bad-pattern",
+            span,
+            format!("the pattern cannot be used: {why}"),
+            help,
+        );
+    }
+    if !jsonschema_regex::is_valid_ecma_regex(pattern) {
+        walk.warning(
+            "bad-pattern",
+            span,
+            "the pattern is not of the dialect ECMA 262, and is read as Rust reads it".to_owned(),
+            help,
+        );
+    }
+}
+
+fn compile(pattern: &str) -> Result<(), String> {
+    if regex::Regex::new(pattern).is_ok() {
+        return Ok(());
+    }
+    match fancy_regex::Regex::new(pattern) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let text = error.to_string();
+            let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+            Err(last.unwrap_or("it is not a regular expression").to_owned())
+        }
+    }
+}
+
+/// A `$dynamicRef` is followed to the outermost schema around it with that anchor.
+fn dynamic<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    if walk.dialect == Dialect::V30 {
+        return;
+    }
+    let Some(entry) = item.node.entry("$dynamicRef") else {
+        return;
+    };
+    let Some(text) = entry.value.as_str() else {
+        return;
+    };
+    if item.node.get("$ref").is_some() {
+        return walk.error(
+            "unsupported-keyword",
+            entry.key_span,
+            "`$dynamicRef` is not supported beside `$ref`".to_owned(),
+            "put one of them into `allOf`".to_owned(),
+        );
+    }
+    match walk
+        .resolver
+        .resolve_dynamic(item.document, item.node, text)
+    {
+        Ok(target) => walk.enter_schema(&target),
+        Err(problem) => walk.refuse_reference(text, entry.value.span, problem),
+    }
+}

@@ -1,0 +1,104 @@
+//! Security requirements: schemes that exist, scopes that they know.
+
+use std::collections::HashSet;
+
+use crate::build::Built;
+use crate::diagnostic::Diagnostic;
+use crate::model::{Dialect, SecurityKind};
+use crate::node::{Entry, Node};
+use crate::resolve::{Resolver, nearest};
+
+/// Checks the document's requirements and those of each operation.
+pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = resolver.root();
+    let components = root.key("components");
+    let schemes = components.and_then(|place| place.key("securitySchemes"));
+    let declared: Vec<&str> = schemes
+        .iter()
+        .flat_map(|place| place.node.as_object().unwrap_or_default())
+        .map(|entry| entry.key.as_str())
+        .collect();
+    let owners = std::iter::once(root.node).chain(built.sites.iter().map(|site| site.node));
+    for owner in owners {
+        let alternatives = owner.get("security").and_then(Node::as_array);
+        for alternative in alternatives.unwrap_or_default() {
+            for entry in alternative.as_object().unwrap_or_default() {
+                if !declared.contains(&entry.key.as_str()) {
+                    diagnostics.push(unknown(entry, &declared));
+                    continue;
+                }
+                let scheme = schemes.as_ref().and_then(|place| place.key(&entry.key));
+                let scheme = scheme.and_then(|place| resolver.follow(&place));
+                if let Some(scheme) = scheme {
+                    scopes(built, entry, scheme.node, diagnostics);
+                }
+            }
+        }
+    }
+}
+
+fn unknown(entry: &Entry, declared: &[&str]) -> Diagnostic {
+    Diagnostic::error(
+        "unknown-security-scheme",
+        entry.key_span,
+        format!("there is no security scheme `{}`", entry.key),
+    )
+    .help(match nearest(&entry.key, declared.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "declare it in `components/securitySchemes`".to_owned(),
+    })
+}
+
+fn scopes(built: &Built<'_>, entry: &Entry, scheme: &Node, diagnostics: &mut Vec<Diagnostic>) {
+    let wanted = entry.value.as_array().unwrap_or_default();
+    let Some(known) = built.contract.security_schemes.get(&entry.key) else {
+        return;
+    };
+    match &known.kind {
+        SecurityKind::OAuth2 => {
+            let flows = scheme.get("flows").and_then(Node::as_object);
+            let flows = flows.unwrap_or_default().iter();
+            let scopes: HashSet<&str> = flows
+                .filter_map(|flow| flow.value.get("scopes")?.as_object())
+                .flatten()
+                .map(|scope| scope.key.as_str())
+                .collect();
+            for node in wanted {
+                if let Some(scope) = node.as_str().filter(|scope| !scopes.contains(scope)) {
+                    let mut all: Vec<&str> = scopes.iter().copied().collect();
+                    all.sort_unstable();
+                    diagnostics.push(
+                        Diagnostic::warning(
+                            "undeclared-scope",
+                            node.span,
+                            format!("`{}` declares no scope `{scope}`", entry.key),
+                        )
+                        .help(match nearest(scope, all.into_iter()) {
+                            Some(meant) => format!("did you mean `{meant}`?"),
+                            None => "add it to the `scopes` of a flow".to_owned(),
+                        }),
+                    );
+                }
+            }
+        }
+        SecurityKind::OpenIdConnect(_) => {}
+        SecurityKind::ApiKey { .. }
+        | SecurityKind::HttpBasic
+        | SecurityKind::HttpBearer
+        | SecurityKind::Http(_)
+        | SecurityKind::MutualTls => {
+            if built.contract.dialect == Dialect::V30
+                && let Some(first) = wanted.first()
+            {
+                diagnostics.push(
+                    Diagnostic::warning(
+                        "undeclared-scope",
+                        first.span,
+                        format!("in OpenAPI 3.0 `{}` has no scopes", entry.key),
+                    )
+                    .help("write `[]`"),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Components that no operation reaches.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::build::Built;
+use crate::diagnostic::Diagnostic;
+use crate::node::Node;
+use crate::resolve::{Place, Resolver, address};
+
+/// The sections of `components`, with the word for one of their members.
+const SECTIONS: [(&str, &str); 10] = [
+    ("schemas", "schema"),
+    ("responses", "response"),
+    ("parameters", "parameter"),
+    ("examples", "example"),
+    ("requestBodies", "request body"),
+    ("headers", "header"),
+    ("securitySchemes", "security scheme"),
+    ("links", "link"),
+    ("callbacks", "callback"),
+    ("pathItems", "path item"),
+];
+
+/// Reports components that nothing uses. A document without operations is a library, and all of it is meant for others.
+pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = resolver.root();
+    if built.contract.operations.is_empty() && built.contract.webhooks.is_empty() {
+        return;
+    }
+    let Some(components) = root.key("components") else {
+        return;
+    };
+    let mut reach = Reach {
+        resolver,
+        heirs: heirs(resolver, &components),
+        seen: HashSet::new(),
+        pending: Vec::new(),
+        used: HashSet::new(),
+    };
+    let starts = ["paths", "webhooks"];
+    reach.pending.extend(
+        starts
+            .iter()
+            .filter_map(|key| Some((root.document, root.node.get(key)?))),
+    );
+    if let Some(security) = root.key("security") {
+        reach.security(security.node);
+    }
+    while let Some((document, node)) = reach.pending.pop() {
+        reach.visit(document, node);
+    }
+    for (section, word) in SECTIONS {
+        let Some(place) = components.key(section) else {
+            continue;
+        };
+        for (entry, place) in place.entries() {
+            if !reach.used.contains(&address(place.node)) {
+                diagnostics.push(
+                    Diagnostic::warning(
+                        "unused-component",
+                        entry.key_span,
+                        format!("nothing uses the {word} `{}`", entry.key),
+                    )
+                    .help("leave it out, or refer to it"),
+                );
+            }
+        }
+    }
+}
+
+struct Reach<'r, 'a> {
+    resolver: &'r Resolver<'a>,
+    /// Component schemas by the address of the schema that they name in `allOf`.
+    heirs: HashMap<usize, Vec<Place<'a>>>,
+    seen: HashSet<usize>,
+    /// Nodes to look at, with their document.
+    pending: Vec<(usize, &'a Node)>,
+    /// Addresses of components that are used, in whole or in part.
+    used: HashSet<usize>,
+}
+
+impl<'a> Reach<'_, 'a> {
+    fn visit(&mut self, document: usize, node: &'a Node) {
+        if !self.seen.insert(address(node)) {
+            return;
+        }
+        let items = node.as_array().unwrap_or_default();
+        self.pending
+            .extend(items.iter().map(|item| (document, item)));
+        for entry in node.as_object().unwrap_or_default() {
+            match (entry.key.as_str(), entry.value.as_str()) {
+                ("$ref" | "$dynamicRef", Some(reference)) => self.enter(document, node, reference),
+                ("security", None) => self.security(&entry.value),
+                ("discriminator", None) => self.discriminator(document, node, &entry.value),
+                _ => {}
+            }
+            if entry.value.as_object().is_some() || entry.value.as_array().is_some() {
+                self.pending.push((document, &entry.value));
+            }
+        }
+    }
+
+    fn enter(&mut self, document: usize, holder: &'a Node, reference: &'a str) {
+        if let Ok(target) = self.resolver.resolve(document, holder, reference) {
+            self.take(&target);
+        }
+    }
+
+    /// Marks the component that a place is in as used, and looks at the place later.
+    fn take(&mut self, target: &Place<'a>) {
+        let path = target.pointer.strip_prefix("/components/");
+        let mut tokens = path.unwrap_or_default().split('/');
+        if let (Some(section), Some(name)) = (tokens.next(), tokens.next()) {
+            let name = name.replace("~1", "/").replace("~0", "~");
+            let components = self.resolver.root().node.get("components");
+            let member = components
+                .and_then(|components| self.resolver.value(components.get(section)?, &name));
+            self.used.extend(member.map(address));
+        }
+        self.pending.push((target.document, target.node));
+    }
+
+    fn security(&mut self, list: &'a Node) {
+        let components = self.resolver.root().key("components");
+        let Some(schemes) = components.and_then(|place| place.key("securitySchemes")) else {
+            return;
+        };
+        for alternative in list.as_array().unwrap_or_default() {
+            for entry in alternative.as_object().unwrap_or_default() {
+                if let Some(scheme) = schemes.key(&entry.key) {
+                    self.take(&scheme);
+                }
+            }
+        }
+    }
+
+    /// Schemas that a discriminator chooses from, named or implied.
+    fn discriminator(&mut self, document: usize, schema: &'a Node, node: &'a Node) {
+        for heir in self.heirs.remove(&address(schema)).unwrap_or_default() {
+            self.take(&heir);
+        }
+        let mapping = node.get("mapping").and_then(Node::as_object);
+        for entry in mapping.unwrap_or_default() {
+            if let Some(target) = entry.value.as_str() {
+                match self.resolver.component_schema(target) {
+                    Some(named) => self.take(&named),
+                    None => self.enter(document, node, target),
+                }
+            }
+        }
+    }
+}
+
+fn heirs<'a>(resolver: &Resolver<'a>, components: &Place<'a>) -> HashMap<usize, Vec<Place<'a>>> {
+    let mut heirs: HashMap<usize, Vec<Place<'a>>> = HashMap::new();
+    let Some(schemas) = components.key("schemas") else {
+        return heirs;
+    };
+    for (_, schema) in schemas.entries() {
+        for part in schema
+            .node
+            .get("allOf")
+            .and_then(Node::as_array)
+            .unwrap_or_default()
+        {
+            if let Some(reference) = part.get("$ref").and_then(Node::as_str)
+                && let Ok(parent) = resolver.resolve(schema.document, part, reference)
+            {
+                heirs
+                    .entry(address(parent.node))
+                    .or_default()
+                    .push(schema.clone());
+            }
+        }
+    }
+    heirs
+}

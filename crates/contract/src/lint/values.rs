@@ -1,0 +1,357 @@
+//! Defaults, examples and listed values that their schema refuses.
+
+mod cost;
+
+use std::collections::HashMap;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::{Value, json};
+
+use crate::build::{Built, Role, ValueSite};
+use crate::bundle::{ends, for_each_child, schema_bundle, schema_reference};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::model::{Contract, Keywords, Operation, SchemaId, SchemaKind, Types};
+use crate::node::{Node, NodeValue};
+use crate::source::Span;
+
+/// Documents may nest as deep as their reader allows, so judging them needs room.
+const STACK_BYTES: usize = 256 << 20;
+
+/// Checks every value in the document against its schema, in one run of one validator.
+///
+/// A default that its schema refuses is taken out of the model, so that nobody applies it.
+pub(super) fn check(built: &mut Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    for id in judge(built, diagnostics) {
+        if let SchemaKind::Object(keywords) = &mut built.contract.schemas[id.0 as usize].kind {
+            keywords.default = None;
+        }
+    }
+}
+
+/// Reports what is refused, and returns the schemas whose default that is.
+fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> {
+    let contract = &built.contract;
+    let ends = ends(contract);
+    let mut refused = Vec::new();
+    let sites: Vec<&ValueSite<'_>> = built
+        .values
+        .iter()
+        .filter(|site| !is_plainly_right(contract, &ends, site))
+        .collect();
+    if sites.is_empty()
+        || diagnostics
+            .iter()
+            .any(|finding| finding.code == "bad-pattern" && finding.severity == Severity::Error)
+    {
+        return refused;
+    }
+    let values: Vec<Value> = sites.iter().map(|site| site.node.to_json()).collect();
+    let affordable =
+        cost::is_affordable(contract, sites.iter().map(|site| site.schema).zip(&values));
+    if !affordable {
+        diagnostics.push(
+            Diagnostic::warning(
+                "unchecked-values",
+                sites[0].node.span,
+                "the schemas are too entangled to check defaults and examples against them",
+            )
+            .help("name fewer schemas several times in one `allOf`, `anyOf` or `oneOf`"),
+        );
+        return refused;
+    }
+    let schemas: Vec<Value> = sites
+        .iter()
+        .map(|site| json!({ "$ref": schema_reference(contract, ends[site.schema.0 as usize]) }))
+        .collect();
+    let mut root = schema_bundle(contract);
+    root["prefixItems"] = Value::Array(schemas);
+    let violations = std::thread::scope(|scope| {
+        let judge = || violations(&root, &Value::Array(values));
+        std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, judge)
+            .ok()
+            .and_then(|thread| thread.join().ok())
+            .unwrap_or_default()
+    });
+    if violations.is_empty() {
+        return refused;
+    }
+    let annotated = Annotated::of(contract);
+    let in_use = reachable(contract);
+    for violation in violations {
+        let Some(site) = sites.get(violation.index) else {
+            continue;
+        };
+        if annotated.excuses(&violation) {
+            continue;
+        }
+        let finding = violation.finding(site);
+        let is_default = site.role == Role::Default;
+        if is_default {
+            refused.push(site.schema);
+        }
+        diagnostics.push(Diagnostic {
+            // A default becomes part of what is generated; the others only illustrate.
+            severity: if is_default && in_use[site.schema.0 as usize] {
+                Severity::Error
+            } else {
+                Severity::Warning
+            },
+            ..finding
+        });
+    }
+    refused
+}
+
+/// Which schemas the operations use, directly or through others.
+fn reachable(contract: &Contract) -> Vec<bool> {
+    let mut pending: Vec<SchemaId> = Vec::new();
+    let mut operations: Vec<&Operation> = contract
+        .operations
+        .iter()
+        .chain(&contract.webhooks)
+        .collect();
+    while let Some(operation) = operations.pop() {
+        operations.extend(&operation.callbacks);
+        pending.extend(
+            operation
+                .parameters
+                .iter()
+                .map(|parameter| parameter.schema),
+        );
+        let bodies = operation.request_body.iter().flat_map(|body| &body.content);
+        let answers = operation
+            .responses
+            .iter()
+            .flat_map(|response| &response.content);
+        pending.extend(bodies.chain(answers).filter_map(|media| media.schema));
+        let headers = operation
+            .responses
+            .iter()
+            .flat_map(|response| &response.headers);
+        pending.extend(headers.map(|header| header.schema));
+    }
+    let mut seen = vec![false; contract.schemas.len()];
+    while let Some(id) = pending.pop() {
+        if !std::mem::replace(&mut seen[id.0 as usize], true)
+            && let SchemaKind::Object(keywords) = &contract.schema(id).kind
+        {
+            for_each_child(keywords, |child| pending.push(child));
+            pending.extend(keywords.reference);
+            let mapping = keywords
+                .discriminator
+                .iter()
+                .flat_map(|chosen| &chosen.mapping);
+            pending.extend(mapping.map(|(_, target)| *target));
+        }
+    }
+    seen
+}
+
+/// Whether a value is right at a glance: the schema says nothing but types, and the value is of one.
+fn is_plainly_right(contract: &Contract, ends: &[SchemaId], site: &ValueSite<'_>) -> bool {
+    let end = ends[site.schema.0 as usize];
+    let keywords = match &contract.schema(end).kind {
+        SchemaKind::Bool(value) => return *value,
+        SchemaKind::Object(keywords) => keywords,
+    };
+    let of_type = keywords
+        .types
+        .is_none_or(|types| types.contains(type_of(site.node)) || is_integer(types, site.node));
+    let listed = site.role == Role::Member
+        || match (&keywords.enumeration, &site.node.value) {
+            (None, _) => keywords.constant.is_none(),
+            (Some(values), NodeValue::String(text)) => values.iter().any(|value| value == text),
+            (Some(_), _) => false,
+        };
+    of_type && listed && says_only_types(keywords, &site.node.value)
+}
+
+fn says_only_types(keywords: &Keywords, value: &NodeValue) -> bool {
+    let composed = keywords.reference.is_some()
+        || !keywords.all_of.is_empty()
+        || !keywords.any_of.is_empty()
+        || !keywords.one_of.is_empty()
+        || keywords.not.is_some()
+        || keywords.if_schema.is_some();
+    if composed {
+        return false;
+    }
+    match value {
+        NodeValue::Null | NodeValue::Bool(_) => true,
+        NodeValue::Number(_) => {
+            keywords.minimum.is_none()
+                && keywords.maximum.is_none()
+                && keywords.exclusive_minimum.is_none()
+                && keywords.exclusive_maximum.is_none()
+                && keywords.multiple_of.is_none()
+        }
+        NodeValue::String(_) => {
+            keywords.min_length.is_none()
+                && keywords.max_length.is_none()
+                && keywords.pattern.is_none()
+                && keywords.format.is_none()
+        }
+        NodeValue::Array(_) | NodeValue::Object(_) => false,
+    }
+}
+
+fn type_of(node: &Node) -> Types {
+    match &node.value {
+        NodeValue::Null => Types::NULL,
+        NodeValue::Bool(_) => Types::BOOLEAN,
+        NodeValue::Number(_) => Types::NUMBER,
+        NodeValue::String(_) => Types::STRING,
+        NodeValue::Array(_) => Types::ARRAY,
+        NodeValue::Object(_) => Types::OBJECT,
+    }
+}
+
+fn is_integer(types: Types, node: &Node) -> bool {
+    types.contains(Types::INTEGER)
+        && node
+            .as_number()
+            .is_some_and(|number| number.is_i64() || number.is_u64())
+}
+
+/// What a validator says about one of the values.
+struct Violation {
+    /// Which value.
+    index: usize,
+    /// Where in the value.
+    tokens: Vec<String>,
+    /// The property that is one too many, if that is it.
+    unexpected: Option<String>,
+    /// The property that is missing, if that is it.
+    missing: Option<String>,
+    /// Pointer to the keyword that refuses.
+    keyword: String,
+    message: String,
+}
+
+fn violations(root: &Value, values: &Value) -> Vec<Violation> {
+    let validator = jsonschema::draft202012::options()
+        .should_validate_formats(true)
+        .build(root);
+    // What makes a schema impossible to compile has been reported where it stands.
+    let Ok(validator) = validator else {
+        return Vec::new();
+    };
+    let errors = validator.iter_errors(values);
+    errors.filter_map(|error| Violation::of(&error)).collect()
+}
+
+impl Violation {
+    fn of(error: &ValidationError<'_>) -> Option<Self> {
+        let path = error.instance_path().as_str();
+        let mut tokens = path
+            .split('/')
+            .skip(1)
+            .map(|token| token.replace("~1", "/").replace("~0", "~"));
+        let index = tokens.next()?.parse().ok()?;
+        let (mut unexpected, mut missing) = (None, None);
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected: names }
+            | ValidationErrorKind::UnevaluatedProperties { unexpected: names } => {
+                unexpected = names.first().cloned();
+            }
+            ValidationErrorKind::Required { property } => {
+                missing = property.as_str().map(str::to_owned);
+            }
+            _ => {}
+        }
+        Some(Self {
+            index,
+            tokens: tokens.collect(),
+            unexpected,
+            missing,
+            keyword: error.schema_path().as_str().to_owned(),
+            message: message(error),
+        })
+    }
+
+    fn finding(&self, site: &ValueSite<'_>) -> Diagnostic {
+        let span = self.span(site.node);
+        let (code, what) = match site.role {
+            Role::Default => ("bad-default", "the default does not fit its schema"),
+            Role::Example => ("bad-example", "the example does not fit its schema"),
+            Role::Member => ("bad-enum", "the schema refuses a value that it lists"),
+        };
+        Diagnostic::warning(code, span, format!("{what}: {}", self.message))
+            .help("correct the value, or the schema")
+    }
+
+    fn span(&self, root: &Node) -> Span {
+        let mut at = root;
+        for token in &self.tokens {
+            let next = match &at.value {
+                NodeValue::Array(items) => {
+                    token.parse().ok().and_then(|index: usize| items.get(index))
+                }
+                _ => at.get(token),
+            };
+            let Some(next) = next else { break };
+            at = next;
+        }
+        let key = self.unexpected.as_ref().and_then(|name| at.entry(name));
+        key.map_or(at.span, |entry| entry.key_span)
+    }
+}
+
+fn message(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        ValidationErrorKind::AnyOf { .. } => "none of the schemas in `anyOf` accepts it".to_owned(),
+        ValidationErrorKind::OneOfNotValid { .. } => {
+            "none of the schemas in `oneOf` accepts it".to_owned()
+        }
+        ValidationErrorKind::OneOfMultipleValid { .. } => {
+            "more than one of the schemas in `oneOf` accepts it".to_owned()
+        }
+        _ => {
+            let text = error.masked_with("the value").to_string();
+            text.chars().take(300).collect()
+        }
+    }
+}
+
+/// Properties that only requests or only answers have, so that an example of the other may leave them out.
+struct Annotated<'c> {
+    contract: &'c Contract,
+    by_pointer: HashMap<&'c str, SchemaId>,
+}
+
+impl<'c> Annotated<'c> {
+    fn of(contract: &'c Contract) -> Self {
+        let ids = (0..).map(SchemaId).zip(&contract.schemas);
+        Self {
+            contract,
+            by_pointer: ids
+                .map(|(id, schema)| (schema.pointer.as_str(), id))
+                .collect(),
+        }
+    }
+
+    fn excuses(&self, violation: &Violation) -> bool {
+        let Some(missing) = &violation.missing else {
+            return false;
+        };
+        let owner = violation.keyword.strip_suffix("/required");
+        let Some(id) = owner.and_then(|pointer| self.by_pointer.get(pointer)) else {
+            return false;
+        };
+        let SchemaKind::Object(keywords) = &self.contract.schema(*id).kind else {
+            return false;
+        };
+        let Some(property) = keywords.properties.get(missing) else {
+            return false;
+        };
+        [*property, self.contract.resolve(*property)]
+            .into_iter()
+            .any(|id| match &self.contract.schema(id).kind {
+                SchemaKind::Object(keywords) => keywords.read_only || keywords.write_only,
+                SchemaKind::Bool(_) => false,
+            })
+    }
+}

@@ -1,0 +1,90 @@
+//! From bytes to nodes: decides between JSON and YAML, and bounds what is read.
+
+mod json;
+mod scalar;
+mod yaml;
+
+use crate::diagnostic::Diagnostic;
+use crate::node::Node;
+use crate::source::{FileId, SourceFile, Sources, Span};
+
+/// The largest file that is read, in bytes.
+pub const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// The deepest nesting of lists and maps that is read.
+pub const MAX_DEPTH: usize = 500;
+
+/// Reads a document of either syntax. Findings are added to `diagnostics`; none of them is lost when one stops
+/// the reading, and then there is no node.
+pub fn read(
+    sources: &mut Sources,
+    name: &str,
+    bytes: &[u8],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Node> {
+    if bytes.len() > MAX_BYTES {
+        let file = sources.add(SourceFile {
+            name: name.to_owned(),
+            text: String::new(),
+        });
+        diagnostics.push(
+            Diagnostic::error(
+                "too-large",
+                at(file, 0, 0),
+                format!("the file has {} bytes, more than 64 MiB", bytes.len()),
+            )
+            .help("split the document over several files"),
+        );
+        return None;
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text).to_owned(),
+        Err(error) => {
+            let good = error.valid_up_to();
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let file = sources.add(SourceFile {
+                name: name.to_owned(),
+                text,
+            });
+            diagnostics.push(
+                Diagnostic::error(
+                    "not-utf8",
+                    at(file, good, good + 1),
+                    format!("byte {good} is not UTF-8"),
+                )
+                .help("save the file in UTF-8"),
+            );
+            return None;
+        }
+    };
+    let file = sources.add(SourceFile {
+        name: name.to_owned(),
+        text,
+    });
+    let text = sources.file(file).text.clone();
+    let before = diagnostics.len();
+    let looks_like_json = text.trim_start().starts_with(['{', '[']);
+    let named_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+    if looks_like_json {
+        let mut found = Vec::new();
+        let node = json::read(file, &text, &mut found);
+        if node.is_some() || !named_yaml {
+            diagnostics.extend(found);
+            return node;
+        }
+    }
+    let node = yaml::read(file, &text, diagnostics);
+    let failed = diagnostics[before..]
+        .iter()
+        .any(|finding| finding.severity == crate::Severity::Error);
+    node.filter(|_| !failed)
+}
+
+fn at(file: FileId, start: usize, end: usize) -> Span {
+    let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Span {
+        file,
+        start: offset(start),
+        end: offset(end),
+    }
+}

@@ -1,0 +1,161 @@
+//! Plain YAML scalars: what they mean, and which of them readers understand differently.
+
+use serde_json::Number;
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// What a plain scalar means under YAML 1.2's core schema.
+pub(super) enum Plain {
+    Null,
+    Bool(bool),
+    Number(Number),
+    NotFinite,
+    Text,
+}
+
+/// Resolves a plain scalar.
+pub(super) fn plain(text: &str) -> Plain {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Plain::Null,
+        "true" | "True" | "TRUE" => return Plain::Bool(true),
+        "false" | "False" | "FALSE" => return Plain::Bool(false),
+        _ => {}
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return Plain::NotFinite;
+    }
+    if let Some(number) = integer(text) {
+        return Plain::Number(number);
+    }
+    if is_float(unsigned) {
+        return match text.parse::<f64>().ok().and_then(Number::from_f64) {
+            Some(number) => Plain::Number(number),
+            None => Plain::NotFinite,
+        };
+    }
+    Plain::Text
+}
+
+fn integer(text: &str) -> Option<Number> {
+    if let Some(octal) = text.strip_prefix("0o") {
+        return u64::from_str_radix(octal, 8).ok().map(Number::from);
+    }
+    if let Some(hexadecimal) = text.strip_prefix("0x") {
+        return u64::from_str_radix(hexadecimal, 16).ok().map(Number::from);
+    }
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let text = text.strip_prefix('+').unwrap_or(text);
+    text.parse::<u64>()
+        .map(Number::from)
+        .or_else(|_| text.parse::<i64>().map(Number::from))
+        .ok()
+        .or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
+}
+
+/// `[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?` with a digit somewhere in front.
+fn is_float(unsigned: &str) -> bool {
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let mantissa_fits = match mantissa.split_once('.') {
+        Some((whole, part)) => {
+            digits(whole) && digits(part) && !(whole.is_empty() && part.is_empty())
+        }
+        None => digits(mantissa) && !mantissa.is_empty(),
+    };
+    let exponent_fits = exponent.is_none_or(|exponent| {
+        let bare = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        digits(bare) && !bare.is_empty()
+    });
+    mantissa_fits && exponent_fits
+}
+
+/// A finding for a plain value that YAML 1.1 and 1.2 readers take for different things.
+pub(super) fn ambiguous(text: &str, span: Span) -> Option<Diagnostic> {
+    let other = other_reading(text)?;
+    Some(finding(text, &other, span))
+}
+
+/// The same for a key, where only words matter: a status such as `200` is a text to everyone who reads OpenAPI.
+pub(super) fn ambiguous_key(text: &str, span: Span) -> Option<Diagnostic> {
+    // `y` and `n` are common names of coordinates, and readers that take them for truth values are gone.
+    let short = text.len() == 1;
+    (is_old_truth_value(text) && !short).then(|| finding(text, "a truth value", span))
+}
+
+fn finding(text: &str, other: &str, span: Span) -> Diagnostic {
+    Diagnostic::warning(
+        "ambiguous-scalar",
+        span,
+        format!("some YAML readers take `{text}` for {other}"),
+    )
+    .help(format!(
+        "write `\"{text}\"` if a text is meant, or the value in its plain form"
+    ))
+}
+
+fn other_reading(text: &str) -> Option<String> {
+    if is_old_truth_value(text) {
+        return Some("a truth value".to_owned());
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if unsigned.len() > 1 && unsigned.starts_with('0') && digits(unsigned) {
+        return Some("an octal number".to_owned());
+    }
+    if let Some(binary) = unsigned.strip_prefix("0b")
+        && !binary.is_empty()
+        && binary
+            .bytes()
+            .all(|byte| matches!(byte, b'0' | b'1' | b'_'))
+    {
+        return Some("a binary number".to_owned());
+    }
+    if unsigned.starts_with(|sign: char| sign.is_ascii_digit())
+        && unsigned.contains('_')
+        && unsigned
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'.')
+    {
+        return Some(format!("the number {}", unsigned.replace('_', "")));
+    }
+    if unsigned.contains(':')
+        && unsigned
+            .split(':')
+            .all(|part| digits(part) && part.len() <= 2)
+    {
+        return Some("a number in base 60".to_owned());
+    }
+    is_date(text).then(|| "a date".to_owned())
+}
+
+fn is_old_truth_value(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let usual_case = text == lower || text == text.to_ascii_uppercase() || {
+        let mut signs = text.chars();
+        signs.next().is_some_and(|first| first.is_ascii_uppercase())
+            && signs.as_str() == &lower[1..]
+    };
+    usual_case && matches!(lower.as_str(), "on" | "off" | "yes" | "no" | "y" | "n")
+}
+
+/// `2024-01-31`, alone or with a time behind it.
+fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let date = (0..4).all(digit)
+        && bytes.get(4) == Some(&b'-')
+        && digit(5)
+        && digit(6)
+        && bytes.get(7) == Some(&b'-')
+        && digit(8)
+        && digit(9);
+    date && (bytes.len() == 10 || matches!(bytes.get(10), Some(b'T' | b't' | b' ')))
+}

@@ -1,0 +1,380 @@
+//! YAML 1.2 (core schema) with the position of every value and key, on saphyr's events.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
+
+use super::json::duplicate;
+use super::scalar::{self, Plain};
+use super::{MAX_DEPTH, at};
+use crate::diagnostic::Diagnostic;
+use crate::node::{Entry, Node, NodeValue};
+use crate::source::{FileId, Span};
+
+/// How many nodes aliases may add: a few kilobytes of YAML can otherwise stand for gigabytes.
+const ALIAS_BUDGET: usize = 1_000_000;
+
+/// Reads one YAML document; none after a finding that stops the reading.
+pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
+    let mut reader = Reader {
+        file,
+        offsets: Offsets::new(text),
+        parser: Parser::new_from_str(text),
+        anchors: HashMap::new(),
+        alias_budget: ALIAS_BUDGET,
+        diagnostics,
+    };
+    match reader.document() {
+        Ok(node) => node,
+        Err(finding) => {
+            diagnostics.push(*finding);
+            None
+        }
+    }
+}
+
+type Parsed<T> = Result<T, Box<Diagnostic>>;
+
+struct Reader<'a, 'd> {
+    file: FileId,
+    offsets: Offsets<'a>,
+    parser: Parser<'a, saphyr_parser::StrInput<'a>>,
+    /// Anchored nodes with their sizes.
+    anchors: HashMap<usize, (Node, usize)>,
+    alias_budget: usize,
+    diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn document(&mut self) -> Parsed<Option<Node>> {
+        let mut document = None;
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::StreamStart
+                | Event::DocumentStart(_)
+                | Event::DocumentEnd
+                | Event::Nothing => {}
+                Event::StreamEnd => break,
+                _ if document.is_some() => {
+                    return Err(self.error(
+                        "several-documents",
+                        span,
+                        "a second YAML document in one file",
+                        "keep one document per file",
+                    ));
+                }
+                event => document = Some(self.node(event, span, 0)?),
+            }
+        }
+        if document.is_none() {
+            let finding =
+                Diagnostic::error("empty-document", at(self.file, 0, 0), "the file is empty");
+            return Err(Box::new(finding.help("start with `openapi: 3.1.0`")));
+        }
+        Ok(document)
+    }
+
+    fn next(&mut self) -> Parsed<(Event<'a>, Span)> {
+        match self.parser.next() {
+            Some(Ok((event, span))) => {
+                let span = self
+                    .offsets
+                    .span(self.file, span.start.index(), span.end.index());
+                Ok((event, span))
+            }
+            Some(Err(error)) => Err(self.syntax(&error)),
+            None => Ok((Event::StreamEnd, at(self.file, 0, 0))),
+        }
+    }
+
+    fn syntax(&mut self, error: &ScanError) -> Box<Diagnostic> {
+        let start = error.marker().index();
+        let span = self.offsets.span(self.file, start, start + 1);
+        let finding = Diagnostic::error(
+            "yaml-syntax",
+            span,
+            format!("this is not YAML: {}", error.info()),
+        );
+        Box::new(
+            finding
+                .help("check the indentation, the quotes and the brackets just before this place"),
+        )
+    }
+
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Parsed<Node> {
+        if depth > MAX_DEPTH {
+            return Err(self.error(
+                "too-deep",
+                span,
+                &format!("nesting deeper than {MAX_DEPTH} levels"),
+                "name inner schemas under components and refer to them",
+            ));
+        }
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let tag = tag.map(|tag| format!("{}{}", tag.handle, tag.suffix));
+                let value = self.scalar(&text, style, tag.as_deref(), span)?;
+                Ok(self.anchored(anchor, Node { span, value }))
+            }
+            Event::SequenceStart(anchor, _) => {
+                let mut items = Vec::new();
+                let end = loop {
+                    let (event, inner) = self.next()?;
+                    if matches!(event, Event::SequenceEnd) {
+                        break inner;
+                    }
+                    items.push(self.node(event, inner, depth + 1)?);
+                };
+                let span = covering(span, items.last().map(|item| item.span), end);
+                Ok(self.anchored(
+                    anchor,
+                    Node {
+                        span,
+                        value: NodeValue::Array(items),
+                    },
+                ))
+            }
+            Event::MappingStart(anchor, _) => self.mapping(anchor, span, depth),
+            Event::Alias(anchor) => self.alias(anchor, span),
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd
+            | Event::SequenceEnd
+            | Event::MappingEnd => Err(self.error(
+                "yaml-syntax",
+                span,
+                "a value is missing here",
+                "complete the document",
+            )),
+        }
+    }
+
+    fn mapping(&mut self, anchor: usize, span: Span, depth: usize) -> Parsed<Node> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut seen: HashMap<String, Span> = HashMap::new();
+        let end = loop {
+            let (event, key_span) = self.next()?;
+            if matches!(event, Event::MappingEnd) {
+                break key_span;
+            }
+            let key = self.key(event, key_span)?;
+            let (event, value_span) = self.next()?;
+            let value = self.node(event, value_span, depth + 1)?;
+            match seen.get(&key) {
+                Some(first) => self.diagnostics.push(duplicate(&key, key_span, *first)),
+                None => {
+                    seen.insert(key.clone(), key_span);
+                    entries.push(Entry {
+                        key,
+                        key_span,
+                        value,
+                    });
+                }
+            }
+        };
+        let start = entries.first().map_or(span, |entry| Span {
+            end: span.end,
+            ..entry.key_span
+        });
+        let from = if span.start < start.start {
+            span
+        } else {
+            start
+        };
+        let span = covering(from, entries.last().map(|entry| entry.value.span), end);
+        Ok(self.anchored(
+            anchor,
+            Node {
+                span,
+                value: NodeValue::Object(entries),
+            },
+        ))
+    }
+
+    fn key(&mut self, event: Event<'a>, span: Span) -> Parsed<String> {
+        match event {
+            Event::Scalar(text, ScalarStyle::Plain, _, _) => {
+                if text == "<<" {
+                    return Err(self.error(
+                        "merge-key",
+                        span,
+                        "the merge key `<<` is not part of YAML 1.2",
+                        "write the entries out, or use `$ref` or `allOf`",
+                    ));
+                }
+                if let Some(finding) = scalar::ambiguous_key(&text, span) {
+                    self.diagnostics.push(finding);
+                }
+                Ok(text.into_owned())
+            }
+            Event::Scalar(text, ..) => Ok(text.into_owned()),
+            Event::Alias(anchor) => match self.alias(anchor, span)?.value {
+                NodeValue::String(text) => Ok(text),
+                _ => Err(self.error(
+                    "key-not-text",
+                    span,
+                    "a key that is no text",
+                    "write the key as a text",
+                )),
+            },
+            _ => Err(self.error(
+                "key-not-text",
+                span,
+                "a key that is a list or a map",
+                "write the key as a text",
+            )),
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&str>,
+        span: Span,
+    ) -> Parsed<NodeValue> {
+        match tag {
+            None | Some("!") => {}
+            Some("tag:yaml.org,2002:str" | "!!str") => {
+                return Ok(NodeValue::String(text.to_owned()));
+            }
+            Some(
+                "tag:yaml.org,2002:int"
+                | "tag:yaml.org,2002:float"
+                | "tag:yaml.org,2002:bool"
+                | "tag:yaml.org,2002:null"
+                | "!!int"
+                | "!!float"
+                | "!!bool"
+                | "!!null",
+            ) => return self.plain(text, span),
+            Some(other) => {
+                let message = format!(
+                    "the tag `{}` means nothing in a contract",
+                    other.escape_debug()
+                );
+                return Err(self.error("unknown-tag", span, &message, "delete the tag"));
+            }
+        }
+        if style == ScalarStyle::Plain {
+            if let Some(finding) = scalar::ambiguous(text, span) {
+                self.diagnostics.push(finding);
+            }
+            return self.plain(text, span);
+        }
+        Ok(NodeValue::String(text.to_owned()))
+    }
+
+    fn plain(&mut self, text: &str, span: Span) -> Parsed<NodeValue> {
+        match scalar::plain(text) {
+            Plain::Null => Ok(NodeValue::Null),
+            Plain::Bool(value) => Ok(NodeValue::Bool(value)),
+            Plain::Number(number) => Ok(NodeValue::Number(number)),
+            Plain::Text => Ok(NodeValue::String(text.to_owned())),
+            Plain::NotFinite => Err(self.error(
+                "not-finite",
+                span,
+                "JSON has no infinity and no not-a-number",
+                "write a finite number, or quote the text",
+            )),
+        }
+    }
+
+    fn anchored(&mut self, anchor: usize, node: Node) -> Node {
+        if anchor != 0 {
+            let size = size(&node);
+            self.anchors.insert(anchor, (node.clone(), size));
+        }
+        node
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span) -> Parsed<Node> {
+        let Some((node, size)) = self.anchors.get(&anchor) else {
+            return Err(self.error(
+                "unknown-anchor",
+                span,
+                "an alias inside the node that it names",
+                "an alias may only follow its anchor",
+            ));
+        };
+        let Some(left) = self.alias_budget.checked_sub(*size) else {
+            return Err(self.error(
+                "too-many-aliases",
+                span,
+                "aliases blow the document up beyond a million nodes",
+                "use `$ref` instead of YAML aliases",
+            ));
+        };
+        let node = node.clone();
+        self.alias_budget = left;
+        Ok(node)
+    }
+
+    fn error(&self, code: &'static str, span: Span, message: &str, help: &str) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(code, span, message).help(help))
+    }
+}
+
+fn size(node: &Node) -> usize {
+    1 + match &node.value {
+        NodeValue::Array(items) => items.iter().map(size).sum(),
+        NodeValue::Object(entries) => entries.iter().map(|entry| size(&entry.value)).sum(),
+        NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => 0,
+    }
+}
+
+/// From where a collection starts to where its last part ends; flow collections end with their bracket.
+fn covering(start: Span, last: Option<Span>, end: Span) -> Span {
+    let part = last.map_or(start.end, |last| last.end);
+    let end = if end.end > end.start { end.end } else { part };
+    Span {
+        end: end.max(part),
+        ..start
+    }
+}
+
+/// Turns positions in characters, which mostly grow, into positions in bytes.
+struct Offsets<'a> {
+    text: &'a str,
+    ascii: bool,
+    /// The last position asked for: characters and bytes.
+    last: (usize, usize),
+}
+
+impl<'a> Offsets<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            ascii: text.is_ascii(),
+            last: (0, 0),
+        }
+    }
+
+    fn span(&mut self, file: FileId, start: usize, end: usize) -> Span {
+        let start = self.byte(start);
+        let back = self.last;
+        let end = self.byte(end);
+        // The next event starts at or after this one's start, but not always after its end.
+        self.last = back;
+        at(file, start, end)
+    }
+
+    fn byte(&mut self, character: usize) -> usize {
+        if self.ascii {
+            return character.min(self.text.len());
+        }
+        if character < self.last.0 {
+            self.last = (0, 0);
+        }
+        let (from, base) = self.last;
+        let byte = self.text[base..]
+            .char_indices()
+            .nth(character - from)
+            .map_or(self.text.len(), |(offset, _)| base + offset);
+        self.last = (character, byte);
+        byte
+    }
+}

@@ -1,0 +1,951 @@
+//! One small document per finding, with the place computed from the text, and a twin that is right and has no findings.
+
+use contract::{Severity, load_text};
+
+const SCHEMA_31: &str = r#"openapi: 3.1.0
+info: { title: Pets, version: "1" }
+paths:
+  /pets:
+    get:
+      responses:
+        "200":
+          description: All pets.
+          content:
+            application/json:
+              schema: @@
+"#;
+
+const OPERATION: &str = r#"openapi: 3.1.0
+info: { title: Pets, version: "1" }
+paths:
+  /pets/{pet_id}:
+    get: @@
+components:
+  parameters:
+    PetId: { name: pet_id, in: path, required: true, schema: { type: string } }
+"#;
+
+const OK: &str = r#"responses: { "204": { description: Done. } }"#;
+
+fn schema_30() -> String {
+    SCHEMA_31.replace("3.1.0", "3.0.3")
+}
+
+/// What a document yields: code, severity, line and column.
+type Found = (String, Severity, usize, usize);
+
+fn findings(text: &str) -> Vec<Found> {
+    let loaded = load_text("pets.yaml", text.as_bytes());
+    let wrong = loaded
+        .diagnostics
+        .iter()
+        .any(|finding| finding.severity == Severity::Error);
+    assert_eq!(
+        loaded.contract.is_none(),
+        wrong,
+        "{:#?}",
+        loaded.diagnostics
+    );
+    loaded
+        .diagnostics
+        .iter()
+        .map(|finding| {
+            let at = loaded.sources.line_column(finding.span);
+            let code = finding.code.to_owned();
+            (code, finding.severity, at.line, at.column)
+        })
+        .collect()
+}
+
+fn help(text: &str) -> String {
+    let loaded = load_text("pets.yaml", text.replace('⟦', "").as_bytes());
+    let helps = loaded
+        .diagnostics
+        .into_iter()
+        .filter_map(|finding| finding.help);
+    helps.collect::<Vec<_>>().join("; ")
+}
+
+/// Where a marker stands, counted by hand: line and column from 1, columns in characters.
+fn place(text: &str, marker: &str) -> (usize, usize) {
+    let (before, _) = text.split_once(marker).expect("the text has the marker");
+    let line = before.split('\n').count();
+    let column = before.split('\n').next_back().unwrap().chars().count() + 1;
+    (line, column)
+}
+
+/// The wrong text yields just this finding, at `⟦` or else where the text is put in; the right one yields none.
+#[track_caller]
+fn finds(severity: Severity, code: &str, template: &str, wrong: &str, right: &str) {
+    let marked = if wrong.contains('⟦') {
+        template.replace("@@", wrong)
+    } else {
+        template.replace("@@", &format!("⟦{wrong}"))
+    };
+    let (line, column) = place(&marked, "⟦");
+    let found = findings(&marked.replace('⟦', ""));
+    assert_eq!(
+        found,
+        vec![(code.to_owned(), severity, line, column)],
+        "{marked}"
+    );
+    assert_eq!(findings(&template.replace("@@", right)), vec![], "{right}");
+}
+
+#[track_caller]
+fn error(code: &str, template: &str, wrong: &str, right: &str) {
+    finds(Severity::Error, code, template, wrong, right);
+}
+
+#[track_caller]
+fn warning(code: &str, template: &str, wrong: &str, right: &str) {
+    finds(Severity::Warning, code, template, wrong, right);
+}
+
+/// A document with one operation that answers a component schema.
+fn component(schema: &str) -> String {
+    let used = SCHEMA_31.replace("@@", r##"{ $ref: "#/components/schemas/Pet" }"##);
+    format!("{used}components:\n  schemas:\n    Pet: {schema}\n")
+}
+
+#[test]
+fn versions_that_are_not_read() {
+    let rest = "\ninfo: { title: Pets, version: \"1\" }\npaths: {}\n";
+    error(
+        "unsupported-version",
+        &format!("openapi: @@{rest}"),
+        "3.2.0",
+        "3.1.1",
+    );
+    error(
+        "unsupported-version",
+        &format!("openapi: @@{rest}"),
+        "3.1",
+        "3.1.0",
+    );
+    error(
+        "unsupported-version",
+        &format!("openapi: @@{rest}"),
+        "[3]",
+        "3.0.0",
+    );
+    error(
+        "missing-version",
+        "@@",
+        "info: { title: Pets }",
+        &format!("openapi: 3.0.4{rest}"),
+    );
+    error(
+        "swagger-2",
+        "@@",
+        "⟦swagger: \"2.0\"",
+        &format!("openapi: 3.0.4{rest}"),
+    );
+    error("wrong-type", "@@", "[1]", &format!("openapi: 3.0.4{rest}"));
+}
+
+#[test]
+fn misspelt_and_unknown_keywords() {
+    error(
+        "misspelt-keyword",
+        SCHEMA_31,
+        "{ type: string, ⟦minLenght: 3 }",
+        "{ type: string, minLength: 3 }",
+    );
+    error(
+        "misspelt-keyword",
+        SCHEMA_31,
+        "{ type: string, ⟦min_length: 3 }",
+        "{ type: string, x-min-len: 3 }",
+    );
+    warning(
+        "unknown-keyword",
+        SCHEMA_31,
+        "{ type: string, ⟦colour: red }",
+        "{ type: string, x-colour: red }",
+    );
+    warning(
+        "unknown-keyword",
+        SCHEMA_31,
+        "{ ⟦definitions: { A: {} } }",
+        "{ $defs: { A: {} } }",
+    );
+    let wrong = SCHEMA_31.replace("@@", "{ type: string, minLenght: 3 }");
+    assert_eq!(help(&wrong), "did you mean `minLength`?");
+}
+
+/// The right operation, with a field more.
+fn ok(more: &str) -> String {
+    format!("{{ {more} parameters: [{{ $ref: \"#/components/parameters/PetId\" }}], {OK} }}")
+}
+
+#[test]
+fn misspelt_fields_of_an_operation() {
+    let wrong = ok("⟦operationID: a,");
+    error(
+        "misspelt-keyword",
+        OPERATION,
+        &wrong,
+        &ok("operationId: a,"),
+    );
+    error(
+        "misspelt-keyword",
+        OPERATION,
+        &ok("⟦tag: [a],"),
+        &ok("tags: [a],"),
+    );
+}
+
+#[test]
+fn keywords_of_the_other_dialect() {
+    let old = schema_30();
+    warning(
+        "wrong-dialect",
+        SCHEMA_31,
+        "{ type: string, ⟦nullable: true }",
+        "{ type: [string, \"null\"] }",
+    );
+    warning("wrong-dialect", &old, "{ ⟦const: 1 }", "{ enum: [1] }");
+    warning(
+        "wrong-dialect",
+        &old,
+        "{ type: string, ⟦examples: [a] }",
+        "{ type: string, example: a }",
+    );
+    error(
+        "wrong-dialect",
+        &old,
+        "{ type: ⟦[string, \"null\"] }",
+        "{ type: string, nullable: true }",
+    );
+    error(
+        "wrong-dialect",
+        &old,
+        "{ type: ⟦\"null\" }",
+        "{ type: string, nullable: true }",
+    );
+    error(
+        "wrong-dialect",
+        &old,
+        "{ exclusiveMinimum: ⟦3 }",
+        "{ minimum: 3, exclusiveMinimum: true }",
+    );
+    error(
+        "wrong-dialect",
+        SCHEMA_31,
+        "{ minimum: 3, exclusiveMinimum: ⟦true }",
+        "{ exclusiveMinimum: 3 }",
+    );
+    error(
+        "wrong-dialect",
+        &old,
+        "{ properties: { a: ⟦true } }",
+        "{ properties: { a: {} } }",
+    );
+}
+
+#[test]
+fn values_of_the_wrong_kind() {
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ minLength: ⟦\"3\" }",
+        "{ minLength: 3 }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ minLength: ⟦-1 }",
+        "{ minLength: 3.0 }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ properties: { a: { required: ⟦true } } }",
+        "{ required: [a], properties: { a: {} } }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ properties: ⟦[a] }",
+        "{ properties: { a: {} } }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ allOf: ⟦{ type: string } }",
+        "{ allOf: [{ type: string }] }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ required: [a, ⟦1] }",
+        "{ required: [a] }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ x-secret: ⟦1 }",
+        "{ x-secret: true }",
+    );
+    error(
+        "wrong-type",
+        OPERATION,
+        &ok("tags: ⟦pets,"),
+        &ok("tags: [pets],"),
+    );
+    warning(
+        "wrong-type",
+        SCHEMA_31,
+        "{ type: [string, ⟦null] }",
+        "{ type: [string, \"null\"] }",
+    );
+    let wrong = SCHEMA_31.replace("@@", "{ minLength: \"3\" }");
+    assert_eq!(help(&wrong), "write 3 without quotes");
+    let wrong = SCHEMA_31.replace("@@", "{ properties: { a: { required: true } } }");
+    assert!(help(&wrong).contains("list the names of the required properties"));
+}
+
+#[test]
+fn types_that_do_not_exist() {
+    error(
+        "unknown-type",
+        SCHEMA_31,
+        "{ type: ⟦int }",
+        "{ type: integer }",
+    );
+    error(
+        "unknown-type",
+        SCHEMA_31,
+        "{ type: [string, ⟦numbr] }",
+        "{ type: [string, number] }",
+    );
+    assert_eq!(
+        help(&SCHEMA_31.replace("@@", "{ type: bool }")),
+        "did you mean `boolean`?"
+    );
+}
+
+#[test]
+fn references_that_lead_nowhere() {
+    let pet = component("{ properties: { friend: { $ref: @@ } } }");
+    error(
+        "dangling-ref",
+        &pet,
+        "\"#/components/schemas/Pte\"",
+        "\"#/components/schemas/Pet\"",
+    );
+    error(
+        "dangling-ref",
+        &pet,
+        "\"#\"",
+        "\"#/components/schemas/Pet\"",
+    );
+    error(
+        "remote-ref",
+        &pet,
+        "\"https://pets.example/pet.yaml\"",
+        "\"#/components/schemas/Pet\"",
+    );
+    error(
+        "file-ref",
+        &pet,
+        "\"pet.yaml#/Pet\"",
+        "\"#/components/schemas/Pet\"",
+    );
+    error(
+        "dangling-ref",
+        &pet,
+        "\"#Pet\"",
+        "\"#/components/schemas/Pet\"",
+    );
+    let wrong = pet.replace("@@", "\"#/components/schemas/pet\"");
+    assert_eq!(help(&wrong), "did you mean `#/components/schemas/Pet`?");
+}
+
+#[test]
+fn references_that_go_in_circles() {
+    let schemas = component(
+        "{ $ref: \"#/components/schemas/Cat\" }\n    Cat: { $ref: @@ }\n    Dog: { items: { $ref: \"#/components/schemas/Dog\" } }",
+    );
+    let schemas = schemas.replace(
+        "Dog: {",
+        "Dog: { properties: { a: { $ref: \"#/components/schemas/Dog\" } },",
+    );
+    let wrong = schemas.replace("@@", "\"#/components/schemas/Pet\"");
+    let found = findings(&wrong);
+    let (line, column) = place(&wrong, "\"#/components/schemas/Cat\"");
+    assert!(
+        found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)),
+        "{found:?}"
+    );
+    let right = schemas.replace("@@", "\"#/components/schemas/Dog\"");
+    assert_eq!(findings(&right), vec![]);
+}
+
+#[test]
+fn schemas_that_contain_themselves_without_going_into_the_value() {
+    let composed = component("{ @@: [{ $ref: ⟦\"#/components/schemas/Pet\" }] }");
+    let (line, column) = place(&composed.replace("@@", "allOf"), "⟦");
+    let composed = composed.replace('⟦', "");
+    let found = findings(&composed.replace("@@", "allOf"));
+    assert_eq!(
+        found,
+        vec![("circular-ref".to_owned(), Severity::Error, line, column)]
+    );
+    assert_eq!(findings(&composed.replace("@@", "prefixItems")), vec![]);
+}
+
+#[test]
+fn parameters_that_mean_each_other() {
+    let template = OPERATION.replace("@@", &ok("")).replace(
+        "PetId: { name: pet_id, in: path, required: true, schema: { type: string } }",
+        "PetId: { $ref: \"#/components/parameters/Id\" }\n    Id: @@",
+    );
+    let right = "{ name: pet_id, in: path, required: true, schema: {} }";
+    assert_eq!(findings(&template.replace("@@", right)), vec![]);
+    let wrong = template.replace("@@", "{ $ref: \"#/components/parameters/PetId\" }");
+    let (line, column) = place(&wrong, "\"#/components/parameters/Id\"");
+    let found = findings(&wrong);
+    assert!(
+        found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn recursive_schemas_are_fine() {
+    let text =
+        component("{ properties: { friends: { items: { $ref: \"#/components/schemas/Pet\" } } } }");
+    assert_eq!(findings(&text), vec![]);
+}
+
+#[test]
+fn operation_ids_are_unique() {
+    let template = r#"openapi: 3.1.0
+info: { title: Pets, version: "1" }
+paths:
+  /pets:
+    get: { operationId: list, responses: { "204": { description: Done. } } }
+    put: { operationId: @@, responses: { "204": { description: Done. } } }
+"#;
+    error("duplicate-operation-id", template, "list", "replace");
+}
+
+#[test]
+fn templates_and_parameters_agree() {
+    let parameter = |name: &str, more: &str| {
+        format!(
+            "parameters: [{{ name: {name}, in: path, {more}schema: {{ type: string }} }}], {OK} }}"
+        )
+    };
+    let right = format!("{{ {}", parameter("pet_id", "required: true, "));
+    let operation = OPERATION.split("components:").next().unwrap();
+    error(
+        "path-parameter-optional",
+        operation,
+        &format!(
+            "{{ parameters: [⟦{{ name: pet_id, in: path, schema: {{ type: string }} }}], {OK} }}"
+        ),
+        &right,
+    );
+    error(
+        "path-parameter-optional",
+        operation,
+        &format!("{{ {}", parameter("pet_id", "required: ⟦false, ")),
+        &right,
+    );
+    let template = operation.replace("@@", &right).replace("{pet_id}:", "@@:");
+    error(
+        "path-parameter-undeclared",
+        &template,
+        "{pet_id}/⟦{toy_id}",
+        "{pet_id}",
+    );
+    let extra = |wrong: &str| right.replace("parameters: [", &format!("parameters: [{wrong}"));
+    let unused = extra("{ name: ⟦toy_id, in: path, required: true, schema: {} }, ");
+    error("path-parameter-unused", operation, &unused, &right);
+    let twice = extra("{ name: pet_id, in: path, required: true, schema: {} }, ");
+    error(
+        "duplicate-parameter",
+        operation,
+        &twice.replace(
+            "name: pet_id, in: path, required: true, schema: { type",
+            "name: ⟦pet_id, in: path, required: true, schema: { type",
+        ),
+        &right,
+    );
+}
+
+#[test]
+fn misspelt_template_names_are_suggested() {
+    let operation = OPERATION
+        .replace("@@", &ok(""))
+        .replace("/pets/{pet_id}", "/pets/{petid}");
+    let found: Vec<String> = findings(&operation)
+        .into_iter()
+        .map(|(code, ..)| code)
+        .collect();
+    assert_eq!(
+        found,
+        ["path-parameter-undeclared", "path-parameter-unused"]
+    );
+    assert_eq!(
+        help(&operation),
+        "did you mean `{pet_id}`?; did you mean `petid`?"
+    );
+}
+
+#[test]
+fn path_templates_are_distinct_and_well_formed() {
+    let template = r#"openapi: 3.1.0
+info: { title: Pets, version: "1" }
+paths:
+  /pets/{a}: { parameters: [{ name: a, in: path, required: true, schema: {} }] }
+  @@: { parameters: [] }
+"#;
+    error("duplicate-path", template, "/pets/{b}", "/toys/{b}");
+    error("bad-path", template, "pets", "/pets");
+    error("bad-path", template, "/pets/{b", "/pets");
+    error("bad-path", template, "/pets/{}", "/pets");
+    error("duplicate-template-name", template, "/{b}/⟦{b}", "/{b}/{c}");
+}
+
+#[test]
+fn patterns_are_regular_expressions() {
+    error(
+        "bad-pattern",
+        SCHEMA_31,
+        "{ pattern: ⟦\"[a-\" }",
+        "{ pattern: \"^[a-z]+$\" }",
+    );
+    error(
+        "bad-pattern",
+        SCHEMA_31,
+        "{ patternProperties: { ⟦\"(\": {} } }",
+        "{ patternProperties: { \"^(?!x)\": {} } }",
+    );
+    warning(
+        "bad-pattern",
+        SCHEMA_31,
+        "{ pattern: ⟦\"(?x)a\" }",
+        "{ pattern: \"(a)\\\\1\" }",
+    );
+}
+
+#[test]
+fn formats_that_look_like_known_ones() {
+    for (wrong, meant) in [
+        ("datetime", "date-time"),
+        ("date_time", "date-time"),
+        ("int-32", "int32"),
+        ("ip4", "ipv4"),
+        ("e-mail", "email"),
+        ("UUID", "uuid"),
+        ("guid", "uuid"),
+    ] {
+        warning(
+            "misspelt-format",
+            SCHEMA_31,
+            &format!("{{ format: ⟦{wrong} }}"),
+            &format!("{{ format: {meant} }}"),
+        );
+        let text = SCHEMA_31.replace("@@", &format!("{{ format: {wrong} }}"));
+        assert_eq!(help(&text), format!("did you mean `{meant}`?"));
+    }
+    assert_eq!(
+        findings(&SCHEMA_31.replace("@@", "{ format: shoe-size }")),
+        vec![]
+    );
+}
+
+#[test]
+fn security_names_schemes_that_exist() {
+    let template = r#"openapi: 3.1.0
+info: { title: Pets, version: "1" }
+security: [{ @@ }]
+paths: { /pets: { get: { responses: { "204": { description: Done. } } } } }
+components:
+  securitySchemes:
+    token: { type: oauth2, flows: { clientCredentials: { tokenUrl: /t, scopes: { read: Read. } } } }
+"#;
+    let found = findings(&template.replace("@@", "tokne: []"));
+    let (line, column) = place(template, "@@");
+    let expected = (
+        "unknown-security-scheme".to_owned(),
+        Severity::Error,
+        line,
+        column,
+    );
+    assert_eq!(found[0], expected);
+    warning(
+        "undeclared-scope",
+        template,
+        "token: [⟦raed]",
+        "token: [read]",
+    );
+    assert!(help(&template.replace("@@", "tokne: []")).starts_with("did you mean `token`?"));
+}
+
+#[test]
+fn security_schemes_are_complete() {
+    let template = r#"openapi: 3.1.0
+info: { title: Pets, version: "1" }
+security: [{ key: [] }]
+paths: { /pets: { get: { responses: { "204": { description: Done. } } } } }
+components: { securitySchemes: { @@ } }
+"#;
+    let right = "key: { type: apiKey, in: header, name: X-Key }";
+    error(
+        "missing-keyword",
+        template,
+        "key: { type: apiKey, in: header }",
+        right,
+    );
+    error(
+        "unknown-location",
+        template,
+        "key: { type: apiKey, in: ⟦body, name: X-Key }",
+        right,
+    );
+    error(
+        "unknown-scheme-type",
+        template,
+        "key: { type: ⟦bearer }",
+        "key: { type: http, scheme: bearer }",
+    );
+}
+
+#[test]
+fn statuses_are_possible() {
+    let template = OPERATION.replace("@@", &ok("")).replace("\"204\"", "@@");
+    for wrong in ["\"600\"", "\"99\"", "abc", "2xx", "Default"] {
+        error("impossible-status", &template, wrong, "2XX");
+    }
+    assert_eq!(help(&template.replace("@@", "2xx")), "write `2XX`");
+    assert_eq!(findings(&template.replace("@@", "default")), vec![]);
+}
+
+#[test]
+fn operations_have_answers() {
+    let template = r#"openapi: @@
+info: { title: Pets, version: "1" }
+paths: { /pets: { get: { summary: List. } } }
+"#;
+    let found = findings(&template.replace("@@", "3.0.3"));
+    let (line, column) = place(template, "get:");
+    assert_eq!(
+        found,
+        vec![(
+            "missing-responses".to_owned(),
+            Severity::Error,
+            line,
+            column
+        )]
+    );
+    assert_eq!(findings(&template.replace("@@", "3.1.0")), vec![]);
+    warning(
+        "missing-responses",
+        OPERATION,
+        &ok("").replace(OK, "⟦responses: {}"),
+        &ok(""),
+    );
+}
+
+#[test]
+fn locations_and_styles_exist() {
+    let template = OPERATION.replace(
+        "@@",
+        &ok("").replace(
+            "parameters: [",
+            "parameters: [{ name: q, @@, schema: {} }, ",
+        ),
+    );
+    error("unknown-location", &template, "in: ⟦querry", "in: query");
+    error(
+        "impossible-style",
+        &template,
+        "in: query, style: ⟦simple",
+        "in: query, style: form",
+    );
+    error(
+        "missing-keyword",
+        &OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, ")),
+        "{ name: q, schema: {} }",
+        "{ name: q, in: query, schema: {} }",
+    );
+    warning(
+        "ignored-header",
+        &OPERATION.replace(
+            "@@",
+            &ok("").replace(
+                "parameters: [",
+                "parameters: [{ name: @@, in: header, schema: {} }, ",
+            ),
+        ),
+        "Accept",
+        "X-Accept",
+    );
+}
+
+#[test]
+fn values_fit_their_schema() {
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, minimum: 5, default: ⟦3 }",
+        "{ type: integer, minimum: 5, default: 5 }",
+    );
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ format: date, type: string, default: ⟦\"2020-13-01\" }",
+        "{ format: date, type: string, default: \"2020-12-01\" }",
+    );
+    warning(
+        "bad-example",
+        SCHEMA_31,
+        "{ type: integer, examples: [1, ⟦a] }",
+        "{ type: integer, examples: [1] }",
+    );
+    warning(
+        "bad-example",
+        SCHEMA_31,
+        "{ properties: { a: { maxLength: 1 } }, example: { a: ⟦bc } }",
+        "{ properties: { a: { maxLength: 1 } }, example: { a: b } }",
+    );
+    warning(
+        "bad-example",
+        SCHEMA_31,
+        "{ properties: { a: {} }, additionalProperties: false, example: { a: 1, ⟦b: 2 } }",
+        "{ properties: { a: {} }, additionalProperties: false, example: { a: 1 } }",
+    );
+    warning(
+        "bad-enum",
+        SCHEMA_31,
+        "{ type: string, enum: [a, ⟦1] }",
+        "{ type: string, enum: [a, \"1\"] }",
+    );
+    warning(
+        "bad-example",
+        &schema_30(),
+        "{ type: string, example: ⟦null }",
+        "{ type: string, nullable: true, example: null }",
+    );
+}
+
+#[test]
+fn examples_of_media_types_and_parameters_fit() {
+    let media = SCHEMA_31.replace(
+        "schema: @@",
+        "schema: { type: array }\n              examples: { all: { value: @@ } }",
+    );
+    warning("bad-example", &media, "{}", "[]");
+    let parameter = OPERATION.replace(
+        "@@",
+        &ok("").replace(
+            "parameters: [",
+            "parameters: [{ name: q, in: query, schema: { type: integer }, example: @@ }, ",
+        ),
+    );
+    warning("bad-example", &parameter, "a", "1");
+}
+
+#[test]
+fn an_example_may_leave_out_what_only_the_other_side_sends() {
+    let text = SCHEMA_31.replace(
+        "@@",
+        "{ required: [id], properties: { id: { type: string, readOnly: true } }, example: {} }",
+    );
+    assert_eq!(findings(&text), vec![]);
+}
+
+#[test]
+fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
+    let text = "openapi: 3.1.0\ninfo: { title: T, version: \"1\" }\ncomponents: { schemas: { A: { type: integer, default: a } } }\n";
+    let loaded = load_text("a.yaml", text.as_bytes());
+    assert_eq!(loaded.diagnostics[0].code, "bad-default");
+    let contract = loaded.contract.expect("a warning refuses nothing");
+    let contract::model::SchemaKind::Object(keywords) = &contract.schemas[0].kind else {
+        panic!("an object")
+    };
+    assert_eq!(keywords.default, None);
+}
+
+#[test]
+fn bounds_leave_room() {
+    for (wrong, right) in [
+        ("{ minimum: ⟦5, maximum: 4 }", "{ minimum: 4, maximum: 4 }"),
+        (
+            "{ minLength: ⟦5, maxLength: 4 }",
+            "{ minLength: 4, maxLength: 4 }",
+        ),
+        (
+            "{ minItems: ⟦5, maxItems: 4 }",
+            "{ minItems: 4, maxItems: 4 }",
+        ),
+        (
+            "{ exclusiveMinimum: ⟦4, maximum: 4 }",
+            "{ exclusiveMinimum: 3, maximum: 4 }",
+        ),
+        ("{ multipleOf: ⟦0 }", "{ multipleOf: 0.5 }"),
+    ] {
+        error("impossible-bounds", SCHEMA_31, wrong, right);
+    }
+    warning(
+        "duplicate-enum",
+        SCHEMA_31,
+        "{ enum: [1, ⟦1.0] }",
+        "{ enum: [1, \"1\"] }",
+    );
+    warning("empty-enum", SCHEMA_31, "{ enum: ⟦[] }", "{ enum: [1] }");
+    warning(
+        "nullable-enum",
+        &schema_30(),
+        "{ type: string, enum: [a], ⟦nullable: true }",
+        "{ type: string, enum: [a, null], nullable: true }",
+    );
+    warning(
+        "impossible-bounds",
+        &schema_30(),
+        "{ ⟦exclusiveMinimum: true }",
+        "{ minimum: 1, exclusiveMinimum: true }",
+    );
+}
+
+#[test]
+fn required_properties_are_allowed() {
+    warning(
+        "impossible-required",
+        SCHEMA_31,
+        "{ properties: { name: {} }, required: [⟦b], additionalProperties: false }",
+        "{ properties: { name: {} }, required: [name], additionalProperties: false }",
+    );
+    warning(
+        "undeclared-required",
+        SCHEMA_31,
+        "{ properties: { name: {} }, required: [⟦nmae] }",
+        "{ properties: { name: {} }, required: [name] }",
+    );
+    warning(
+        "duplicate-required",
+        SCHEMA_31,
+        "{ properties: { name: {} }, required: [name, ⟦name] }",
+        "{ required: [anything] }",
+    );
+}
+
+#[test]
+fn components_are_used() {
+    let template = component("{ type: string }\n    @@");
+    warning("unused-component", &template, "Cat: { type: string }", "");
+    let heirs = component(
+        "{ required: [kind], properties: { kind: { type: string } }, discriminator: { propertyName: kind } }\n    Cat: { allOf: [{ $ref: \"#/components/schemas/Pet\" }] }",
+    );
+    assert_eq!(
+        findings(&heirs),
+        vec![],
+        "a discriminator implies its heirs"
+    );
+}
+
+#[test]
+fn mappings_mean_schemas() {
+    let template = component(
+        "{ oneOf: [{ $ref: \"#/components/schemas/Cat\" }], discriminator: { propertyName: kind, mapping: { cat: @@ } } }\n    Cat: { required: [kind], properties: { kind: { type: string } } }",
+    );
+    error("unknown-mapping", &template, "Cta", "Cat");
+    error(
+        "unknown-mapping",
+        &template,
+        "\"#/components/schemas/Dog\"",
+        "\"#/components/schemas/Cat\"",
+    );
+    assert_eq!(help(&template.replace("@@", "Cta")), "did you mean `Cat`?");
+}
+
+#[test]
+fn tags_are_declared_where_there_is_a_list() {
+    let template = OPERATION
+        .replace("paths:", "tags: [{ name: pet }]\npaths:")
+        .replace("@@", &ok("tags: [@@],"));
+    warning("undeclared-tag", &template, "pets", "pet");
+}
+
+#[test]
+fn links_mean_operations() {
+    let template = OPERATION
+        .replace(
+            "@@",
+            &ok("operationId: pet_view,")
+                .replace("Done. }", "Done., links: { self: { operationId: @@ } } }"),
+        )
+        .replace("Done.,", "Done,");
+    warning("unknown-operation", &template, "pet_veiw", "pet_view");
+}
+
+#[test]
+fn what_stands_beside_a_reference_counts_in_the_newer_dialect_alone() {
+    let new = component(
+        "{ properties: { a: { $ref: \"#/components/schemas/Name\", maxLength: 3 } } }\n    Name: { type: string }",
+    );
+    assert_eq!(findings(&new), vec![]);
+    let old = component("{ properties: { a: { $ref: \"#/components/schemas/Name\"@@ } } }\n    Name: { type: string }").replace("3.1.0", "3.0.3");
+    warning(
+        "ignored-sibling",
+        &old,
+        ", ⟦maxLength: 3",
+        ", description: A name.",
+    );
+}
+
+#[test]
+fn paging_names_what_is_there() {
+    let template = r##"openapi: 3.1.0
+info: { title: Pets, version: "1" }
+x-paging: { start_after: after, page_size: size, items: @@, key: id }
+paths:
+  /pets:
+    get:
+      parameters:
+        - { name: after, in: query, schema: { type: string } }
+        - { name: size, in: query, schema: { type: integer } }
+      responses:
+        "200":
+          description: A page.
+          content: { application/json: { schema: { $ref: "#/components/schemas/Page" } } }
+components: { schemas: { Page: { properties: { pets: { items: { properties: { id: {} } } } } } } }
+"##;
+    assert_eq!(findings(&template.replace("@@", "pets")), vec![]);
+    let (line, column) = place(template, "@@");
+    let found = findings(&template.replace("@@", "pet"));
+    assert_eq!(
+        found[0],
+        ("bad-paging".to_owned(), Severity::Error, line, column)
+    );
+    let template = template.replace("size, items: @@", "@@, items: pets");
+    error("bad-paging", &template, "sizes", "size");
+    let template = template.replace("page_size: @@", "page_size: size, @@");
+    error(
+        "misspelt-keyword",
+        &template,
+        "order_colunm: after",
+        "order_column: after",
+    );
+}
+
+#[test]
+fn every_finding_comes_in_one_run() {
+    let text =
+        component("{ type: strin, minLenght: 3, pattern: \"(\", $ref: \"#/nowhere\", default: 1 }");
+    let codes: Vec<String> = findings(&text).into_iter().map(|(code, ..)| code).collect();
+    assert_eq!(
+        codes,
+        [
+            "unknown-type",
+            "misspelt-keyword",
+            "bad-pattern",
+            "dangling-ref"
+        ]
+    );
+}

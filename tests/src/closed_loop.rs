@@ -1,0 +1,154 @@
+//! Compares the contract with the document that the generated Rust re-derives.
+//!
+//! Both are normalised first. The rules, all of them:
+//!
+//! 1. What a `$ref` to a parameter, header, response, body, example or path item names stands in its place, and
+//!    those component sections are gone; references to schemas stay.
+//! 2. Parameters of a path item are parameters of each of its operations.
+//! 3. `required`, `type`, `tags` and lists of parameters are sets, so they are sorted.
+//! 4. `anyOf` of something and null is `oneOf` of the two.
+//! 5. A text's lines lose trailing blanks.
+//! 6. `required: false`, `deprecated: false`, and a parameter's default `style` and `explode` are left out, since
+//!    their absence means the same.
+
+use serde_json::{Map, Value, json};
+
+/// A document in the form that two equal ones share.
+#[must_use]
+pub fn normalise(document: &Value) -> Value {
+    let mut normal = value(document, document, "");
+    if let Some(components) = normal.get_mut("components").and_then(Value::as_object_mut) {
+        components.retain(|section, _| matches!(section.as_str(), "schemas" | "securitySchemes"));
+    }
+    if let Some(paths) = normal.get_mut("paths").and_then(Value::as_object_mut) {
+        for item in paths.values_mut() {
+            share_parameters(item);
+        }
+    }
+    normal
+}
+
+/// Where two normalised documents differ: pointers with both sides, in order.
+#[must_use]
+pub fn differences(contract: &Value, derived: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    compare("", Some(contract), Some(derived), &mut found);
+    found
+}
+
+fn compare(pointer: &str, contract: Option<&Value>, derived: Option<&Value>, found: &mut Vec<String>) {
+    match (contract, derived) {
+        (Some(Value::Object(one)), Some(Value::Object(other))) => {
+            let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
+            keys.sort();
+            keys.dedup();
+            for key in keys {
+                let step = key.replace('~', "~0").replace('/', "~1");
+                compare(&format!("{pointer}/{step}"), one.get(key), other.get(key), found);
+            }
+        }
+        (Some(Value::Array(one)), Some(Value::Array(other))) if one.len() == other.len() => {
+            for (at, (one, other)) in one.iter().zip(other).enumerate() {
+                compare(&format!("{pointer}/{at}"), Some(one), Some(other), found);
+            }
+        }
+        (Some(one), Some(other)) if same(one, other) => {}
+        (one, other) => {
+            let show = |side: Option<&Value>| side.map_or_else(|| "nothing".to_owned(), Value::to_string);
+            found.push(format!("{pointer}: the contract says {}, the Rust says {}", show(one), show(other)));
+        }
+    }
+}
+
+/// Equality of JSON: `1` and `1.0` are one number.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        _ => one == other,
+    }
+}
+
+fn value(document: &Value, node: &Value, key: &str) -> Value {
+    match node {
+        Value::Object(map) => object(document, map),
+        Value::Array(items) => {
+            let mut items: Vec<Value> = items.iter().map(|item| value(document, item, "")).collect();
+            match key {
+                "required" | "type" | "tags" if items.iter().all(Value::is_string) => items.sort_by_key(Value::to_string),
+                "parameters" => items.sort_by_key(parameter_key),
+                _ => {}
+            }
+            Value::Array(items)
+        }
+        Value::String(text) => {
+            let lines: Vec<&str> = text.trim_end().lines().map(str::trim_end).collect();
+            Value::String(lines.join("\n"))
+        }
+        other => other.clone(),
+    }
+}
+
+fn object(document: &Value, map: &Map<String, Value>) -> Value {
+    if let Some(Value::String(reference)) = map.get("$ref")
+        && !reference.starts_with("#/components/schemas/")
+        && let Some(target) = document.pointer(reference.trim_start_matches('#'))
+    {
+        return value(document, target, "");
+    }
+    let mut made = Map::new();
+    for (key, inside) in map {
+        let inside = value(document, inside, key);
+        let absent = matches!(key.as_str(), "required" | "deprecated" | "allowReserved") && inside == json!(false);
+        if absent || is_default_style(map, key, &inside) {
+            continue;
+        }
+        let key = match key.as_str() {
+            "anyOf" if is_nullable(&inside) => "oneOf".to_owned(),
+            other => other.to_owned(),
+        };
+        made.insert(key, inside);
+    }
+    Value::Object(made)
+}
+
+fn is_nullable(members: &Value) -> bool {
+    members
+        .as_array()
+        .is_some_and(|members| members.len() == 2 && members.contains(&json!({"type": "null"})))
+}
+
+fn is_default_style(map: &Map<String, Value>, key: &str, inside: &Value) -> bool {
+    let Some(location) = map.get("in").and_then(Value::as_str) else {
+        return false;
+    };
+    let (style, explode) = match location {
+        "query" | "cookie" => ("form", true),
+        _ => ("simple", false),
+    };
+    match key {
+        "style" => inside == style,
+        "explode" => inside == explode,
+        _ => false,
+    }
+}
+
+fn parameter_key(parameter: &Value) -> String {
+    format!("{} {}", parameter["in"], parameter["name"])
+}
+
+fn share_parameters(item: &mut Value) {
+    let Some(item) = item.as_object_mut() else { return };
+    let Some(Value::Array(shared)) = item.remove("parameters") else {
+        return;
+    };
+    for operation in item.values_mut().filter_map(Value::as_object_mut) {
+        let own = operation.entry("parameters").or_insert_with(|| json!([]));
+        let Some(own) = own.as_array_mut() else { continue };
+        for parameter in &shared {
+            if own.iter().all(|other| parameter_key(other) != parameter_key(parameter)) {
+                own.push(parameter.clone());
+            }
+        }
+        own.sort_by_key(parameter_key);
+    }
+}

@@ -1,0 +1,7 @@
+//! What the tests share: values for a schema, the comparison of two documents.
+//!
+//! The tests themselves are in `tests/`, one file per front door.
+
+pub mod closed_loop;
+pub mod small;
+pub mod values;

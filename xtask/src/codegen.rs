@@ -1,0 +1,135 @@
+//! `cargo xtask codegen`: the crates of a contract, written or compared.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use codegen::emit::{self, Stale, StaleKind};
+use codegen::{File, Options, Runtime};
+use contract::{Contract, diagnostic};
+
+use crate::exit::Exit;
+use crate::workspace;
+
+const CONTRACT: &str = "openapi.yaml";
+const OUT: &str = "crates";
+const NAME: &str = "api";
+
+/// Write the types, client and server crates of a contract, or compare them with it
+///
+/// Exit codes: 0 the crates are fresh, 1 the document is wrong (or something could not be read or written),
+/// 2 the arguments are wrong, 4 the crates are stale (with --check).
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The OpenAPI 3.0 or 3.1 document [default: openapi.yaml of the workspace]
+    #[arg(long, value_name = "FILE")]
+    contract: Option<PathBuf>,
+    /// Folder that the crates are put into [default: crates of the workspace]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What the crates' names begin with
+    #[arg(long, value_name = "PREFIX", default_value = NAME, value_parser = prefix)]
+    name: String,
+    /// Write nothing; name every file that is stale, missing or orphaned, and the command that mends it
+    #[arg(long)]
+    check: bool,
+}
+
+fn prefix(text: &str) -> Result<String, codegen::Error> {
+    codegen::check_prefix(text).map(|()| text.to_owned())
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    let start = Instant::now();
+    let path = arguments.contract.clone().map_or_else(|| workspace::in_root(CONTRACT), Ok)?;
+    let folder = arguments.out.clone().map_or_else(|| workspace::in_root(OUT), Ok)?;
+    let loaded = contract::load(&path);
+    write!(err, "{}", diagnostic::render(&loaded.sources, &loaded.diagnostics))?;
+    let Some(contract) = loaded.contract else { return Ok(Exit::Failed) };
+    let files = codegen::generate(&contract, &options(arguments, &folder)?)?;
+    if arguments.check {
+        let stale = emit::check(&folder, &files)?;
+        report_stale(out, &stale, &command(arguments)?)?;
+        report(out, &Summary::new("compared", &folder, &files, &contract, start))?;
+        return Ok(if stale.is_empty() { Exit::Fresh } else { Exit::Stale });
+    }
+    let written = emit::write(&folder, &files)?;
+    for path in &written.removed {
+        writeln!(out, "removed {}", folder.join(path).display())?;
+    }
+    let summary = Summary::new("wrote", &folder, &files, &contract, start);
+    report(out, &Summary { changed: Some(written.files.len()), ..summary })?;
+    Ok(Exit::Fresh)
+}
+
+/// Crates beside our own run time lean on that; anywhere else they bring it along.
+fn options(arguments: &Arguments, folder: &Path) -> anyhow::Result<Options> {
+    let is_home = workspace::lookup_root()?.is_some_and(|root| workspace::is_same(&root.join(OUT), folder));
+    let runtime = if is_home || arguments.out.is_none() {
+        Runtime::Path("../api-runtime".to_owned())
+    } else {
+        Runtime::Copy
+    };
+    Ok(Options { prefix: arguments.name.clone(), runtime })
+}
+
+/// The command that writes what was compared, ready to paste.
+fn command(arguments: &Arguments) -> anyhow::Result<String> {
+    let mut words = vec!["cargo".to_owned(), "xtask".to_owned(), "codegen".to_owned()];
+    for (flag, path) in [("--contract", &arguments.contract), ("--out", &arguments.out)] {
+        if let Some(path) = path {
+            words.extend([flag.to_owned(), path.display().to_string()]);
+        }
+    }
+    if arguments.name != NAME {
+        words.extend(["--name".to_owned(), arguments.name.clone()]);
+    }
+    Ok(shlex::try_join(words.iter().map(String::as_str))?)
+}
+
+fn report_stale(out: &mut dyn Write, stale: &[Stale], command: &str) -> anyhow::Result<()> {
+    for file in stale {
+        let kind = match file.kind {
+            StaleKind::Stale => "stale",
+            StaleKind::Missing => "missing",
+            StaleKind::Orphaned => "orphaned",
+        };
+        writeln!(out, "{kind}: {}\n{}", file.path, file.diff)?;
+    }
+    if !stale.is_empty() {
+        let (count, verb) = (stale.len(), if stale.len() == 1 { "file is" } else { "files are" });
+        writeln!(out, "{count} {verb} not what the contract says; this mends it:\n\n    {command}\n")?;
+    }
+    Ok(())
+}
+
+/// The line that closes a run.
+struct Summary<'a> {
+    verb: &'static str,
+    folder: &'a Path,
+    files: usize,
+    changed: Option<usize>,
+    operations: usize,
+    time: Duration,
+}
+
+impl<'a> Summary<'a> {
+    fn new(verb: &'static str, folder: &'a Path, files: &[File], contract: &Contract, start: Instant) -> Self {
+        Self {
+            verb,
+            folder,
+            files: files.len(),
+            changed: None,
+            operations: contract.operations.len(),
+            time: start.elapsed(),
+        }
+    }
+}
+
+fn report(out: &mut dyn Write, summary: &Summary<'_>) -> anyhow::Result<()> {
+    let Summary { verb, folder, files, changed, operations, time } = summary;
+    let changed = changed.map(|changed| format!("{changed} of ")).unwrap_or_default();
+    let (folder, time) = (folder.display(), time.as_secs_f64());
+    writeln!(out, "{verb} {changed}{files} files in {folder}: {operations} operations, {time:.2} s")?;
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! `cargo xtask lint`: the findings of a document, and nothing else.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use contract::diagnostic;
+
+use crate::exit::Exit;
+
+/// Say what is wrong with a document, without writing anything
+///
+/// Exit codes: 0 nothing is wrong, 1 the document is wrong, 2 the arguments are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The OpenAPI 3.0 or 3.1 document
+    file: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+    let loaded = contract::load(&arguments.file);
+    write!(err, "{}", diagnostic::render(&loaded.sources, &loaded.diagnostics))?;
+    let Some(contract) = loaded.contract else { return Ok(Exit::Failed) };
+    if loaded.diagnostics.is_empty() {
+        writeln!(out, "nothing to say about {} operations", contract.operations.len())?;
+    }
+    Ok(Exit::Fresh)
+}

@@ -1,0 +1,48 @@
+//! The workspace's commands: `cargo xtask codegen | lint | test | bench`. Arguments in, one call, exit code out.
+
+mod bench;
+mod codegen;
+mod exit;
+mod lint;
+mod test;
+mod workspace;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use exit::Exit;
+
+/// Everything that is done to this workspace, from the contract to the crates
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Codegen(codegen::Arguments),
+    Lint(lint::Arguments),
+    Test(test::Arguments),
+    Bench(bench::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    let done = match &arguments.command {
+        Command::Codegen(arguments) => codegen::run(arguments, &mut out, &mut err),
+        Command::Lint(arguments) => lint::run(arguments, &mut out, &mut err),
+        Command::Test(arguments) => test::run(arguments, &mut out),
+        Command::Bench(arguments) => bench::run(arguments, &mut out),
+    };
+    let exit = done.unwrap_or_else(|error| {
+        // Whoever closed the other end does not read this either.
+        let _ = writeln!(err, "error: {error:#}");
+        Exit::Failed
+    });
+    exit.into()
+}

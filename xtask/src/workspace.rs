@@ -1,0 +1,40 @@
+//! Where things are: the workspace around the current folder.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+/// The folder of the nearest manifest with a workspace, from the current folder upwards.
+pub(crate) fn lookup_root() -> anyhow::Result<Option<PathBuf>> {
+    let current = env::current_dir().context("failed to tell the current folder")?;
+    let is_root = |folder: &&Path| {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+        manifest.lines().any(|line| line.trim() == "[workspace]")
+    };
+    Ok(current.ancestors().find(is_root).map(Path::to_owned))
+}
+
+/// The same, where nothing can be done without it.
+pub(crate) fn root() -> anyhow::Result<PathBuf> {
+    match lookup_root()? {
+        Some(root) => Ok(root),
+        None => bail!("no Cargo.toml with a [workspace] is here or above: run this in the workspace"),
+    }
+}
+
+/// A path of the workspace as seen from the current folder: short where that is the root.
+pub(crate) fn in_root(path: &str) -> anyhow::Result<PathBuf> {
+    let root = root()?;
+    let current = env::current_dir().context("failed to tell the current folder")?;
+    Ok(if root == current { PathBuf::from(path) } else { root.join(path) })
+}
+
+/// Whether two paths lead to one folder.
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
