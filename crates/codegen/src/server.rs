@@ -22,7 +22,7 @@ use crate::tokens::{ident, inner_docs, rust_file};
 
 /// Every source file of the server crate, and the contract that it serves.
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
-    in_parallel(jobs(api), |job| job.write(api))
+    in_parallel(&jobs(api), |job| job.write(api))
 }
 
 /// A file to write.
@@ -86,9 +86,9 @@ impl Part {
 }
 
 /// Does the work on all processors; the results stay in order.
-fn in_parallel<T: Sync, U: Send>(work: Vec<T>, run: impl Fn(&T) -> U + Sync) -> Vec<U> {
+fn in_parallel<T: Sync, U: Send>(work: &[T], run: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let next = AtomicUsize::new(0);
-    let (work, run, next) = (&work, &run, &next);
+    let (run, next) = (&run, &next);
     let worker = || {
         let mut done = Vec::new();
         loop {

@@ -48,10 +48,7 @@ pub fn schema_bundle(contract: &Contract) -> Value {
     roots.sort_by_key(|(pointer, id)| (pointer.matches('/').count(), *id));
     let mut bundle = Value::Object(Map::new());
     for (pointer, id) in roots {
-        let writer = Writer {
-            contract,
-            ends: Some(&ends),
-        };
+        let writer = Writer { contract, ends: Some(&ends) };
         let schema = writer.write(id);
         insert(&mut bundle, pointer, schema);
     }
@@ -67,20 +64,14 @@ pub fn schema_pointer(contract: &Contract, id: SchemaId) -> String {
 /// The reference to a schema in the bundle, such as `#/components/schemas/Pet`.
 #[must_use]
 pub fn schema_reference(contract: &Contract, id: SchemaId) -> String {
-    format!(
-        "#{}",
-        utf8_percent_encode(&contract.schema(id).pointer, FRAGMENT)
-    )
+    format!("#{}", utf8_percent_encode(&contract.schema(id).pointer, FRAGMENT))
 }
 
 /// One schema in the words of draft 2020-12, annotations and extensions included. Inline schemas are written out,
 /// references stay references into the bundle.
 #[must_use]
 pub fn schema_json(contract: &Contract, id: SchemaId) -> Value {
-    let writer = Writer {
-        contract,
-        ends: None,
-    };
+    let writer = Writer { contract, ends: None };
     writer.write(id)
 }
 
@@ -98,8 +89,7 @@ pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
             ends[at.0 as usize] = Some(at);
             path.push(at);
             match &contract.schema(at).kind {
-                SchemaKind::Object(keywords) if keywords.only_reference => match keywords.reference
-                {
+                SchemaKind::Object(keywords) if keywords.only_reference => match keywords.reference {
                     Some(next) => at = next,
                     None => break at,
                 },
@@ -118,9 +108,7 @@ fn insert(root: &mut Value, pointer: &str, schema: Value) {
     for token in pointer.split('/').skip(1) {
         let token = token.replace("~1", "/").replace("~0", "~");
         if let Value::Array(items) = at
-            && !token
-                .parse::<usize>()
-                .is_ok_and(|index| index < items.len())
+            && !token.parse::<usize>().is_ok_and(|index| index < items.len())
         {
             *at = Value::Object(Map::new());
         }
@@ -254,10 +242,7 @@ impl Writer<'_> {
 }
 
 fn annotations(keywords: &Keywords, out: &mut Map<String, Value>) {
-    for (key, text) in [
-        ("title", &keywords.title),
-        ("description", &keywords.description),
-    ] {
+    for (key, text) in [("title", &keywords.title), ("description", &keywords.description)] {
         if let Some(text) = text {
             out.insert(key.to_owned(), text.as_str().into());
         }
@@ -280,11 +265,9 @@ fn trailer(contract: &Contract, keywords: &Keywords, out: &mut Map<String, Value
     if !keywords.examples.is_empty() {
         out.insert("examples".to_owned(), keywords.examples.clone().into());
     }
-    for (key, flag) in [
-        ("deprecated", keywords.deprecated),
-        ("readOnly", keywords.read_only),
-        ("writeOnly", keywords.write_only),
-    ] {
+    for (key, flag) in
+        [("deprecated", keywords.deprecated), ("readOnly", keywords.read_only), ("writeOnly", keywords.write_only)]
+    {
         if flag {
             out.insert(key.to_owned(), true.into());
         }
@@ -316,11 +299,7 @@ fn type_names(types: Types) -> Value {
         (Types::OBJECT, "object"),
         (Types::NULL, "null"),
     ];
-    let names: Vec<&str> = known
-        .iter()
-        .filter(|(kind, _)| types.contains(*kind))
-        .map(|(_, name)| *name)
-        .collect();
+    let names: Vec<&str> = known.iter().filter(|(kind, _)| types.contains(*kind)).map(|(_, name)| *name).collect();
     match names.as_slice() {
         [one] => (*one).into(),
         many => many.into(),
@@ -377,11 +356,8 @@ fn names(keywords: &Keywords, out: &mut Map<String, Value>) {
         out.insert("required".to_owned(), keywords.required.clone().into());
     }
     if !keywords.dependent_required.is_empty() {
-        let map: Map<String, Value> = keywords
-            .dependent_required
-            .iter()
-            .map(|(name, others)| (name.clone(), others.clone().into()))
-            .collect();
+        let map: Map<String, Value> =
+            keywords.dependent_required.iter().map(|(name, others)| (name.clone(), others.clone().into())).collect();
         out.insert("dependentRequired".to_owned(), Value::Object(map));
     }
 }

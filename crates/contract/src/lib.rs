@@ -16,6 +16,7 @@ pub mod node;
 pub mod read;
 mod resolve;
 pub mod source;
+mod spelling;
 
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use load::{Loaded, load, load_text};

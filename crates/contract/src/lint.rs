@@ -10,6 +10,7 @@ mod objects;
 mod operations;
 mod paging;
 mod paths;
+mod pattern;
 mod schema;
 mod security;
 mod syntax;

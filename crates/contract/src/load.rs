@@ -1,5 +1,7 @@
 //! The way in: reads a document with the local files it refers to, builds the model, lints it.
 
+mod survey;
+
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -12,6 +14,10 @@ use crate::node::{Node, NodeValue};
 use crate::read::{MAX_BYTES, read};
 use crate::resolve::Resolver;
 use crate::source::{SourceFile, Sources, Span};
+
+pub(crate) use survey::{has_scheme, local_file};
+
+use survey::Survey;
 
 /// A document with more files than this is refused.
 const MOST_FILES: usize = 1000;
@@ -42,18 +48,11 @@ pub fn load(path: &Path) -> Loaded {
             }
         }
         Err(why) => {
-            let file = loader.sources.add(SourceFile {
-                name,
-                text: String::new(),
-            });
-            let span = Span {
-                file,
-                ..Span::default()
-            };
-            loader.diagnostics.push(
-                Diagnostic::error("unreadable-file", span, format!("the file {why}"))
-                    .help("check the path"),
-            );
+            let file = loader.sources.add(SourceFile { name, text: String::new() });
+            let span = Span { file, ..Span::default() };
+            loader
+                .diagnostics
+                .push(Diagnostic::error("unreadable-file", span, format!("the file {why}")).help("check the path"));
         }
     }
     loader.finish()
@@ -89,8 +88,7 @@ impl Loader {
         let index = self.documents.list.len();
         let survey = Survey::of(&root);
         self.wants_metaschema |= survey.wants_metaschema;
-        self.wanted
-            .extend(survey.files.into_iter().map(|file| (index, file)));
+        self.wanted.extend(survey.files.into_iter().map(|file| (index, file)));
         self.documents.list.push(Document {
             root,
             label: label.to_owned(),
@@ -123,14 +121,10 @@ impl Loader {
 
     fn fetch_new(&mut self, path: &Path, base: &Path) -> Result<usize, Unavailable> {
         if self.documents.list.len() >= MOST_FILES {
-            return Err(Unavailable::Unreadable(format!(
-                "is one too many: a contract has at most {MOST_FILES} files"
-            )));
+            return Err(Unavailable::Unreadable(format!("is one too many: a contract has at most {MOST_FILES} files")));
         }
         let bytes = read_file(path).map_err(Unavailable::Unreadable)?;
-        let root = self
-            .read(&path.display().to_string(), &bytes)
-            .ok_or(Unavailable::Broken)?;
+        let root = self.read(&path.display().to_string(), &bytes).ok_or(Unavailable::Broken)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         self.push(root, &relative(path, base), &folder);
         Ok(self.documents.list.len() - 1)
@@ -149,19 +143,11 @@ impl Loader {
             self.add_metaschema();
         }
         let contract = self.build();
-        self.diagnostics.sort_by(|a, b| {
-            (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message))
-        });
+        self.diagnostics
+            .sort_by(|a, b| (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message)));
         self.diagnostics.dedup();
-        let wrong = self
-            .diagnostics
-            .iter()
-            .any(|finding| finding.severity == Severity::Error);
-        Loaded {
-            sources: self.sources,
-            diagnostics: self.diagnostics,
-            contract: contract.filter(|_| !wrong),
-        }
+        let wrong = self.diagnostics.iter().any(|finding| finding.severity == Severity::Error);
+        Loaded { sources: self.sources, diagnostics: self.diagnostics, contract: contract.filter(|_| !wrong) }
     }
 
     fn build(&mut self) -> Option<Contract> {
@@ -170,13 +156,7 @@ impl Loader {
         let resolver = Resolver::new(&self.documents);
         let findings = lint::document(&resolver, dialect, &mut self.diagnostics);
         let mut built = build::build(&resolver, dialect, &mut self.diagnostics);
-        lint::contract(
-            &resolver,
-            &self.sources,
-            &mut built,
-            &findings,
-            &mut self.diagnostics,
-        );
+        lint::contract(&resolver, &self.sources, &mut built, &findings, &mut self.diagnostics);
         Some(built.contract)
     }
 }
@@ -185,12 +165,8 @@ impl Loader {
 fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
     if !matches!(root.value, NodeValue::Object(_)) {
         diagnostics.push(
-            Diagnostic::error(
-                "wrong-type",
-                root.span,
-                format!("the document must be an object, not {}", root.kind()),
-            )
-            .help("an OpenAPI document starts with `openapi: 3.1.0`"),
+            Diagnostic::error("wrong-type", root.span, format!("the document must be an object, not {}", root.kind()))
+                .help("an OpenAPI document starts with `openapi: 3.1.0`"),
         );
         return None;
     }
@@ -243,75 +219,7 @@ fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
 }
 
 fn is_version(text: &str, minor: &str) -> bool {
-    text.strip_prefix(minor)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-/// What a first look at a file finds.
-#[derive(Default)]
-struct Survey {
-    files: Vec<String>,
-    has_resources: bool,
-    wants_metaschema: bool,
-}
-
-impl Survey {
-    fn of(root: &Node) -> Self {
-        let mut survey = Self::default();
-        let mut seen = std::collections::HashSet::new();
-        let mut pending = vec![root];
-        while let Some(node) = pending.pop() {
-            match &node.value {
-                NodeValue::Array(items) => pending.extend(items.iter().rev()),
-                NodeValue::Object(entries) => {
-                    for entry in entries {
-                        if let NodeValue::String(text) = &entry.value.value {
-                            match entry.key.as_str() {
-                                "$ref" => {
-                                    survey.wants_metaschema |= text.starts_with(METASCHEMA);
-                                    if let Some(file) = local_file(text)
-                                        && seen.insert(file.clone())
-                                    {
-                                        survey.files.push(file);
-                                    }
-                                }
-                                "$id" | "$anchor" | "$dynamicAnchor" => {
-                                    survey.has_resources = true;
-                                }
-                                _ => {}
-                            }
-                        }
-                    }
-                    pending.extend(entries.iter().rev().map(|entry| &entry.value));
-                }
-                _ => {}
-            }
-        }
-        survey
-    }
-}
-
-/// The file that a reference names, percent-decoded, if it names one.
-pub(crate) fn local_file(reference: &str) -> Option<String> {
-    let (file, _) = reference.split_once('#').unwrap_or((reference, ""));
-    if file.is_empty() || has_scheme(file) || file.starts_with("//") {
-        return None;
-    }
-    percent_encoding::percent_decode_str(file)
-        .decode_utf8()
-        .ok()
-        .map(std::borrow::Cow::into_owned)
-}
-
-/// Whether a reference starts with a URI scheme. One letter is a drive, not a scheme.
-pub(crate) fn has_scheme(reference: &str) -> bool {
-    reference.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.len() > 1
-            && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
-    })
+    text.strip_prefix(minor).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
@@ -336,9 +244,7 @@ fn clean(path: &Path) -> PathBuf {
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir
-                if matches!(out.components().next_back(), Some(Component::Normal(_))) =>
-            {
+            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
                 out.pop();
             }
             other => out.push(other),
@@ -362,9 +268,6 @@ fn relative(path: &Path, base: &Path) -> String {
         from = parent;
         ups.push_str("../");
     }
-    let parts: Vec<_> = rest
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy().into_owned())
-        .collect();
+    let parts: Vec<_> = rest.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     ups + &parts.join("/")
 }

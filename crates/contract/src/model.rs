@@ -434,7 +434,10 @@ impl Contract {
 pub struct Schema {
     /// Name under `components/schemas`, if it is a component.
     pub component: Option<String>,
-    /// Pointer to it, such as `/components/schemas/Pet/properties/name`.
+    /// Pointer to it in the bundle, such as `/components/schemas/Pet/properties/name`.
+    ///
+    /// It is the pointer in the document, but for schemas of other files, which are under `/$files`, and for what is
+    /// under a 3.0 schema that had to become `anyOf` of itself and null.
     pub pointer: String,
     /// Where it stands.
     pub span: Span,
@@ -501,6 +504,10 @@ impl Types {
 /// 3.0's `nullable` has become a type, its boolean `exclusiveMinimum` a number; beside a 3.0 `$ref`
 /// nothing else counts.
 #[derive(Debug, Clone, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a keyword of the standard"
+)]
 pub struct Keywords {
     /// `$ref`, followed.
     pub reference: Option<SchemaId>,
@@ -616,7 +623,7 @@ pub struct Keywords {
     pub extensions: IndexMap<String, Value>,
     /// `$defs`
     pub defs: IndexMap<String, SchemaId>,
-    /// The schema object as the author wrote it, for the bundle and for findings.
+    /// The keywords as the author wrote them, those that hold schemas left out: these have ids of their own.
     pub raw: Value,
 }
 

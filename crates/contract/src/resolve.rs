@@ -1,14 +1,16 @@
 //! Follows `$ref`: to a pointer, an anchor, another file, or a schema's `$id`.
 
+mod resources;
+
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use jsonschema::{Uri, uri};
-
 use crate::documents::{Document, Documents, METASCHEMA, Unavailable};
 use crate::load::{has_scheme, local_file};
 use crate::node::{Node, NodeValue};
+use crate::spelling::nearest;
+use resources::Resources;
 
 /// A node, the document that it is in, and its pointer.
 ///
@@ -31,11 +33,7 @@ impl<'a> Place<'a> {
 
     /// A value below this one, under a key or an index.
     pub(crate) fn child(&self, token: &str, node: &'a Node) -> Place<'a> {
-        Place {
-            document: self.document,
-            node,
-            pointer: join(&self.pointer, token).into(),
-        }
+        Place { document: self.document, node, pointer: join(&self.pointer, token).into() }
     }
 
     /// The entries with their places, if this is an object.
@@ -91,7 +89,7 @@ pub(crate) struct Resolver<'a> {
 }
 
 /// Enough for a person to read; a document with more wrong references has one reason for them all.
-const MOST_SUGGESTIONS: u32 = 500;
+const MOST_SUGGESTIONS: u32 = 100;
 
 /// A document, the resource within it, and the reference as written.
 type Question<'a> = (usize, Option<usize>, &'a str);
@@ -150,20 +148,11 @@ impl<'a> Resolver<'a> {
             "" => String::new(),
             label => join("/$files", label),
         };
-        Place {
-            document: index,
-            node: root,
-            pointer: pointer.into(),
-        }
+        Place { document: index, node: root, pointer: pointer.into() }
     }
 
     /// Where a reference leads, one step. `holder` is the object that says `$ref`.
-    pub(crate) fn resolve(
-        &self,
-        document: usize,
-        holder: &Node,
-        reference: &'a str,
-    ) -> Outcome<'a> {
+    pub(crate) fn resolve(&self, document: usize, holder: &Node, reference: &'a str) -> Outcome<'a> {
         let resource = self.resources.scope(holder);
         let question = (document, resource, reference);
         if let Some(known) = self.known.borrow().get(&question) {
@@ -176,12 +165,7 @@ impl<'a> Resolver<'a> {
 
     /// Where a `$dynamicRef` leads: to the outermost schema around it that has the anchor, as when validation starts
     /// there.
-    pub(crate) fn resolve_dynamic(
-        &self,
-        document: usize,
-        holder: &Node,
-        reference: &'a str,
-    ) -> Outcome<'a> {
+    pub(crate) fn resolve_dynamic(&self, document: usize, holder: &Node, reference: &'a str) -> Outcome<'a> {
         let target = self.resolve(document, holder, reference)?;
         let anchor = target.node.get("$dynamicAnchor").and_then(Node::as_str);
         let outermost = anchor
@@ -219,9 +203,8 @@ impl<'a> Resolver<'a> {
 
     fn look_up(&self, document: usize, resource: Option<usize>, reference: &str) -> Outcome<'a> {
         let (target, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let fragment = percent_encoding::percent_decode_str(fragment)
-            .decode_utf8()
-            .map_err(|_| RefProblem::Malformed)?;
+        let fragment =
+            percent_encoding::percent_decode_str(fragment).decode_utf8().map_err(|_| RefProblem::Malformed)?;
         let (base, owner) = self.base(document, resource, target)?;
         if fragment.is_empty() {
             return Ok(base);
@@ -229,9 +212,7 @@ impl<'a> Resolver<'a> {
         if fragment.starts_with('/') {
             return self.walk(base, target, &fragment);
         }
-        self.resources
-            .anchor(base.document, owner, &fragment)
-            .ok_or(RefProblem::Dangling(None))
+        self.resources.anchor(base.document, owner, &fragment).ok_or(RefProblem::Dangling(None))
     }
 
     /// What the part before `#` names: a schema with that `$id`, or a file.
@@ -273,10 +254,8 @@ impl<'a> Resolver<'a> {
     fn walk(&self, base: Place<'a>, target: &str, pointer: &str) -> Outcome<'a> {
         let start = base.pointer.len();
         let mut at = base;
-        let tokens: Vec<String> = pointer[1..]
-            .split('/')
-            .map(|token| token.replace("~1", "/").replace("~0", "~"))
-            .collect();
+        let tokens: Vec<String> =
+            pointer[1..].split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect();
         for (depth, token) in tokens.iter().enumerate() {
             let next = match &at.node.value {
                 NodeValue::Object(_) => self.value(at.node, token),
@@ -304,13 +283,9 @@ impl<'a> Resolver<'a> {
             return node.get(key);
         }
         let mut keys = self.keys.borrow_mut();
-        let index = keys.entry(address(node)).or_insert_with(|| {
-            entries
-                .iter()
-                .enumerate()
-                .map(|(index, entry)| (entry.key.as_str(), index))
-                .collect()
-        });
+        let index = keys
+            .entry(address(node))
+            .or_insert_with(|| entries.iter().enumerate().map(|(index, entry)| (entry.key.as_str(), index)).collect());
         index.get(key).map(|index| &entries[*index].value)
     }
 
@@ -320,181 +295,11 @@ impl<'a> Resolver<'a> {
         self.suggestions.set(left);
         let (wrong, rest) = tokens.split_first()?;
         let entries = at.node.as_object()?;
-        let near = nearest(
-            wrong,
-            entries.iter().take(5000).map(|entry| entry.key.as_str()),
-        )?;
+        let near = nearest(wrong, entries.iter().take(5000).map(|entry| entry.key.as_str()))?;
         let mut pointer = join(&at.pointer, near);
         for token in rest {
             pointer = join(&pointer, token);
         }
         Some(pointer)
-    }
-}
-
-/// The candidate that looks most like a word, if any looks like it at all.
-pub(crate) fn nearest<'c>(
-    word: &str,
-    candidates: impl Iterator<Item = &'c str>,
-) -> Option<&'c str> {
-    let folded = fold(word);
-    let limit = (word.chars().count() / 3).min(3);
-    candidates
-        .filter_map(|candidate| {
-            if candidate.len().abs_diff(word.len()) > 4 * limit.max(1) {
-                return None;
-            }
-            if fold(candidate) == folded {
-                return Some((0, candidate));
-            }
-            let distance = strsim::osa_distance(word, candidate);
-            (distance <= limit).then_some((distance, candidate))
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
-/// A word without what people get wrong first: case and word separators.
-fn fold(word: &str) -> String {
-    word.chars()
-        .filter(|char| !matches!(char, '-' | '_' | ' ' | '.'))
-        .flat_map(char::to_lowercase)
-        .collect()
-}
-
-/// A schema that says `$id`: what `#` means inside it.
-struct Resource<'a> {
-    base: Uri<String>,
-    root: Place<'a>,
-    /// The resource around it.
-    outer: Option<usize>,
-}
-
-/// A step down in a tree.
-#[derive(Clone, Copy)]
-enum Token<'a> {
-    Key(&'a str),
-    Index(usize),
-}
-
-/// Schemas with an `$id`, and anchors.
-#[derive(Default)]
-struct Resources<'a> {
-    list: Vec<Resource<'a>>,
-    by_uri: HashMap<String, usize>,
-    /// Anchors by name, for each document and resource.
-    anchors: HashMap<(usize, Option<usize>), HashMap<&'a str, Place<'a>>>,
-    /// In which resource an object with `$ref` is, by its address.
-    scopes: HashMap<usize, usize>,
-}
-
-impl<'a> Resources<'a> {
-    fn of(documents: &'a Documents) -> Self {
-        let mut resources = Self::default();
-        for (index, document) in documents.list.iter().enumerate() {
-            if document.has_resources {
-                let pointer = match document.label.as_str() {
-                    "" => String::new(),
-                    label => join("/$files", label),
-                };
-                resources.scan(Place {
-                    document: index,
-                    node: &document.root,
-                    pointer: pointer.into(),
-                });
-            }
-        }
-        resources
-    }
-
-    fn scan(&mut self, root: Place<'a>) {
-        // Pointers are made when they are needed: all of them at once can be far larger than the document.
-        let mut pending = vec![(root.clone(), None, root.node, None)];
-        while let Some((parent, token, node, outer)) = pending.pop() {
-            let place: Place<'a> = match token {
-                Some(Token::Key(key)) => parent.child(key, node),
-                Some(Token::Index(index)) => parent.child(&index.to_string(), node),
-                None => parent,
-            };
-            let mut scope = outer;
-            if let Some(id) = place.node.get("$id").and_then(Node::as_str)
-                && let Some(base) = self.absolute(outer, id)
-            {
-                scope = Some(self.list.len());
-                self.by_uri
-                    .entry(base.as_str().to_owned())
-                    .or_insert(self.list.len());
-                self.list.push(Resource {
-                    base,
-                    root: place.clone(),
-                    outer,
-                });
-            }
-            for keyword in ["$anchor", "$dynamicAnchor"] {
-                if let Some(name) = place.node.get(keyword).and_then(Node::as_str) {
-                    self.anchors
-                        .entry((place.document, scope))
-                        .or_default()
-                        .entry(name)
-                        .or_insert_with(|| place.clone());
-                }
-            }
-            if let Some(scope) = scope
-                && (reference_of(place.node).is_some() || place.node.get("$dynamicRef").is_some())
-            {
-                self.scopes.insert(address(place.node), scope);
-            }
-            let entries = node.as_object().unwrap_or_default().iter();
-            pending.extend(entries.map(|entry| {
-                let key = Token::Key(entry.key.as_str());
-                (place.clone(), Some(key), &entry.value, scope)
-            }));
-            let items = node.as_array().unwrap_or_default().iter().enumerate();
-            pending.extend(
-                items.map(|(index, item)| (place.clone(), Some(Token::Index(index)), item, scope)),
-            );
-        }
-    }
-
-    fn absolute(&self, outer: Option<usize>, reference: &str) -> Option<Uri<String>> {
-        let reference = reference.split('#').next().unwrap_or_default();
-        match outer {
-            Some(index) => uri::resolve_against(&self.list[index].base.borrow(), reference).ok(),
-            None => uri::from_str(reference).ok(),
-        }
-    }
-
-    fn scope(&self, holder: &Node) -> Option<usize> {
-        if self.scopes.is_empty() {
-            return None;
-        }
-        self.scopes.get(&address(holder)).copied()
-    }
-
-    fn outermost(&self, document: usize, holder: &Node, name: &str) -> Option<Place<'a>> {
-        let mut found = None;
-        let mut at = Some(self.scope(holder)?);
-        while let Some(resource) = at {
-            let anchors = self.anchors.get(&(document, Some(resource)));
-            let here = anchors.and_then(|anchors| anchors.get(name));
-            found = here
-                .filter(|place| place.node.get("$dynamicAnchor").is_some())
-                .cloned()
-                .or(found);
-            at = self.list[resource].outer;
-        }
-        found
-    }
-
-    fn find(&self, from: Option<usize>, target: &str) -> Option<usize> {
-        if self.list.is_empty() {
-            return None;
-        }
-        let wanted = self.absolute(from, target)?;
-        self.by_uri.get(wanted.as_str()).copied()
-    }
-
-    fn anchor(&self, document: usize, owner: Option<usize>, name: &str) -> Option<Place<'a>> {
-        self.anchors.get(&(document, owner))?.get(name).cloned()
     }
 }

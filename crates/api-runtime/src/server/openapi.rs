@@ -3,16 +3,18 @@
 //! Types, required flags, defaults, statuses and security come from the Rust that serves requests; only words
 //! that no Rust enforces (descriptions, examples, extensions) are passed in as JSON.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
+use utoipa::openapi::path::Parameter as UtoipaParameter;
 use utoipa::openapi::schema::Schema;
-use utoipa::openapi::{OpenApi, RefOr};
+use utoipa::openapi::{Content, Header, OpenApi, PathItem, RefOr, Response};
 
 use super::operation::{Body, Location, Operation, Parameter, Reply, Style};
 use super::written::decode_absent;
+use crate::described::utoipa_schema;
 use crate::{Described, Wire};
+
+/// Where a schema stands until the document is done: `#slot/7`.
+const SLOT: &str = "#slot/";
 
 /// A document in the making.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub struct Document {
     value: Map<String, Value>,
     paths: Map<String, Value>,
     schemas: Map<String, Value>,
-    components: BTreeMap<String, RefOr<Schema>>,
+    slots: Vec<Value>,
 }
 
 /// The schema of a place, and whether the place may stay empty.
@@ -65,22 +67,14 @@ impl Document {
     pub fn new(words: &str) -> Self {
         let mut value = object(words);
         let paths = value.remove("paths").and_then(|paths| paths.as_object().cloned()).unwrap_or_default();
-        Self { value, paths, schemas: Map::new(), components: BTreeMap::new() }
+        Self { value, paths, schemas: Map::new(), slots: Vec::new() }
     }
 
     /// Adds a component schema.
-    pub fn component<T: Described + ToSchema>(&mut self, name: &str, words: &str) {
-        if T::NAME == Some(name) {
-            self.schemas.insert(name.to_owned(), T::schema());
-            self.components.insert(name.to_owned(), <T as utoipa::PartialSchema>::schema());
-        } else {
-            let mut schema = T::reference();
-            add_words(&mut schema, &object(words));
-            if let Ok(component) = serde_json::from_value(schema.clone()) {
-                self.components.insert(name.to_owned(), component);
-            }
-            self.schemas.insert(name.to_owned(), schema);
-        }
+    pub fn component<T: Described>(&mut self, name: &str, words: &str) {
+        let mut schema = if T::NAME == Some(name) { T::schema() } else { T::reference() };
+        add_words(&mut schema, &object(words));
+        self.schemas.insert(name.to_owned(), schema);
     }
 
     /// Begins an operation.
@@ -98,11 +92,14 @@ impl Document {
         OperationDocument { document: self, operation, value, media: "requestBody", status: String::new(), contents: 0 }
     }
 
-    /// The document as JSON, with nothing lost.
+    /// The document as JSON.
     #[must_use]
     pub fn into_json(self) -> Value {
+        let slots = self.slots;
+        let mut paths = Value::Object(self.paths);
+        fill(&mut paths, &slots);
         let mut value = self.value;
-        value.insert("paths".to_owned(), Value::Object(self.paths));
+        value.insert("paths".to_owned(), paths);
         let components = value.entry("components").or_insert_with(|| json!({}));
         if let Some(components) = components.as_object_mut() {
             components.insert("schemas".to_owned(), Value::Object(self.schemas));
@@ -110,18 +107,89 @@ impl Document {
         Value::Object(value)
     }
 
-    /// The document as utoipa has it: version 3.1, with the schemas that utoipa derives.
+    /// The document as utoipa has it, in version 3.1.
     ///
     /// # Errors
     ///
     /// If the document says something that utoipa cannot hold.
-    pub fn into_openapi(mut self) -> Result<OpenApi, serde_json::Error> {
-        let schemas = std::mem::take(&mut self.components);
-        self.schemas.clear();
-        self.value.insert("openapi".to_owned(), "3.1.0".into());
-        let mut openapi: OpenApi = serde_json::from_value(self.into_json())?;
-        openapi.components.get_or_insert_default().schemas = schemas.into_iter().collect();
+    pub fn into_openapi(self) -> Result<OpenApi, serde_json::Error> {
+        let mut value = self.value;
+        value.insert("openapi".to_owned(), "3.1.0".into());
+        value.insert("paths".to_owned(), Value::Object(self.paths));
+        let mut openapi: OpenApi = serde_json::from_value(Value::Object(value))?;
+        openapi.components.get_or_insert_default().schemas =
+            self.schemas.into_iter().map(|(name, schema)| (name, utoipa_schema(schema))).collect();
+        for path in openapi.paths.paths.values_mut() {
+            fill_path(path, &self.slots);
+        }
         Ok(openapi)
+    }
+
+    /// Keeps a schema, so that no model of its keywords lies between it and the document.
+    fn slot(&mut self, schema: Value) -> Value {
+        self.slots.push(schema);
+        json!({ "$ref": format!("{SLOT}{}", self.slots.len() - 1) })
+    }
+}
+
+/// The schema that a placeholder stands for.
+fn kept<'s>(reference: &str, slots: &'s [Value]) -> Option<&'s Value> {
+    slots.get(reference.strip_prefix(SLOT)?.parse::<usize>().ok()?)
+}
+
+fn fill(value: &mut Value, slots: &[Value]) {
+    match value {
+        Value::Object(entries) => {
+            if let Some(schema) = entries.get("$ref").and_then(Value::as_str).and_then(|target| kept(target, slots)) {
+                *value = schema.clone();
+                return;
+            }
+            entries.values_mut().for_each(|entry| fill(entry, slots));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, slots)),
+        _ => {}
+    }
+}
+
+fn fill_path(path: &mut PathItem, slots: &[Value]) {
+    let methods = [
+        &mut path.get, &mut path.put, &mut path.post, &mut path.delete, &mut path.options, &mut path.head,
+        &mut path.patch, &mut path.trace,
+    ];
+    for operation in methods.into_iter().flatten() {
+        for parameter in operation.parameters.iter_mut().flatten() {
+            if let RefOr::T(UtoipaParameter { schema, content, .. }) = parameter {
+                fill_schema(schema, slots);
+                content.values_mut().for_each(|content| fill_content(content, slots));
+            }
+        }
+        if let Some(RefOr::T(body)) = &mut operation.request_body {
+            body.content.values_mut().for_each(|content| fill_content(content, slots));
+        }
+        for response in operation.responses.responses.values_mut() {
+            if let RefOr::T(Response { headers, content, .. }) = response {
+                for header in headers.values_mut() {
+                    if let RefOr::T(Header { schema, .. }) = header {
+                        fill_schema(schema, slots);
+                    }
+                }
+                content.values_mut().for_each(|content| fill_content(content, slots));
+            }
+        }
+    }
+}
+
+fn fill_content(content: &mut RefOr<Content>, slots: &[Value]) {
+    if let RefOr::T(content) = content {
+        fill_schema(&mut content.schema, slots);
+    }
+}
+
+fn fill_schema(schema: &mut Option<RefOr<Schema>>, slots: &[Value]) {
+    if let Some(RefOr::Ref(reference)) = schema
+        && let Some(kept) = kept(&reference.ref_location, slots)
+    {
+        *schema = Some(utoipa_schema(kept.clone()));
     }
 }
 
@@ -140,7 +208,7 @@ impl OperationDocument<'_> {
     /// Adds a parameter.
     #[must_use]
     pub fn parameter(mut self, parameter: &Parameter, slot: Slot, words: &str) -> Self {
-        let mut value = described(parameter, slot, words);
+        let mut value = described(self.document, parameter, slot, words);
         value.insert("name".to_owned(), parameter.name.into());
         value.insert("in".to_owned(), parameter.location.as_str().into());
         self.list("parameters").push(Value::Object(value));
@@ -180,7 +248,7 @@ impl OperationDocument<'_> {
         if let Some(Value::Object(words)) = &schema_words {
             add_words(&mut schema, words);
         }
-        value.insert("schema".to_owned(), schema);
+        value.insert("schema".to_owned(), self.document.slot(schema));
         let content = self.begun().entry("content").or_insert_with(|| json!({}));
         content[media] = Value::Object(value);
         self
@@ -189,7 +257,7 @@ impl OperationDocument<'_> {
     /// Adds a header of the answer that was begun.
     #[must_use]
     pub fn header(mut self, header: &Parameter, slot: Slot, words: &str) -> Self {
-        let value = described(header, slot, words);
+        let value = described(self.document, header, slot, words);
         let headers = self.begun().entry("headers").or_insert_with(|| json!({}));
         headers[header.name] = Value::Object(value);
         self
@@ -218,7 +286,7 @@ impl OperationDocument<'_> {
 }
 
 /// What parameters and headers have in common.
-fn described(parameter: &Parameter, slot: Slot, words: &str) -> Map<String, Value> {
+fn described(document: &mut Document, parameter: &Parameter, slot: Slot, words: &str) -> Map<String, Value> {
     let mut value = object(words);
     let schema_words = value.remove("schema");
     let mut schema = slot.schema;
@@ -233,6 +301,7 @@ fn described(parameter: &Parameter, slot: Slot, words: &str) -> Map<String, Valu
     if parameter.required || (parameter.default.is_none() && !slot.is_optional) {
         value.insert("required".to_owned(), true.into());
     }
+    let schema = document.slot(schema);
     if parameter.style == Style::Json {
         value.insert("content".to_owned(), json!({ "application/json": { "schema": schema } }));
         return value;

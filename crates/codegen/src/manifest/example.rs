@@ -4,6 +4,7 @@ use contract::model::{Method, SecurityKind};
 
 use super::Part;
 use crate::ir::{Api, Operation, Parameter, Primitive, TypeDef, TypeKind, TypeRef};
+use crate::tokens::foreign_type;
 
 /// Names that the client's builders keep for themselves, so that a parameter or scheme has another setter there.
 const TAKEN: [&str; 13] = [
@@ -104,34 +105,36 @@ fn server(api: &Api<'_>) -> String {
         .operations
         .iter()
         .any(|operation| operation.security.iter().any(|alternative| !alternative.schemes.is_empty()));
-    let has_security = !api.security.is_empty();
     let bound = if is_secured { "Api<S::Principal>" } else { "Api" };
-    let (import, generics, security, argument) = if has_security {
-        ("Api, Security, router, server", "S: Security", "security: S, ", "security, ")
+    let mut imports = vec!["Api", "router", "server"];
+    let mut parameters = vec![format!("api: impl {bound}")];
+    let mut arguments = vec!["api"];
+    let mut bounds = Vec::new();
+    if !api.security.is_empty() {
+        imports.insert(1, "Security");
+        parameters.push("security: S".to_owned());
+        arguments.push("security");
+        bounds.push(("S", "Security".to_owned()));
+    }
+    if let Some(error) = &api.error {
+        let error = foreign_type(api, error).to_string().replace(' ', "");
+        parameters.push("refuse: R".to_owned());
+        arguments.push("refuse");
+        bounds.push(("R", format!("server::Refuse<Body = {error}>")));
     } else {
-        ("Api, router, server", "", "", "")
-    };
-    let (refuse, refusing) = if api.error.is_some() {
-        ("refuse: R, ", "refuse")
-    } else {
-        ("", "server::Problem")
-    };
-    let refuse_bound = if api.error.is_some() { refuse_bound(api) } else { String::new() };
-    let generics: Vec<&str> = [generics, &refuse_bound].into_iter().filter(|bound| !bound.is_empty()).collect();
-    let generics = if generics.is_empty() { String::new() } else { format!("<{}>", generics.join(", ")) };
-    let arguments = format!("{security}{refuse}");
+        arguments.push("server::Problem");
+    }
+    let names: Vec<&str> = bounds.iter().map(|(name, _)| *name).collect();
+    let generics = if names.is_empty() { String::new() } else { format!("<{}>", names.join(", ")) };
+    let bounds: String = bounds.iter().map(|(name, bound)| format!("    {name}: {bound},\n")).collect();
+    let opening = if bounds.is_empty() { " {\n".to_owned() } else { format!("\nwhere\n{bounds}{{\n") };
     format!(
-        "use {krate}::{{{import}}};\n\n\
-         async fn serve{generics}(api: impl {bound}, {arguments}) -> std::io::Result<()> {{\n    \
-         let app = router(api, {argument}{refusing}, server::Config::default());\n    \
+        "use {krate}::{{{}}};\n\nasync fn serve{generics}({}) -> std::io::Result<()>{opening}    \
+         let app = router({}, server::Config::default());\n    \
          let listener = tokio::net::TcpListener::bind(\"127.0.0.1:8080\").await?;\n    \
-         axum::serve(listener, app).await\n}}\n"
+         axum::serve(listener, app).await\n}}\n",
+        imports.join(", "),
+        parameters.join(", "),
+        arguments.join(", ")
     )
-    .replace(", )", ")")
-}
-
-/// Whoever says refusals must say them as the contract's error.
-fn refuse_bound(api: &Api<'_>) -> String {
-    let error = api.error.as_ref().map(|error| crate::tokens::foreign_type(api, error).to_string().replace(' ', ""));
-    format!("R: server::Refuse<Body = {}>", error.unwrap_or_default())
 }

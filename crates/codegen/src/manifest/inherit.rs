@@ -103,7 +103,10 @@ fn shared(name: &str) -> (InlineTable, Array) {
     }
     for (key, value) in item.as_inline_table().into_iter().flatten() {
         match key {
-            "features" => features = value.as_array().cloned().unwrap_or_default(),
+            "features" => {
+                features = value.as_array().cloned().unwrap_or_default();
+                features.decor_mut().clear();
+            }
             "path" => {
                 table.insert("path", format!("../{name}").into());
             }

@@ -60,11 +60,7 @@ impl<'a> Builder<'_, 'a> {
             if kind != Kind::Webhook && entry.key.starts_with("x-") {
                 continue;
             }
-            let caller = Caller {
-                path: &entry.key,
-                span: entry.key_span,
-                kind,
-            };
+            let caller = Caller { path: &entry.key, span: entry.key_span, kind };
             self.path_item(caller, &place, &mut operations);
         }
         operations
@@ -88,9 +84,7 @@ impl<'a> Builder<'_, 'a> {
         }
         let shared = |key: &str| layers.iter().find_map(|layer| layer.key(key));
         let parameters = shared("parameters");
-        let item = layers
-            .iter()
-            .find(|layer| layer.node.get("servers").is_some());
+        let item = layers.iter().find(|layer| layer.node.get("servers").is_some());
         let item_servers = item.map(|layer| servers(layer.node)).unwrap_or_default();
         for (entry, operation, method) in found {
             let pointer = join(&place.pointer, &entry.key);
@@ -141,9 +135,7 @@ impl<'a> Builder<'_, 'a> {
             parameters,
             request_body: self.body_of(place),
             responses: self.responses(place),
-            security: security(node)
-                .or_else(|| security(root.node))
-                .unwrap_or_default(),
+            security: security(node).or_else(|| security(root.node)).unwrap_or_default(),
             servers: servers(node),
             callbacks: self.callbacks(place),
             pointer: String::new(),
@@ -206,9 +198,7 @@ pub(crate) fn segments(template: &str) -> Vec<PathPart> {
         if !literal.is_empty() {
             parts.push(PathPart::Literal(std::mem::take(&mut literal)));
         }
-        parts.push(PathPart::Parameter(
-            rest[open + 1..open + length].to_owned(),
-        ));
+        parts.push(PathPart::Parameter(rest[open + 1..open + length].to_owned()));
         rest = &rest[open + length + 1..];
     }
     literal.push_str(rest);

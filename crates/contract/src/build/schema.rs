@@ -17,26 +17,6 @@ use crate::resolve::{Place, address};
 
 use super::{Builder, Role, ValueSite, extensions, flag, text};
 
-/// Keywords that say something about a schema without refusing any value.
-const ANNOTATIONS: [&str; 16] = [
-    "title",
-    "description",
-    "summary",
-    "default",
-    "example",
-    "examples",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "externalDocs",
-    "xml",
-    "$comment",
-    "$id",
-    "$anchor",
-    "$schema",
-    "$defs",
-];
-
 /// The combinators beside which `nullable` cannot be a type.
 const COMBINATORS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 
@@ -67,12 +47,7 @@ impl<'a> Builder<'_, 'a> {
         let id = SchemaId(u32::try_from(self.schemas.len()).expect("positions are 32 bits wide"));
         self.nodes.push(place.node);
         self.spend(place.pointer.len());
-        self.schemas.push(Schema {
-            component: None,
-            pointer: place.pointer.to_string(),
-            span: place.node.span,
-            kind,
-        });
+        self.schemas.push(Schema { component: None, pointer: place.pointer.to_string(), span: place.node.span, kind });
         id
     }
 
@@ -84,9 +59,7 @@ impl<'a> Builder<'_, 'a> {
             }
             let kind = match &place.node.value {
                 NodeValue::Bool(value) => SchemaKind::Bool(*value),
-                NodeValue::Object(entries) => {
-                    SchemaKind::Object(Box::new(self.keywords(id, &place, entries)))
-                }
+                NodeValue::Object(entries) => SchemaKind::Object(Box::new(self.keywords(id, &place, entries))),
                 _ => SchemaKind::Bool(true),
             };
             self.schemas[id.0 as usize].kind = kind;
@@ -118,8 +91,7 @@ impl<'a> Builder<'_, 'a> {
         let has = |key: &&str| place.node.get(key).is_some();
         let only_any_of = place.node.get("anyOf").is_some()
             && entries.iter().all(|entry| {
-                matches!(entry.key.as_str(), "anyOf" | "nullable" | "discriminator")
-                    || is_annotation(&entry.key)
+                matches!(entry.key.as_str(), "anyOf" | "nullable" | "discriminator") || is_annotation(&entry.key)
             });
         if !COMBINATORS.iter().any(has) || only_any_of {
             let mut keywords = self.assertions(id, place);
@@ -140,21 +112,14 @@ impl<'a> Builder<'_, 'a> {
         self.schemas[inner.0 as usize].kind = SchemaKind::Object(Box::new(assertions));
         let null = self.null(place);
         self.moved.insert(Rc::clone(&place.pointer), (inner, null));
-        let mut outer = Keywords {
-            any_of: vec![inner, null],
-            raw: raw(entries, is_annotation),
-            ..Keywords::default()
-        };
+        let mut outer = Keywords { any_of: vec![inner, null], raw: raw(entries, is_annotation), ..Keywords::default() };
         annotate(&mut outer, place.node, entries);
         outer
     }
 
     fn null(&mut self, place: &Place<'a>) -> SchemaId {
-        let keywords = Keywords {
-            types: Some(Types::NULL),
-            raw: serde_json::json!({ "type": "null" }),
-            ..Keywords::default()
-        };
+        let keywords =
+            Keywords { types: Some(Types::NULL), raw: serde_json::json!({ "type": "null" }), ..Keywords::default() };
         self.add(place, SchemaKind::Object(Box::new(keywords)))
     }
 
@@ -179,13 +144,11 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    fn reference(&mut self, place: &Place<'a>) -> Option<SchemaId> {
+    pub(super) fn reference(&mut self, place: &Place<'a>) -> Option<SchemaId> {
         let (holder, document) = (place.node, place.document);
         let target = match (holder.get("$ref"), holder.get("$dynamicRef")) {
             (Some(text), _) => self.resolver.resolve(document, holder, text.as_str()?),
-            (None, Some(text)) => self
-                .resolver
-                .resolve_dynamic(document, holder, text.as_str()?),
+            (None, Some(text)) => self.resolver.resolve_dynamic(document, holder, text.as_str()?),
             (None, None) => return None,
         };
         let target = target.ok()?;
@@ -195,11 +158,7 @@ impl<'a> Builder<'_, 'a> {
     /// Notes the values that the schema itself must accept.
     fn note_values(&mut self, id: SchemaId, node: &'a Node) {
         let mut keep = |node: &'a Node, role| {
-            self.values.push(ValueSite {
-                schema: id,
-                node,
-                role,
-            });
+            self.values.push(ValueSite { schema: id, node, role });
         };
         if let Some(value) = node.get("default") {
             keep(value, Role::Default);
@@ -220,99 +179,11 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// Every keyword that refuses values.
-    fn assertions(&mut self, id: SchemaId, place: &Place<'a>) -> Keywords {
-        let node = place.node;
-        let mut keywords = Keywords {
-            types: types(node),
-            enumeration: node
-                .get("enum")
-                .and_then(Node::as_array)
-                .map(|values| values.iter().map(Node::to_json).collect()),
-            multiple_of: number(node, "multipleOf"),
-            min_length: node.get("minLength").and_then(count),
-            max_length: node.get("maxLength").and_then(count),
-            pattern: text(node, "pattern"),
-            format: text(node, "format"),
-            min_items: node.get("minItems").and_then(count),
-            max_items: node.get("maxItems").and_then(count),
-            unique_items: flag(node, "uniqueItems"),
-            min_properties: node.get("minProperties").and_then(count),
-            max_properties: node.get("maxProperties").and_then(count),
-            required: strings(node.get("required")),
-            properties: self.map(place, "properties"),
-            additional_properties: self.one(place, "additionalProperties"),
-            items: self.one(place, "items"),
-            all_of: self.many(place, "allOf"),
-            any_of: self.many(place, "anyOf"),
-            one_of: self.many(place, "oneOf"),
-            not: self.one(place, "not"),
-            discriminator: self.discriminator(id, place),
-            ..Keywords::default()
-        };
-        self.bounds(&mut keywords, node);
-        if self.dialect == Dialect::V31 {
-            self.assertions_31(&mut keywords, place);
-        }
-        keywords
-    }
-
-    fn bounds(&self, keywords: &mut Keywords, node: &Node) {
-        keywords.minimum = number(node, "minimum");
-        keywords.maximum = number(node, "maximum");
-        if self.dialect == Dialect::V31 {
-            keywords.exclusive_minimum = number(node, "exclusiveMinimum");
-            keywords.exclusive_maximum = number(node, "exclusiveMaximum");
-            return;
-        }
-        if flag(node, "exclusiveMinimum") {
-            keywords.exclusive_minimum = keywords.minimum.take();
-        }
-        if flag(node, "exclusiveMaximum") {
-            keywords.exclusive_maximum = keywords.maximum.take();
-        }
-    }
-
-    fn assertions_31(&mut self, keywords: &mut Keywords, place: &Place<'a>) {
-        let node = place.node;
-        keywords.reference = self.reference(place);
-        keywords.only_reference = keywords.reference.is_some()
-            && node.as_object().unwrap_or_default().iter().all(|entry| {
-                let key = entry.key.as_str();
-                matches!(key, "$ref" | "$dynamicRef" | "$dynamicAnchor")
-                    || is_annotation(key)
-                    || !is_keyword(key)
-            });
-        keywords.constant = node.get("const").map(Node::to_json);
-        keywords.content_encoding = text(node, "contentEncoding");
-        keywords.content_media_type = text(node, "contentMediaType");
-        keywords.prefix_items = self.many(place, "prefixItems");
-        keywords.contains = self.one(place, "contains");
-        keywords.min_contains = node.get("minContains").and_then(count);
-        keywords.max_contains = node.get("maxContains").and_then(count);
-        keywords.unevaluated_items = self.one(place, "unevaluatedItems");
-        keywords.pattern_properties = self.map(place, "patternProperties");
-        keywords.property_names = self.one(place, "propertyNames");
-        keywords.dependent_required = node
-            .get("dependentRequired")
-            .and_then(Node::as_object)
-            .unwrap_or_default()
-            .iter()
-            .map(|entry| (entry.key.clone(), strings(Some(&entry.value))))
-            .collect();
-        keywords.dependent_schemas = self.map(place, "dependentSchemas");
-        keywords.unevaluated_properties = self.one(place, "unevaluatedProperties");
-        keywords.if_schema = self.one(place, "if");
-        keywords.then_schema = self.one(place, "then");
-        keywords.else_schema = self.one(place, "else");
-        keywords.defs = self.map(place, "$defs");
-    }
-
-    fn one(&mut self, place: &Place<'a>, key: &str) -> Option<SchemaId> {
+    pub(super) fn one(&mut self, place: &Place<'a>, key: &str) -> Option<SchemaId> {
         place.key(key).map(|child| self.schema(&child))
     }
 
-    fn many(&mut self, place: &Place<'a>, key: &str) -> Vec<SchemaId> {
+    pub(super) fn many(&mut self, place: &Place<'a>, key: &str) -> Vec<SchemaId> {
         let mut ids = Vec::new();
         for child in place.key(key).iter().flat_map(Place::items) {
             if self.budget == 0 {
@@ -323,7 +194,7 @@ impl<'a> Builder<'_, 'a> {
         ids
     }
 
-    fn map(&mut self, place: &Place<'a>, key: &str) -> IndexMap<String, SchemaId> {
+    pub(super) fn map(&mut self, place: &Place<'a>, key: &str) -> IndexMap<String, SchemaId> {
         let mut ids = IndexMap::new();
         for (entry, child) in place.key(key).iter().flat_map(Place::entries) {
             if self.budget == 0 {
@@ -334,15 +205,11 @@ impl<'a> Builder<'_, 'a> {
         ids
     }
 
-    fn discriminator(&mut self, id: SchemaId, place: &Place<'a>) -> Option<Discriminator> {
+    pub(super) fn discriminator(&mut self, id: SchemaId, place: &Place<'a>) -> Option<Discriminator> {
         let node = place.node.get("discriminator")?;
         let property = text(node, "propertyName")?;
         let mut mapping = Vec::new();
-        for entry in node
-            .get("mapping")
-            .and_then(Node::as_object)
-            .unwrap_or_default()
-        {
+        for entry in node.get("mapping").and_then(Node::as_object).unwrap_or_default() {
             let target = entry.value.as_str();
             let target = target.and_then(|target| self.mapped(place, node, target));
             mapping.extend(target.map(|target| (entry.key.clone(), target)));
@@ -364,98 +231,6 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn component_name(&self, id: SchemaId) -> Option<&String> {
         self.schemas[id.0 as usize].component.as_ref()
     }
-}
-
-fn is_annotation(key: &str) -> bool {
-    key.starts_with("x-") || ANNOTATIONS.contains(&key)
-}
-
-fn is_keyword(key: &str) -> bool {
-    SCHEMA
-        .field(key)
-        .is_some_and(|field| field.is_in(Dialect::V31))
-}
-
-fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) {
-    keywords.title = text(node, "title");
-    keywords.description = text(node, "description");
-    keywords.default = node.get("default").map(Node::to_json);
-    keywords.examples = list(node, "examples").iter().map(Node::to_json).collect();
-    keywords
-        .examples
-        .extend(node.get("example").map(Node::to_json));
-    keywords.deprecated = flag(node, "deprecated");
-    keywords.read_only = flag(node, "readOnly");
-    keywords.write_only = flag(node, "writeOnly");
-    keywords.extensible = flag(node, "x-extensible-enum");
-    keywords.secret =
-        flag(node, "x-secret") || node.get("format").and_then(Node::as_str) == Some("password");
-    keywords.extensions = extensions(entries);
-}
-
-/// What the author wrote, but for the schemas within, which have ids of their own.
-fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Value {
-    let own = entries.iter().filter(|entry| {
-        wanted(&entry.key)
-            && !SCHEMA
-                .field(&entry.key)
-                .is_some_and(crate::lint::Field::holds_schemas)
-    });
-    let own: Map<String, Value> = own
-        .map(|entry| (entry.key.clone(), entry.value.to_json()))
-        .collect();
-    Value::Object(own)
-}
-
-fn list<'n>(node: &'n Node, key: &str) -> &'n [Node] {
-    node.get(key).and_then(Node::as_array).unwrap_or_default()
-}
-
-fn strings(node: Option<&Node>) -> Vec<String> {
-    let mut strings: Vec<String> = Vec::new();
-    let mut seen = HashSet::new();
-    for item in node.and_then(Node::as_array).unwrap_or_default() {
-        if let Some(text) = item.as_str()
-            && seen.insert(text)
-        {
-            strings.push(text.to_owned());
-        }
-    }
-    strings
-}
-
-fn number(node: &Node, key: &str) -> Option<Number> {
-    node.get(key)?.as_number().cloned()
-}
-
-fn types(node: &Node) -> Option<Types> {
-    let value = node.get("type")?;
-    let names = match &value.value {
-        // An unquoted null in YAML can only mean the type of that name.
-        NodeValue::Array(items) => items
-            .iter()
-            .filter_map(|item| match item.value {
-                NodeValue::Null => Some("null"),
-                _ => item.as_str(),
-            })
-            .collect(),
-        _ => vec![value.as_str()?],
-    };
-    let types = names.into_iter().filter_map(type_of);
-    Some(types.fold(Types::default(), Types::with))
-}
-
-fn type_of(name: &str) -> Option<Types> {
-    Some(match name {
-        "null" => Types::NULL,
-        "boolean" => Types::BOOLEAN,
-        "integer" => Types::INTEGER,
-        "number" => Types::NUMBER,
-        "string" => Types::STRING,
-        "array" => Types::ARRAY,
-        "object" => Types::OBJECT,
-        _ => return None,
-    })
 }
 
 /// A pointer with `/anyOf/0` after every schema that moved there.

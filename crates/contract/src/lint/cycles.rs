@@ -10,10 +10,7 @@ use crate::source::Span;
 
 /// Finds circles of references between parameters, answers and the like.
 pub(super) fn references(links: &[Link], diagnostics: &mut Vec<Diagnostic>) {
-    let next: HashMap<usize, (usize, Span)> = links
-        .iter()
-        .map(|link| (link.from, (link.to, link.span)))
-        .collect();
+    let next: HashMap<usize, (usize, Span)> = links.iter().map(|link| (link.from, (link.to, link.span))).collect();
     let mut settled: HashMap<usize, usize> = HashMap::new();
     for (round, link) in links.iter().enumerate() {
         let mut path: Vec<(usize, Span)> = Vec::new();
@@ -73,12 +70,9 @@ pub(super) fn schemas(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> b
                     found = true;
                     let from = path.iter().position(|(node, _)| *node == next).unwrap_or(0);
                     let circle = &path[from..];
-                    let spans = circle.iter().filter_map(|(node, _)| {
-                        built.nodes[*node].get("$ref").map(|target| target.span)
-                    });
-                    let composed = circle
-                        .iter()
-                        .any(|(node, _)| built.nodes[*node].get("$ref").is_none());
+                    let spans =
+                        circle.iter().filter_map(|(node, _)| built.nodes[*node].get("$ref").map(|target| target.span));
+                    let composed = circle.iter().any(|(node, _)| built.nodes[*node].get("$ref").is_none());
                     report(spans.collect(), composed, diagnostics);
                 }
             }
@@ -96,13 +90,7 @@ enum State {
 
 /// The schemas that judge the same value as the one with these keywords.
 pub(super) fn in_place(keywords: &Keywords) -> Vec<usize> {
-    let single = [
-        keywords.reference,
-        keywords.not,
-        keywords.if_schema,
-        keywords.then_schema,
-        keywords.else_schema,
-    ];
+    let single = [keywords.reference, keywords.not, keywords.if_schema, keywords.then_schema, keywords.else_schema];
     single
         .into_iter()
         .flatten()
@@ -125,10 +113,7 @@ fn report(mut spans: Vec<Span>, composed: bool, diagnostics: &mut Vec<Diagnostic
             "refer to it from a property or from `items`, or leave the reference out",
         )
     } else {
-        (
-            "the reference goes in a circle and never reaches anything",
-            "let one of the references mean something else",
-        )
+        ("the reference goes in a circle and never reaches anything", "let one of the references mean something else")
     };
     let mut finding = Diagnostic::error("circular-ref", *first, message).help(help);
     for span in rest.iter().take(5) {

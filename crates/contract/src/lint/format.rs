@@ -2,7 +2,7 @@
 
 use super::syntax::Walk;
 use crate::node::Node;
-use crate::resolve::nearest;
+use crate::spelling::nearest;
 
 /// Formats of JSON Schema, of OpenAPI and its registry, and others that documents use on purpose.
 static KNOWN: &[&str] = &[
@@ -119,9 +119,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     }
     let lower = format.to_ascii_lowercase();
     let alias = ALIASES.iter().find(|(alias, _)| *alias == lower);
-    let meant = alias
-        .map(|(_, meant)| *meant)
-        .or_else(|| nearest(format, KNOWN.iter().copied()));
+    let meant = alias.map(|(_, meant)| *meant).or_else(|| nearest(format, KNOWN.iter().copied()));
     if let Some(meant) = meant {
         walk.warning(
             "misspelt-format",

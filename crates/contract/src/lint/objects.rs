@@ -4,7 +4,8 @@ use super::grammar::Grammar;
 use super::syntax::{Item, Walk};
 use crate::model::StatusKey;
 use crate::node::Node;
-use crate::resolve::{RefProblem, nearest};
+use crate::resolve::RefProblem;
+use crate::spelling::nearest;
 
 /// Checks one object whose fields have been checked one by one.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Grammar) {
@@ -107,12 +108,7 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("write `{}`", allowed.join("` or `")),
     };
-    walk.error(
-        "impossible-style",
-        node.span,
-        format!("in a {location} there is no style `{style}`"),
-        help,
-    );
+    walk.error("impossible-style", node.span, format!("in a {location} there is no style `{style}`"), help);
 }
 
 /// A parameter has a schema or one media type.
@@ -149,12 +145,7 @@ fn typed<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
 
 fn responses<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if item.node.get("requestBody").is_some() && item.key == "trace" {
-        walk.warning(
-            "impossible-body",
-            item.at,
-            "TRACE has no body".to_owned(),
-            "leave out `requestBody`".to_owned(),
-        );
+        walk.warning("impossible-body", item.at, "TRACE has no body".to_owned(), "leave out `requestBody`".to_owned());
     }
     let Some(entry) = item.node.entry("responses") else {
         return;
@@ -162,9 +153,7 @@ fn responses<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let Some(responses) = entry.value.as_object() else {
         return;
     };
-    let statuses = responses
-        .iter()
-        .filter(|entry| !entry.key.starts_with("x-"));
+    let statuses = responses.iter().filter(|entry| !entry.key.starts_with("x-"));
     let mut count = 0;
     for status in statuses {
         count += 1;
@@ -220,10 +209,7 @@ fn components<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         }
         for entry in section.value.as_object().unwrap_or_default() {
             let legal = !entry.key.is_empty()
-                && entry
-                    .key
-                    .chars()
-                    .all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_'));
+                && entry.key.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_'));
             if !legal {
                 walk.warning(
                     "component-name",
@@ -306,11 +292,7 @@ fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             _ => RefProblem::Dangling(
                 nearest(
                     target,
-                    schemas
-                        .and_then(Node::as_object)
-                        .unwrap_or_default()
-                        .iter()
-                        .map(|entry| entry.key.as_str()),
+                    schemas.and_then(Node::as_object).unwrap_or_default().iter().map(|entry| entry.key.as_str()),
                 )
                 .map(str::to_owned),
             ),
@@ -332,16 +314,11 @@ fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
 }
 
 fn server_variable<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
-    let (Some(default), Some(allowed)) = (
-        item.node.get("default"),
-        item.node.get("enum").and_then(Node::as_array),
-    ) else {
+    let (Some(default), Some(allowed)) = (item.node.get("default"), item.node.get("enum").and_then(Node::as_array))
+    else {
         return;
     };
-    if !allowed
-        .iter()
-        .any(|value| value.as_str() == default.as_str())
-    {
+    if !allowed.iter().any(|value| value.as_str() == default.as_str()) {
         walk.warning(
             "bad-default",
             default.span,

@@ -2,17 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::format;
 use super::syntax::{Item, Walk, count};
+use super::{format, pattern};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
-use crate::resolve::nearest;
+use crate::spelling::nearest;
 
 /// The types of JSON Schema.
-const TYPES: [&str; 7] = [
-    "null", "boolean", "integer", "number", "string", "array", "object",
-];
+const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
 
 /// Checks a schema's `type`.
 pub(super) fn check_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
@@ -24,8 +22,7 @@ pub(super) fn check_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                     "wrong-dialect",
                     item.node.span,
                     "a list of types belongs to OpenAPI 3.1".to_owned(),
-                    "write one type, with `nullable: true` for null, or `openapi: 3.1.0`"
-                        .to_owned(),
+                    "write one type, with `nullable: true` for null, or `openapi: 3.1.0`".to_owned(),
                 );
             }
             for name in items {
@@ -44,8 +41,7 @@ fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
         return walk.warning(
             "wrong-type",
             node.span,
-            "a type must be a string, and this is null itself; it is read as the type `null`"
-                .to_owned(),
+            "a type must be a string, and this is null itself; it is read as the type `null`".to_owned(),
             "write \"null\", in quotes".to_owned(),
         );
     }
@@ -85,12 +81,7 @@ fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
             None => format!("write `{}`", TYPES.join("`, `")),
         },
     };
-    walk.error(
-        "unknown-type",
-        node.span,
-        format!("there is no type `{name}`"),
-        help,
-    );
+    walk.error("unknown-type", node.span, format!("there is no type `{name}`"), help);
 }
 
 /// Checks a schema whose keywords have been checked one by one.
@@ -109,7 +100,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     multiple_of(walk, node);
     enumeration(walk, node);
     required(walk, node);
-    patterns(walk, node);
+    pattern::check(walk, node);
     format::check(walk, node);
     dynamic(walk, item);
     if let Some(value) = node.get("x-secret")
@@ -171,10 +162,7 @@ fn exclusive_bounds(walk: &mut Walk<'_, '_>, node: &Node) {
         impossible(walk, node, low, high);
     }
     if is_30 {
-        for (plain, exclusive) in [
-            ("minimum", "exclusiveMinimum"),
-            ("maximum", "exclusiveMaximum"),
-        ] {
+        for (plain, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
             if let Some(entry) = node.entry(exclusive)
                 && entry.value.as_bool() == Some(true)
                 && node.get(plain).is_none()
@@ -201,19 +189,12 @@ fn impossible(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
     } else {
         Diagnostic::error("impossible-bounds", low_node.span, message)
     };
-    walk.diagnostics.push(
-        finding
-            .help("swap them, or correct one")
-            .related(high_node.span, "the other bound"),
-    );
+    walk.diagnostics.push(finding.help("swap them, or correct one").related(high_node.span, "the other bound"));
 }
 
 fn multiple_of(walk: &mut Walk<'_, '_>, node: &Node) {
     if let Some(value) = node.get("multipleOf")
-        && value
-            .as_number()
-            .and_then(serde_json::Number::as_f64)
-            .is_some_and(|value| value <= 0.0)
+        && value.as_number().and_then(serde_json::Number::as_f64).is_some_and(|value| value <= 0.0)
     {
         walk.error(
             "impossible-bounds",
@@ -277,16 +258,11 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
     let Some(names) = node.get("required").and_then(Node::as_array) else {
         return;
     };
-    let properties = node
-        .get("properties")
-        .and_then(Node::as_object)
-        .unwrap_or_default();
+    let properties = node.get("properties").and_then(Node::as_object).unwrap_or_default();
     let declared: HashSet<&str> = properties.iter().map(|entry| entry.key.as_str()).collect();
     let closed = node.get("additionalProperties").and_then(Node::as_bool) == Some(false)
         && node.get("patternProperties").is_none();
-    let alone = ["allOf", "anyOf", "oneOf", "$ref", "if"]
-        .iter()
-        .all(|key| node.get(key).is_none());
+    let alone = ["allOf", "anyOf", "oneOf", "$ref", "if"].iter().all(|key| node.get(key).is_none());
     let mut seen = HashSet::new();
     for name in names {
         let Some(text) = name.as_str() else { continue };
@@ -301,10 +277,7 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
         if declared.contains(text) {
             continue;
         }
-        let others = declared
-            .iter()
-            .copied()
-            .filter(|other| !names.iter().any(|name| name.as_str() == Some(*other)));
+        let others = declared.iter().copied().filter(|other| !names.iter().any(|name| name.as_str() == Some(*other)));
         let meant = if alone { nearest(text, others) } else { None };
         if closed {
             walk.warning(
@@ -323,58 +296,6 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
                 format!("`{text}` is required, but `properties` does not declare it"),
                 format!("did you mean `{meant}`?"),
             );
-        }
-    }
-}
-
-fn patterns(walk: &mut Walk<'_, '_>, node: &Node) {
-    if let Some(pattern) = node.get("pattern")
-        && let Some(text) = pattern.as_str()
-    {
-        check_pattern(walk, text, pattern.span);
-    }
-    if walk.dialect == Dialect::V31
-        && let Some(entries) = node.get("patternProperties").and_then(Node::as_object)
-    {
-        for entry in entries {
-            check_pattern(walk, &entry.key, entry.key_span);
-        }
-    }
-}
-
-fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: crate::source::Span) {
-    let help = "patterns are regular expressions as ECMA 262 has them".to_owned();
-    let compiled = jsonschema_regex::to_rust_regex(pattern)
-        .map_err(|()| "it is not a regular expression".to_owned())
-        .and_then(|translated| compile(&translated));
-    if let Err(why) = compiled {
-        return walk.error(
-            "bad-pattern",
-            span,
-            format!("the pattern cannot be used: {why}"),
-            help,
-        );
-    }
-    if !jsonschema_regex::is_valid_ecma_regex(pattern) {
-        walk.warning(
-            "bad-pattern",
-            span,
-            "the pattern is not of the dialect ECMA 262, and is read as Rust reads it".to_owned(),
-            help,
-        );
-    }
-}
-
-fn compile(pattern: &str) -> Result<(), String> {
-    if regex::Regex::new(pattern).is_ok() {
-        return Ok(());
-    }
-    match fancy_regex::Regex::new(pattern) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let text = error.to_string();
-            let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-            Err(last.unwrap_or("it is not a regular expression").to_owned())
         }
     }
 }
@@ -398,10 +319,7 @@ fn dynamic<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "put one of them into `allOf`".to_owned(),
         );
     }
-    match walk
-        .resolver
-        .resolve_dynamic(item.document, item.node, text)
-    {
+    match walk.resolver.resolve_dynamic(item.document, item.node, text) {
         Ok(target) => walk.enter_schema(&target),
         Err(problem) => walk.refuse_reference(text, entry.value.span, problem),
     }

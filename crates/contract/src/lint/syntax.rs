@@ -1,24 +1,21 @@
 //! Walks the whole document by the tables of [`grammar`](super::grammar): every field known, of the right kind, in the
 //! right dialect; every reference leading somewhere.
 
+mod refusal;
+
 use std::collections::HashSet;
 
-use super::grammar::{
-    CALLBACK_GRAMMAR, CALLBACK_ITEM, DOCUMENT, Field, Grammar, Need, OLD_KEYWORDS, SCHEMA, Shape,
-};
+use super::grammar::{CALLBACK_GRAMMAR, CALLBACK_ITEM, DOCUMENT, Field, Grammar, Need, OLD_KEYWORDS, SCHEMA, Shape};
 use super::{objects, schema};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Entry, Node, NodeValue};
-use crate::resolve::{Place, RefProblem, Resolver, address, nearest, reference_of};
+use crate::resolve::{Place, RefProblem, Resolver, address, reference_of};
 use crate::source::Span;
+use crate::spelling::nearest;
 
 /// Checks everything that can be reached.
-pub(super) fn check<'a>(
-    resolver: &Resolver<'a>,
-    dialect: Dialect,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Findings<'a> {
+pub(super) fn check<'a>(resolver: &Resolver<'a>, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) -> Findings<'a> {
     let root = resolver.root();
     let mut walk = Walk {
         resolver,
@@ -83,19 +80,11 @@ pub(super) struct Walk<'w, 'a> {
 
 impl<'a> Walk<'_, 'a> {
     pub(super) fn error(&mut self, code: &'static str, span: Span, message: String, help: String) {
-        self.diagnostics
-            .push(Diagnostic::error(code, span, message).help(help));
+        self.diagnostics.push(Diagnostic::error(code, span, message).help(help));
     }
 
-    pub(super) fn warning(
-        &mut self,
-        code: &'static str,
-        span: Span,
-        message: String,
-        help: String,
-    ) {
-        self.diagnostics
-            .push(Diagnostic::warning(code, span, message).help(help));
+    pub(super) fn warning(&mut self, code: &'static str, span: Span, message: String, help: String) {
+        self.diagnostics.push(Diagnostic::warning(code, span, message).help(help));
     }
 
     fn visit(&mut self, item: Item<'a>) {
@@ -132,12 +121,7 @@ impl<'a> Walk<'_, 'a> {
             return self.expect(item, false, "an array");
         };
         for node in items {
-            self.pending.push(Item {
-                node,
-                at: node.span,
-                shape: inner,
-                ..item
-            });
+            self.pending.push(Item { node, at: node.span, shape: inner, ..item });
         }
     }
 
@@ -156,10 +140,7 @@ impl<'a> Walk<'_, 'a> {
         let Some(entries) = item.node.as_object() else {
             return self.expect(item, false, "an object");
         };
-        if !self
-            .seen
-            .insert((address(item.node), std::ptr::from_ref(grammar).addr()))
-        {
+        if !self.seen.insert((address(item.node), std::ptr::from_ref(grammar).addr())) {
             return;
         }
         if grammar.referable
@@ -226,106 +207,6 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    fn missing(&mut self, item: Item<'a>, field: &Field, grammar: &Grammar) {
-        let is_30 = self.dialect == Dialect::V30;
-        let essential = match field.need {
-            Need::Essential => true,
-            Need::Expected => false,
-            Need::Essential30 if is_30 => true,
-            Need::Expected30 if is_30 => false,
-            Need::Essential30 | Need::Expected30 | Need::Optional => return,
-        };
-        let code = if field.name == "responses" {
-            "missing-responses"
-        } else {
-            "missing-keyword"
-        };
-        let message = format!("{} needs `{}`", grammar.name, field.name);
-        let help = format!("add `{}`", field.name);
-        if essential {
-            self.error(code, item.at, message, help);
-        } else {
-            self.warning(code, item.at, message, help);
-        }
-    }
-
-    fn wrong_dialect(&mut self, entry: &Entry, field: &Field) {
-        let (own, other) = match self.dialect {
-            Dialect::V30 => ("3.0", "3.1"),
-            Dialect::V31 => ("3.1", "3.0"),
-        };
-        let help = match field.name {
-            "nullable" => "list the type, as in `type: [string, \"null\"]`".to_owned(),
-            "const" => "write an `enum` with this one value, or `openapi: 3.1.0`".to_owned(),
-            "examples" => "write `example`, or `openapi: 3.1.0`".to_owned(),
-            _ => format!("leave it out, or write `openapi: {other}.0` at the top of the document"),
-        };
-        self.warning(
-            "wrong-dialect",
-            entry.key_span,
-            format!(
-                "`{}` belongs to OpenAPI {other} and means nothing in {own}",
-                entry.key
-            ),
-            help,
-        );
-    }
-
-    fn unknown(&mut self, entry: &Entry, grammar: &'static Grammar) {
-        let name = grammar.name;
-        if std::ptr::eq(grammar, &raw const SCHEMA)
-            && let Some((_, help)) = OLD_KEYWORDS.iter().find(|(old, _)| *old == entry.key)
-        {
-            return self.warning(
-                "unknown-keyword",
-                entry.key_span,
-                format!(
-                    "`{}` is of an older JSON Schema and means nothing here",
-                    entry.key
-                ),
-                (*help).to_owned(),
-            );
-        }
-        let dialect = self.dialect;
-        let known = grammar.fields.iter().filter(|field| field.is_in(dialect));
-        match nearest(&entry.key, known.map(|field| field.name)) {
-            Some(meant) => self.error(
-                "misspelt-keyword",
-                entry.key_span,
-                format!("{name} has no `{}`", entry.key),
-                format!("did you mean `{meant}`?"),
-            ),
-            None => self.warning(
-                "unknown-keyword",
-                entry.key_span,
-                format!("{name} has no `{}`, so it means nothing", entry.key),
-                format!("leave it out, or call it `x-{}`", entry.key),
-            ),
-        }
-    }
-
-    fn ignored_siblings(&mut self, entries: &'a [Entry], grammar: &'static Grammar) {
-        for entry in entries {
-            let key = entry.key.as_str();
-            let harmless = matches!(key, "$ref" | "description" | "summary" | "title")
-                || key.starts_with("x-")
-                || grammar.name == "a path item";
-            if !harmless {
-                self.warning(
-                    "ignored-sibling",
-                    entry.key_span,
-                    format!("`{key}` beside `$ref` means nothing"),
-                    if grammar.name == "a schema" {
-                        "put the reference into `allOf` with one member, or write `openapi: 3.1.0`"
-                            .to_owned()
-                    } else {
-                        "leave it out".to_owned()
-                    },
-                );
-            }
-        }
-    }
-
     fn reference(&mut self, item: Item<'a>, entry: &'a Entry, shape: Shape) {
         let Some(text) = entry.value.as_str() else {
             return self.error(
@@ -375,125 +256,6 @@ impl<'a> Walk<'_, 'a> {
             key: "$ref",
             shape: Shape::Schema,
         });
-    }
-
-    pub(super) fn refuse_reference(&mut self, text: &str, span: Span, problem: RefProblem) {
-        let (code, message, help) = match problem {
-            RefProblem::Dangling(meant) => (
-                "dangling-ref",
-                format!("there is nothing at `{text}`"),
-                match meant {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => "declare it, or correct the reference".to_owned(),
-                },
-            ),
-            RefProblem::Remote => (
-                "remote-ref",
-                format!("`{text}` is on another host, and nothing is fetched from there"),
-                "save it beside this document and refer to the file".to_owned(),
-            ),
-            RefProblem::NoFiles => (
-                "file-ref",
-                format!("`{text}` is another file, and this document was not read from a folder"),
-                "put what it holds into this document".to_owned(),
-            ),
-            RefProblem::Unreadable(why) => (
-                "dangling-ref",
-                format!("the file of `{text}` {why}"),
-                "correct the path: it starts from the folder of the file that refers".to_owned(),
-            ),
-            RefProblem::Malformed => (
-                "dangling-ref",
-                format!("`{text}` is not a URI reference"),
-                "write `#/components/…`, or a file's path".to_owned(),
-            ),
-            RefProblem::Broken => return,
-        };
-        self.error(code, span, message, help);
-    }
-
-    fn exclusive(&mut self, item: Item<'a>) {
-        match (self.dialect, &item.node.value) {
-            (Dialect::V30, NodeValue::Bool(_)) | (Dialect::V31, NodeValue::Number(_)) => {}
-            (Dialect::V30, NodeValue::Number(limit)) => {
-                let bound = item.key.replace("exclusiveM", "m");
-                self.error(
-                    "wrong-dialect",
-                    item.node.span,
-                    format!(
-                        "in OpenAPI 3.0 `{}` must be true or false, not a number",
-                        item.key
-                    ),
-                    format!("write `{bound}: {limit}` and `{}: true`", item.key),
-                );
-            }
-            (Dialect::V31, NodeValue::Bool(_)) => self.error(
-                "wrong-dialect",
-                item.node.span,
-                format!(
-                    "in OpenAPI 3.1 `{}` must be the limit itself, not a boolean",
-                    item.key
-                ),
-                format!(
-                    "write the number of `{}` here, and leave that out",
-                    item.key.replace("exclusiveM", "m")
-                ),
-            ),
-            (Dialect::V30, _) => self.expect(item, false, "true or false"),
-            (Dialect::V31, _) => self.expect(item, false, "a number"),
-        }
-    }
-
-    /// Refuses a value of the wrong kind.
-    pub(super) fn expect(&mut self, item: Item<'a>, holds: bool, wanted: &str) {
-        if holds {
-            return;
-        }
-        let node = item.node;
-        let what = match item.key {
-            "" => "the document".to_owned(),
-            key if item.at == node.span => format!("an item of `{key}`"),
-            key => format!("`{key}`"),
-        };
-        let message = match (&node.value, wanted) {
-            (NodeValue::Number(number), "an integer from 0") => {
-                format!("{what} must be an integer from 0, not {number}")
-            }
-            _ => format!("{what} must be {wanted}, not {}", node.kind()),
-        };
-        let empty = matches!(node.value, NodeValue::Null);
-        if empty && wanted == "a string" {
-            return self.warning(
-                "wrong-type",
-                item.at,
-                message,
-                "write a text, or leave the key out".to_owned(),
-            );
-        }
-        let span = if empty { item.at } else { node.span };
-        self.error("wrong-type", span, message, correction(item, wanted));
-    }
-}
-
-/// What to write instead of a value of the wrong kind.
-fn correction(item: Item<'_>, wanted: &str) -> String {
-    let node = item.node;
-    if item.key == "required" && wanted == "an array" {
-        return "list the names of the required properties in the `required` of the object's schema"
-            .to_owned();
-    }
-    let unquoted = node.as_str().filter(|text| {
-        (matches!(wanted, "a number" | "an integer from 0") && text.parse::<f64>().is_ok())
-            || (wanted == "true or false" && matches!(*text, "true" | "false"))
-    });
-    if let Some(text) = unquoted {
-        return format!("write {text} without quotes");
-    }
-    match (&node.value, wanted) {
-        (NodeValue::Number(number), "a string") => format!("write \"{number}\", in quotes"),
-        (NodeValue::Bool(flag), "a string") => format!("write \"{flag}\", in quotes"),
-        (NodeValue::String(text), "an array") => format!("write a list with one item, `[{text}]`"),
-        _ => format!("write {wanted}"),
     }
 }
 

@@ -1,11 +1,8 @@
 //! Defaults, examples and listed values that their schema refuses.
 
 mod cost;
+mod violation;
 
-use std::collections::HashMap;
-
-use jsonschema::ValidationError;
-use jsonschema::error::ValidationErrorKind;
 use serde_json::{Value, json};
 
 use crate::build::{Built, Role, ValueSite};
@@ -13,7 +10,7 @@ use crate::bundle::{ends, for_each_child, schema_bundle, schema_reference};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{Contract, Keywords, Operation, SchemaId, SchemaKind, Types};
 use crate::node::{Node, NodeValue};
-use crate::source::Span;
+use violation::{Annotated, violations};
 
 /// Documents may nest as deep as their reader allows, so judging them needs room.
 const STACK_BYTES: usize = 256 << 20;
@@ -34,21 +31,15 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
     let contract = &built.contract;
     let ends = ends(contract);
     let mut refused = Vec::new();
-    let sites: Vec<&ValueSite<'_>> = built
-        .values
-        .iter()
-        .filter(|site| !is_plainly_right(contract, &ends, site))
-        .collect();
+    let sites: Vec<&ValueSite<'_>> =
+        built.values.iter().filter(|site| !is_plainly_right(contract, &ends, site)).collect();
     if sites.is_empty()
-        || diagnostics
-            .iter()
-            .any(|finding| finding.code == "bad-pattern" && finding.severity == Severity::Error)
+        || diagnostics.iter().any(|finding| finding.code == "bad-pattern" && finding.severity == Severity::Error)
     {
         return refused;
     }
     let values: Vec<Value> = sites.iter().map(|site| site.node.to_json()).collect();
-    let affordable =
-        cost::is_affordable(contract, sites.iter().map(|site| site.schema).zip(&values));
+    let affordable = cost::is_affordable(contract, sites.iter().map(|site| site.schema).zip(&values));
     if !affordable {
         diagnostics.push(
             Diagnostic::warning(
@@ -60,10 +51,8 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
         );
         return refused;
     }
-    let schemas: Vec<Value> = sites
-        .iter()
-        .map(|site| json!({ "$ref": schema_reference(contract, ends[site.schema.0 as usize]) }))
-        .collect();
+    let schemas: Vec<Value> =
+        sites.iter().map(|site| json!({ "$ref": schema_reference(contract, ends[site.schema.0 as usize]) })).collect();
     let mut root = schema_bundle(contract);
     root["prefixItems"] = Value::Array(schemas);
     let violations = std::thread::scope(|scope| {
@@ -94,11 +83,7 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
         }
         diagnostics.push(Diagnostic {
             // A default becomes part of what is generated; the others only illustrate.
-            severity: if is_default && in_use[site.schema.0 as usize] {
-                Severity::Error
-            } else {
-                Severity::Warning
-            },
+            severity: if is_default && in_use[site.schema.0 as usize] { Severity::Error } else { Severity::Warning },
             ..finding
         });
     }
@@ -108,29 +93,14 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
 /// Which schemas the operations use, directly or through others.
 fn reachable(contract: &Contract) -> Vec<bool> {
     let mut pending: Vec<SchemaId> = Vec::new();
-    let mut operations: Vec<&Operation> = contract
-        .operations
-        .iter()
-        .chain(&contract.webhooks)
-        .collect();
+    let mut operations: Vec<&Operation> = contract.operations.iter().chain(&contract.webhooks).collect();
     while let Some(operation) = operations.pop() {
         operations.extend(&operation.callbacks);
-        pending.extend(
-            operation
-                .parameters
-                .iter()
-                .map(|parameter| parameter.schema),
-        );
+        pending.extend(operation.parameters.iter().map(|parameter| parameter.schema));
         let bodies = operation.request_body.iter().flat_map(|body| &body.content);
-        let answers = operation
-            .responses
-            .iter()
-            .flat_map(|response| &response.content);
+        let answers = operation.responses.iter().flat_map(|response| &response.content);
         pending.extend(bodies.chain(answers).filter_map(|media| media.schema));
-        let headers = operation
-            .responses
-            .iter()
-            .flat_map(|response| &response.headers);
+        let headers = operation.responses.iter().flat_map(|response| &response.headers);
         pending.extend(headers.map(|header| header.schema));
     }
     let mut seen = vec![false; contract.schemas.len()];
@@ -140,10 +110,7 @@ fn reachable(contract: &Contract) -> Vec<bool> {
         {
             for_each_child(keywords, |child| pending.push(child));
             pending.extend(keywords.reference);
-            let mapping = keywords
-                .discriminator
-                .iter()
-                .flat_map(|chosen| &chosen.mapping);
+            let mapping = keywords.discriminator.iter().flat_map(|chosen| &chosen.mapping);
             pending.extend(mapping.map(|(_, target)| *target));
         }
     }
@@ -157,9 +124,7 @@ fn is_plainly_right(contract: &Contract, ends: &[SchemaId], site: &ValueSite<'_>
         SchemaKind::Bool(value) => return *value,
         SchemaKind::Object(keywords) => keywords,
     };
-    let of_type = keywords
-        .types
-        .is_none_or(|types| types.contains(type_of(site.node)) || is_integer(types, site.node));
+    let of_type = keywords.types.is_none_or(|types| types.contains(type_of(site.node)) || is_integer(types, site.node));
     let listed = site.role == Role::Member
         || match (&keywords.enumeration, &site.node.value) {
             (None, _) => keywords.constant.is_none(),
@@ -210,148 +175,5 @@ fn type_of(node: &Node) -> Types {
 }
 
 fn is_integer(types: Types, node: &Node) -> bool {
-    types.contains(Types::INTEGER)
-        && node
-            .as_number()
-            .is_some_and(|number| number.is_i64() || number.is_u64())
-}
-
-/// What a validator says about one of the values.
-struct Violation {
-    /// Which value.
-    index: usize,
-    /// Where in the value.
-    tokens: Vec<String>,
-    /// The property that is one too many, if that is it.
-    unexpected: Option<String>,
-    /// The property that is missing, if that is it.
-    missing: Option<String>,
-    /// Pointer to the keyword that refuses.
-    keyword: String,
-    message: String,
-}
-
-fn violations(root: &Value, values: &Value) -> Vec<Violation> {
-    let validator = jsonschema::draft202012::options()
-        .should_validate_formats(true)
-        .build(root);
-    // What makes a schema impossible to compile has been reported where it stands.
-    let Ok(validator) = validator else {
-        return Vec::new();
-    };
-    let errors = validator.iter_errors(values);
-    errors.filter_map(|error| Violation::of(&error)).collect()
-}
-
-impl Violation {
-    fn of(error: &ValidationError<'_>) -> Option<Self> {
-        let path = error.instance_path().as_str();
-        let mut tokens = path
-            .split('/')
-            .skip(1)
-            .map(|token| token.replace("~1", "/").replace("~0", "~"));
-        let index = tokens.next()?.parse().ok()?;
-        let (mut unexpected, mut missing) = (None, None);
-        match error.kind() {
-            ValidationErrorKind::AdditionalProperties { unexpected: names }
-            | ValidationErrorKind::UnevaluatedProperties { unexpected: names } => {
-                unexpected = names.first().cloned();
-            }
-            ValidationErrorKind::Required { property } => {
-                missing = property.as_str().map(str::to_owned);
-            }
-            _ => {}
-        }
-        Some(Self {
-            index,
-            tokens: tokens.collect(),
-            unexpected,
-            missing,
-            keyword: error.schema_path().as_str().to_owned(),
-            message: message(error),
-        })
-    }
-
-    fn finding(&self, site: &ValueSite<'_>) -> Diagnostic {
-        let span = self.span(site.node);
-        let (code, what) = match site.role {
-            Role::Default => ("bad-default", "the default does not fit its schema"),
-            Role::Example => ("bad-example", "the example does not fit its schema"),
-            Role::Member => ("bad-enum", "the schema refuses a value that it lists"),
-        };
-        Diagnostic::warning(code, span, format!("{what}: {}", self.message))
-            .help("correct the value, or the schema")
-    }
-
-    fn span(&self, root: &Node) -> Span {
-        let mut at = root;
-        for token in &self.tokens {
-            let next = match &at.value {
-                NodeValue::Array(items) => {
-                    token.parse().ok().and_then(|index: usize| items.get(index))
-                }
-                _ => at.get(token),
-            };
-            let Some(next) = next else { break };
-            at = next;
-        }
-        let key = self.unexpected.as_ref().and_then(|name| at.entry(name));
-        key.map_or(at.span, |entry| entry.key_span)
-    }
-}
-
-fn message(error: &ValidationError<'_>) -> String {
-    match error.kind() {
-        ValidationErrorKind::AnyOf { .. } => "none of the schemas in `anyOf` accepts it".to_owned(),
-        ValidationErrorKind::OneOfNotValid { .. } => {
-            "none of the schemas in `oneOf` accepts it".to_owned()
-        }
-        ValidationErrorKind::OneOfMultipleValid { .. } => {
-            "more than one of the schemas in `oneOf` accepts it".to_owned()
-        }
-        _ => {
-            let text = error.masked_with("the value").to_string();
-            text.chars().take(300).collect()
-        }
-    }
-}
-
-/// Properties that only requests or only answers have, so that an example of the other may leave them out.
-struct Annotated<'c> {
-    contract: &'c Contract,
-    by_pointer: HashMap<&'c str, SchemaId>,
-}
-
-impl<'c> Annotated<'c> {
-    fn of(contract: &'c Contract) -> Self {
-        let ids = (0..).map(SchemaId).zip(&contract.schemas);
-        Self {
-            contract,
-            by_pointer: ids
-                .map(|(id, schema)| (schema.pointer.as_str(), id))
-                .collect(),
-        }
-    }
-
-    fn excuses(&self, violation: &Violation) -> bool {
-        let Some(missing) = &violation.missing else {
-            return false;
-        };
-        let owner = violation.keyword.strip_suffix("/required");
-        let Some(id) = owner.and_then(|pointer| self.by_pointer.get(pointer)) else {
-            return false;
-        };
-        let SchemaKind::Object(keywords) = &self.contract.schema(*id).kind else {
-            return false;
-        };
-        let Some(property) = keywords.properties.get(missing) else {
-            return false;
-        };
-        [*property, self.contract.resolve(*property)]
-            .into_iter()
-            .any(|id| match &self.contract.schema(id).kind {
-                SchemaKind::Object(keywords) => keywords.read_only || keywords.write_only,
-                SchemaKind::Bool(_) => false,
-            })
-    }
+    types.contains(Types::INTEGER) && node.as_number().is_some_and(|number| number.is_i64() || number.is_u64())
 }

@@ -1,0 +1,202 @@
+//! A schema's keywords, one by one.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Number, Value};
+
+use crate::lint::{Field, SCHEMA, count};
+use crate::model::{Dialect, Keywords, SchemaId, Types};
+use crate::node::{Entry, Node, NodeValue};
+use crate::resolve::Place;
+
+use super::{Builder, extensions, flag, text};
+
+/// Keywords that say something about a schema without refusing any value.
+const ANNOTATIONS: [&str; 16] = [
+    "title",
+    "description",
+    "summary",
+    "default",
+    "example",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "externalDocs",
+    "xml",
+    "$comment",
+    "$id",
+    "$anchor",
+    "$schema",
+    "$defs",
+];
+
+impl<'a> Builder<'_, 'a> {
+    /// Every keyword that refuses values.
+    pub(super) fn assertions(&mut self, id: SchemaId, place: &Place<'a>) -> Keywords {
+        let node = place.node;
+        let mut keywords = Keywords {
+            types: types(node),
+            enumeration: node
+                .get("enum")
+                .and_then(Node::as_array)
+                .map(|values| values.iter().map(Node::to_json).collect()),
+            multiple_of: number(node, "multipleOf"),
+            min_length: node.get("minLength").and_then(count),
+            max_length: node.get("maxLength").and_then(count),
+            pattern: text(node, "pattern"),
+            format: text(node, "format"),
+            min_items: node.get("minItems").and_then(count),
+            max_items: node.get("maxItems").and_then(count),
+            unique_items: flag(node, "uniqueItems"),
+            min_properties: node.get("minProperties").and_then(count),
+            max_properties: node.get("maxProperties").and_then(count),
+            required: strings(node.get("required")),
+            properties: self.map(place, "properties"),
+            additional_properties: self.one(place, "additionalProperties"),
+            items: self.one(place, "items"),
+            all_of: self.many(place, "allOf"),
+            any_of: self.many(place, "anyOf"),
+            one_of: self.many(place, "oneOf"),
+            not: self.one(place, "not"),
+            discriminator: self.discriminator(id, place),
+            ..Keywords::default()
+        };
+        self.bounds(&mut keywords, node);
+        if self.dialect == Dialect::V31 {
+            self.assertions_31(&mut keywords, place);
+        }
+        keywords
+    }
+
+    fn bounds(&self, keywords: &mut Keywords, node: &Node) {
+        keywords.minimum = number(node, "minimum");
+        keywords.maximum = number(node, "maximum");
+        if self.dialect == Dialect::V31 {
+            keywords.exclusive_minimum = number(node, "exclusiveMinimum");
+            keywords.exclusive_maximum = number(node, "exclusiveMaximum");
+            return;
+        }
+        if flag(node, "exclusiveMinimum") {
+            keywords.exclusive_minimum = keywords.minimum.take();
+        }
+        if flag(node, "exclusiveMaximum") {
+            keywords.exclusive_maximum = keywords.maximum.take();
+        }
+    }
+
+    fn assertions_31(&mut self, keywords: &mut Keywords, place: &Place<'a>) {
+        let node = place.node;
+        keywords.reference = self.reference(place);
+        keywords.only_reference = keywords.reference.is_some()
+            && node.as_object().unwrap_or_default().iter().all(|entry| {
+                let key = entry.key.as_str();
+                matches!(key, "$ref" | "$dynamicRef" | "$dynamicAnchor") || is_annotation(key) || !is_keyword(key)
+            });
+        keywords.constant = node.get("const").map(Node::to_json);
+        keywords.content_encoding = text(node, "contentEncoding");
+        keywords.content_media_type = text(node, "contentMediaType");
+        keywords.prefix_items = self.many(place, "prefixItems");
+        keywords.contains = self.one(place, "contains");
+        keywords.min_contains = node.get("minContains").and_then(count);
+        keywords.max_contains = node.get("maxContains").and_then(count);
+        keywords.unevaluated_items = self.one(place, "unevaluatedItems");
+        keywords.pattern_properties = self.map(place, "patternProperties");
+        keywords.property_names = self.one(place, "propertyNames");
+        keywords.dependent_required = node
+            .get("dependentRequired")
+            .and_then(Node::as_object)
+            .unwrap_or_default()
+            .iter()
+            .map(|entry| (entry.key.clone(), strings(Some(&entry.value))))
+            .collect();
+        keywords.dependent_schemas = self.map(place, "dependentSchemas");
+        keywords.unevaluated_properties = self.one(place, "unevaluatedProperties");
+        keywords.if_schema = self.one(place, "if");
+        keywords.then_schema = self.one(place, "then");
+        keywords.else_schema = self.one(place, "else");
+        keywords.defs = self.map(place, "$defs");
+    }
+}
+
+pub(super) fn is_annotation(key: &str) -> bool {
+    key.starts_with("x-") || ANNOTATIONS.contains(&key)
+}
+
+fn is_keyword(key: &str) -> bool {
+    SCHEMA.field(key).is_some_and(|field| field.is_in(Dialect::V31))
+}
+
+pub(super) fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) {
+    keywords.title = text(node, "title");
+    keywords.description = text(node, "description");
+    keywords.default = node.get("default").map(Node::to_json);
+    keywords.examples = list(node, "examples").iter().map(Node::to_json).collect();
+    keywords.examples.extend(node.get("example").map(Node::to_json));
+    keywords.deprecated = flag(node, "deprecated");
+    keywords.read_only = flag(node, "readOnly");
+    keywords.write_only = flag(node, "writeOnly");
+    keywords.extensible = flag(node, "x-extensible-enum");
+    keywords.secret = flag(node, "x-secret") || node.get("format").and_then(Node::as_str) == Some("password");
+    keywords.extensions = extensions(entries);
+}
+
+/// What the author wrote, but for the schemas within, which have ids of their own.
+pub(super) fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Value {
+    let own = entries
+        .iter()
+        .filter(|entry| wanted(&entry.key) && !SCHEMA.field(&entry.key).is_some_and(crate::lint::Field::holds_schemas));
+    let own: Map<String, Value> = own.map(|entry| (entry.key.clone(), entry.value.to_json())).collect();
+    Value::Object(own)
+}
+
+pub(super) fn list<'n>(node: &'n Node, key: &str) -> &'n [Node] {
+    node.get(key).and_then(Node::as_array).unwrap_or_default()
+}
+
+fn strings(node: Option<&Node>) -> Vec<String> {
+    let mut strings: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    for item in node.and_then(Node::as_array).unwrap_or_default() {
+        if let Some(text) = item.as_str()
+            && seen.insert(text)
+        {
+            strings.push(text.to_owned());
+        }
+    }
+    strings
+}
+
+fn number(node: &Node, key: &str) -> Option<Number> {
+    node.get(key)?.as_number().cloned()
+}
+
+fn types(node: &Node) -> Option<Types> {
+    let value = node.get("type")?;
+    let names = match &value.value {
+        // An unquoted null in YAML can only mean the type of that name.
+        NodeValue::Array(items) => items
+            .iter()
+            .filter_map(|item| match item.value {
+                NodeValue::Null => Some("null"),
+                _ => item.as_str(),
+            })
+            .collect(),
+        _ => vec![value.as_str()?],
+    };
+    let types = names.into_iter().filter_map(type_of);
+    Some(types.fold(Types::default(), Types::with))
+}
+
+fn type_of(name: &str) -> Option<Types> {
+    Some(match name {
+        "null" => Types::NULL,
+        "boolean" => Types::BOOLEAN,
+        "integer" => Types::INTEGER,
+        "number" => Types::NUMBER,
+        "string" => Types::STRING,
+        "array" => Types::ARRAY,
+        "object" => Types::OBJECT,
+        _ => return None,
+    })
+}

@@ -1,0 +1,137 @@
+//! What a validator says, in our words and with the place in the document.
+
+use std::collections::HashMap;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use crate::build::{Role, ValueSite};
+use crate::diagnostic::Diagnostic;
+use crate::model::{Contract, SchemaId, SchemaKind};
+use crate::node::{Node, NodeValue};
+use crate::source::Span;
+
+/// What a validator says about one of the values.
+pub(super) struct Violation {
+    /// Which value.
+    pub(super) index: usize,
+    /// Where in the value.
+    tokens: Vec<String>,
+    /// The property that is one too many, if that is it.
+    unexpected: Option<String>,
+    /// The property that is missing, if that is it.
+    missing: Option<String>,
+    /// Pointer to the keyword that refuses.
+    keyword: String,
+    message: String,
+}
+
+/// Everything that a validator refuses.
+pub(super) fn violations(root: &Value, values: &Value) -> Vec<Violation> {
+    let validator = jsonschema::draft202012::options().should_validate_formats(true).build(root);
+    // What makes a schema impossible to compile has been reported where it stands.
+    let Ok(validator) = validator else {
+        return Vec::new();
+    };
+    let errors = validator.iter_errors(values);
+    errors.filter_map(|error| Violation::of(&error)).collect()
+}
+
+impl Violation {
+    fn of(error: &ValidationError<'_>) -> Option<Self> {
+        let path = error.instance_path().as_str();
+        let mut tokens = path.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"));
+        let index = tokens.next()?.parse().ok()?;
+        let (mut unexpected, mut missing) = (None, None);
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected: names }
+            | ValidationErrorKind::UnevaluatedProperties { unexpected: names } => {
+                unexpected = names.first().cloned();
+            }
+            ValidationErrorKind::Required { property } => {
+                missing = property.as_str().map(str::to_owned);
+            }
+            _ => {}
+        }
+        Some(Self {
+            index,
+            tokens: tokens.collect(),
+            unexpected,
+            missing,
+            keyword: error.schema_path().as_str().to_owned(),
+            message: message(error),
+        })
+    }
+
+    pub(super) fn finding(&self, site: &ValueSite<'_>) -> Diagnostic {
+        let span = self.span(site.node);
+        let (code, what) = match site.role {
+            Role::Default => ("bad-default", "the default does not fit its schema"),
+            Role::Example => ("bad-example", "the example does not fit its schema"),
+            Role::Member => ("bad-enum", "the schema refuses a value that it lists"),
+        };
+        Diagnostic::warning(code, span, format!("{what}: {}", self.message)).help("correct the value, or the schema")
+    }
+
+    fn span(&self, root: &Node) -> Span {
+        let mut at = root;
+        for token in &self.tokens {
+            let next = match &at.value {
+                NodeValue::Array(items) => token.parse().ok().and_then(|index: usize| items.get(index)),
+                _ => at.get(token),
+            };
+            let Some(next) = next else { break };
+            at = next;
+        }
+        let key = self.unexpected.as_ref().and_then(|name| at.entry(name));
+        key.map_or(at.span, |entry| entry.key_span)
+    }
+}
+
+fn message(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        ValidationErrorKind::AnyOf { .. } => "none of the schemas in `anyOf` accepts it".to_owned(),
+        ValidationErrorKind::OneOfNotValid { .. } => "none of the schemas in `oneOf` accepts it".to_owned(),
+        ValidationErrorKind::OneOfMultipleValid { .. } => {
+            "more than one of the schemas in `oneOf` accepts it".to_owned()
+        }
+        _ => {
+            let text = error.masked_with("the value").to_string();
+            text.chars().take(300).collect()
+        }
+    }
+}
+
+/// Properties that only requests or only answers have, so that an example of the other may leave them out.
+pub(super) struct Annotated<'c> {
+    contract: &'c Contract,
+    by_pointer: HashMap<&'c str, SchemaId>,
+}
+
+impl<'c> Annotated<'c> {
+    pub(super) fn of(contract: &'c Contract) -> Self {
+        let ids = (0..).map(SchemaId).zip(&contract.schemas);
+        Self { contract, by_pointer: ids.map(|(id, schema)| (schema.pointer.as_str(), id)).collect() }
+    }
+
+    pub(super) fn excuses(&self, violation: &Violation) -> bool {
+        let Some(missing) = &violation.missing else {
+            return false;
+        };
+        let owner = violation.keyword.strip_suffix("/required");
+        let Some(id) = owner.and_then(|pointer| self.by_pointer.get(pointer)) else {
+            return false;
+        };
+        let SchemaKind::Object(keywords) = &self.contract.schema(*id).kind else {
+            return false;
+        };
+        let Some(property) = keywords.properties.get(missing) else {
+            return false;
+        };
+        [*property, self.contract.resolve(*property)].into_iter().any(|id| match &self.contract.schema(id).kind {
+            SchemaKind::Object(keywords) => keywords.read_only || keywords.write_only,
+            SchemaKind::Bool(_) => false,
+        })
+    }
+}

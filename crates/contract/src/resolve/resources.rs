@@ -1,0 +1,131 @@
+//! Schemas with an `$id`, and anchors: the places that JSON Schema calls by other names than pointers.
+
+use std::collections::HashMap;
+
+use jsonschema::{Uri, uri};
+
+use super::{Place, address, join, reference_of};
+use crate::documents::Documents;
+use crate::node::Node;
+
+/// A schema that says `$id`: what `#` means inside it.
+pub(super) struct Resource<'a> {
+    base: Uri<String>,
+    pub(super) root: Place<'a>,
+    /// The resource around it.
+    outer: Option<usize>,
+}
+
+/// A step down in a tree.
+#[derive(Clone, Copy)]
+enum Token<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+/// Schemas with an `$id`, and anchors.
+#[derive(Default)]
+pub(super) struct Resources<'a> {
+    pub(super) list: Vec<Resource<'a>>,
+    by_uri: HashMap<String, usize>,
+    /// Anchors by name, for each document and resource.
+    anchors: HashMap<(usize, Option<usize>), HashMap<&'a str, Place<'a>>>,
+    /// In which resource an object with `$ref` is, by its address.
+    scopes: HashMap<usize, usize>,
+}
+
+impl<'a> Resources<'a> {
+    pub(super) fn of(documents: &'a Documents) -> Self {
+        let mut resources = Self::default();
+        for (index, document) in documents.list.iter().enumerate() {
+            if document.has_resources {
+                let pointer = match document.label.as_str() {
+                    "" => String::new(),
+                    label => join("/$files", label),
+                };
+                resources.scan(Place { document: index, node: &document.root, pointer: pointer.into() });
+            }
+        }
+        resources
+    }
+
+    fn scan(&mut self, root: Place<'a>) {
+        // Pointers are made when they are needed: all of them at once can be far larger than the document.
+        let mut pending = vec![(root.clone(), None, root.node, None)];
+        while let Some((parent, token, node, outer)) = pending.pop() {
+            let place: Place<'a> = match token {
+                Some(Token::Key(key)) => parent.child(key, node),
+                Some(Token::Index(index)) => parent.child(&index.to_string(), node),
+                None => parent,
+            };
+            let mut scope = outer;
+            if let Some(id) = place.node.get("$id").and_then(Node::as_str)
+                && let Some(base) = self.absolute(outer, id)
+            {
+                scope = Some(self.list.len());
+                self.by_uri.entry(base.as_str().to_owned()).or_insert(self.list.len());
+                self.list.push(Resource { base, root: place.clone(), outer });
+            }
+            for keyword in ["$anchor", "$dynamicAnchor"] {
+                if let Some(name) = place.node.get(keyword).and_then(Node::as_str) {
+                    self.anchors
+                        .entry((place.document, scope))
+                        .or_default()
+                        .entry(name)
+                        .or_insert_with(|| place.clone());
+                }
+            }
+            if let Some(scope) = scope
+                && (reference_of(place.node).is_some() || place.node.get("$dynamicRef").is_some())
+            {
+                self.scopes.insert(address(place.node), scope);
+            }
+            let entries = node.as_object().unwrap_or_default().iter();
+            pending.extend(entries.map(|entry| {
+                let key = Token::Key(entry.key.as_str());
+                (place.clone(), Some(key), &entry.value, scope)
+            }));
+            let items = node.as_array().unwrap_or_default().iter().enumerate();
+            pending.extend(items.map(|(index, item)| (place.clone(), Some(Token::Index(index)), item, scope)));
+        }
+    }
+
+    fn absolute(&self, outer: Option<usize>, reference: &str) -> Option<Uri<String>> {
+        let reference = reference.split('#').next().unwrap_or_default();
+        match outer {
+            Some(index) => uri::resolve_against(&self.list[index].base.borrow(), reference).ok(),
+            None => uri::from_str(reference).ok(),
+        }
+    }
+
+    pub(super) fn scope(&self, holder: &Node) -> Option<usize> {
+        if self.scopes.is_empty() {
+            return None;
+        }
+        self.scopes.get(&address(holder)).copied()
+    }
+
+    pub(super) fn outermost(&self, document: usize, holder: &Node, name: &str) -> Option<Place<'a>> {
+        let mut found = None;
+        let mut at = Some(self.scope(holder)?);
+        while let Some(resource) = at {
+            let anchors = self.anchors.get(&(document, Some(resource)));
+            let here = anchors.and_then(|anchors| anchors.get(name));
+            found = here.filter(|place| place.node.get("$dynamicAnchor").is_some()).cloned().or(found);
+            at = self.list[resource].outer;
+        }
+        found
+    }
+
+    pub(super) fn find(&self, from: Option<usize>, target: &str) -> Option<usize> {
+        if self.list.is_empty() {
+            return None;
+        }
+        let wanted = self.absolute(from, target)?;
+        self.by_uri.get(wanted.as_str()).copied()
+    }
+
+    pub(super) fn anchor(&self, document: usize, owner: Option<usize>, name: &str) -> Option<Place<'a>> {
+        self.anchors.get(&(document, owner))?.get(name).cloned()
+    }
+}
