@@ -180,7 +180,8 @@ fn keywords(inner: &Type, rules: &Rules, is_text: bool) -> TokenStream {
         ("multiple_of", "multipleOf"),
     ] {
         if let Some(value) = rules.bound(attribute) {
-            pairs.push(quote!((#name, json!(#value))));
+            let text = quote!(#value).to_string().replace(' ', "");
+            pairs.push(quote!((#name, ::api_runtime::__private::parsed(#text))));
         }
     }
     let base = if is_text { quote!(json!({})) } else { quote!(<#inner as ::api_runtime::Described>::schema()) };

@@ -34,3 +34,11 @@ pub use pattern::Pattern;
 pub use schemas::Schemas;
 pub use violation::Violation;
 pub use wire::Wire;
+/// The `schemars` that the types implement `JsonSchema` of.
+#[cfg(feature = "schemars")]
+#[doc(no_inline)]
+pub use schemars;
+/// The `utoipa` that the types implement `ToSchema` of.
+#[cfg(feature = "utoipa")]
+#[doc(no_inline)]
+pub use utoipa;

@@ -1,5 +1,4 @@
 //! Probe.
-use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 #[test]

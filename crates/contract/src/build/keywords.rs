@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
-use crate::lint::{Field, SCHEMA, count};
+use crate::lint::{SCHEMA, count};
 use crate::model::{Dialect, Keywords, SchemaId, Types};
 use crate::node::{Entry, Node, NodeValue};
 use crate::resolve::Place;

@@ -8,14 +8,13 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use indexmap::IndexMap;
-use serde_json::{Map, Number, Value};
 
-use crate::lint::{SCHEMA, count};
 use crate::model::{Dialect, Discriminator, Keywords, Schema, SchemaId, SchemaKind, Types};
 use crate::node::{Entry, Node, NodeValue};
 use crate::resolve::{Place, address};
 
-use super::{Builder, Role, ValueSite, extensions, flag, text};
+use super::keywords::{annotate, is_annotation, list, raw};
+use super::{Builder, Role, ValueSite, flag, text};
 
 /// The combinators beside which `nullable` cannot be a type.
 const COMBINATORS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];

@@ -5,14 +5,13 @@ mod refusal;
 
 use std::collections::HashSet;
 
-use super::grammar::{CALLBACK_GRAMMAR, CALLBACK_ITEM, DOCUMENT, Field, Grammar, Need, OLD_KEYWORDS, SCHEMA, Shape};
+use super::grammar::{CALLBACK_GRAMMAR, CALLBACK_ITEM, DOCUMENT, Grammar, Need, SCHEMA, Shape};
 use super::{objects, schema};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
-use crate::node::{Entry, Node, NodeValue};
-use crate::resolve::{Place, RefProblem, Resolver, address, reference_of};
+use crate::node::{Entry, Node};
+use crate::resolve::{Place, Resolver, address, reference_of};
 use crate::source::Span;
-use crate::spelling::nearest;
 
 /// Checks everything that can be reached.
 pub(super) fn check<'a>(resolver: &Resolver<'a>, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) -> Findings<'a> {
