@@ -79,6 +79,12 @@ pub(crate) fn inner_docs(text: &str) -> TokenStream {
     quote!(#(#![doc = #lines])*)
 }
 
+/// Whether a character makes text read differently from what it is: those that reverse the direction.
+/// rustc refuses them in comments and literals.
+pub(crate) fn is_deceptive(sign: char) -> bool {
+    matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// The lines of a doc comment, each with its leading space: no control characters, and no block that
 /// rustdoc would take for a Rust example.
 fn doc_lines(text: &str) -> Vec<String> {
@@ -86,10 +92,14 @@ fn doc_lines(text: &str) -> Vec<String> {
     let mut in_fence = false;
     let mut after_blank = true;
     for line in text.trim().lines() {
-        let clean: String = line
-            .chars()
-            .map(|sign| if sign.is_control() { ' ' } else { sign })
-            .collect();
+        let mut clean = String::with_capacity(line.len());
+        for sign in line.chars() {
+            match sign {
+                _ if is_deceptive(sign) => clean.extend(sign.escape_unicode()),
+                _ if sign.is_control() => clean.push(' '),
+                _ => clean.push(sign),
+            }
+        }
         let clean = clean.trim_end();
         let body = clean.trim_start();
         let is_fence = body.starts_with("```") || body.starts_with("~~~");

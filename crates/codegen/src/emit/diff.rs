@@ -52,7 +52,15 @@ mod tests {
     fn a_diff_shows_the_change_and_one_line_around_it() {
         let found = "one\ntwo\nthree\nfour\n";
         let wanted = "one\ntwo\n3\nfour\n";
-        insta::assert_snapshot!(unified("api-types/src/vm.rs", found, wanted), @"");
+        insta::assert_snapshot!(unified("api-types/src/vm.rs", found, wanted), @r"
+        --- found/api-types/src/vm.rs
+        +++ generated/api-types/src/vm.rs
+        @@ -2,3 +2,3 @@
+         two
+        -three
+        +3
+         four
+        ");
     }
 
     #[test]

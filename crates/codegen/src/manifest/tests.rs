@@ -110,7 +110,14 @@ fn a_copied_manifest_inherits_nothing() {
 fn what_is_inherited_is_merged_with_what_is_said_here() {
     let manifest = "[dependencies]\nregex = { workspace = true, optional = true, features = [\"std\", \"unicode-perl\"] }\n\
                     api-macros.workspace = true\nthiserror.workspace = true\n\n[dev-dependencies]\ncontract.workspace = true\n";
-    insta::assert_snapshot!(inherit::spelled_out(manifest), @"");
+    insta::assert_snapshot!(inherit::spelled_out(manifest), @r#"
+    [dependencies]
+    regex = { version = "1.13", default-features = false, features = ["std", "unicode", "perf", "unicode-perl"], optional = true }
+    api-macros = { path = "../api-macros", version = "0.1.0" }
+    thiserror = "2.0"
+
+    [dev-dependencies]
+    "#);
 }
 
 #[test]

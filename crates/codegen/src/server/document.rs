@@ -359,6 +359,9 @@ fn text(words: &Map<String, Value>) -> Literal {
         return Literal::string("");
     }
     let json = serde_json::to_string(words).expect("JSON values are written as JSON");
+    if json.contains(crate::tokens::is_deceptive) {
+        return Literal::string(&json);
+    }
     let mut fence = "#".to_owned();
     while json.contains(&format!("\"{fence}")) {
         fence.push('#');

@@ -63,7 +63,7 @@ impl Arguments {
 /// A string literal; raw where that spares escapes.
 pub(super) fn text_literal(text: &str) -> Literal {
     let escapes = text.contains(['"', '\\']);
-    if !escapes || text.chars().any(char::is_control) {
+    if !escapes || text.chars().any(|sign| sign.is_control() || crate::tokens::is_deceptive(sign)) {
         return Literal::string(text);
     }
     let mut hashes = String::new();
