@@ -16,6 +16,7 @@ struct Rules {
     min: Option<LitInt>,
     max: Option<LitInt>,
     dependent: Option<String>,
+    fields: Option<Ident>,
     check: Option<LitStr>,
 }
 
@@ -123,7 +124,8 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
                 "max_properties" => rules.max = Some(meta.value()?.parse()?),
                 "dependent_required" => schema::json(meta.value()?.parse()?, &mut rules.dependent)?,
                 "check" => rules.check = Some(meta.value()?.parse()?),
-                _ => return Err(meta.error("object knows closed, min_properties, max_properties, dependent_required and check")),
+                "fields" => rules.fields = Some(meta.value()?.parse()?),
+                _ => return Err(meta.error("object knows closed, min_properties, max_properties, dependent_required, check and fields")),
             }
             Ok(())
         })?;

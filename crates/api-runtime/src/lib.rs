@@ -34,6 +34,9 @@ pub use pattern::Pattern;
 pub use schemas::Schemas;
 pub use violation::Violation;
 pub use wire::Wire;
+/// The `serde_json` whose values stand where a schema allows anything.
+#[doc(no_inline)]
+pub use serde_json;
 /// The `schemars` that the types implement `JsonSchema` of.
 #[cfg(feature = "schemars")]
 #[doc(no_inline)]

@@ -129,6 +129,8 @@ pub struct Object {
     pub dependent_required: Option<Value>,
     /// Pointer into the schema bundle when keywords remain that fields cannot say.
     pub check: Option<String>,
+    /// What the struct of its required fields is called, where `…Fields` is another item's name.
+    pub fields_name: Option<String>,
 }
 
 /// What an object does with properties that it does not declare.

@@ -32,6 +32,7 @@ pub fn lower<'c>(contract: &'c Contract, prefix: &str) -> Api<'c> {
         .into_iter()
         .map(|slot| slot.expect("every item that was begun is finished"))
         .collect();
+    name_required_fields(&mut types);
     recursion::break_cycles(&mut types);
     reach::mark(&mut types, &operations);
     let error = operation::shared_error(&types, &operations);
@@ -45,6 +46,18 @@ pub fn lower<'c>(contract: &'c Contract, prefix: &str) -> Api<'c> {
         types,
         operations,
         error,
+    }
+}
+
+/// The struct of an object's required fields is called `…Fields`, unless the contract calls something else that.
+fn name_required_fields(types: &mut [TypeDef]) {
+    let mut taken: HashSet<String> = types.iter().map(|def| def.name.clone()).collect();
+    for def in types {
+        if let TypeKind::Object(object) = &mut def.kind
+            && taken.contains(&format!("{}Fields", def.name))
+        {
+            object.fields_name = Some(names::unique(&mut taken, format!("{}RequiredFields", def.name)));
+        }
     }
 }
 

@@ -147,7 +147,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
     }
     match part {
         Part::Types => {
-            let compiled = if types::needs_schemas(api) { vec![] } else { vec!["api-runtime/jsonschema".to_owned()] };
+            let compiled = if types::needs_validator(api) { vec![] } else { vec!["api-runtime/jsonschema".to_owned()] };
             feature("The contract's schemas, to be validated against as a whole.", "schemas", &compiled);
             feature("`schemars::JsonSchema` for every type.", "schemars", &["api-runtime/schemars".to_owned()]);
             feature("`utoipa::ToSchema` for every type.", "utoipa", &["api-runtime/utoipa".to_owned()]);
@@ -172,7 +172,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
 
 fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     let uses = match part {
-        Part::Types if types::needs_schemas(api) => "\"jsonschema\"",
+        Part::Types if types::needs_validator(api) => "\"jsonschema\"",
         Part::Types => "",
         Part::Client => "\"client\"",
         Part::Server => "\"server\"",
@@ -194,6 +194,10 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
             quoted(&requirement.to_string())
         ));
     }
+    if part == Part::Types {
+        // Values of any shape are `serde_json::Value`s, and the README's example reads JSON.
+        lines.push(format!("serde_json = {}\n", quoted(&inherit::dependency_version("serde_json"))));
+    }
     lines.sort();
     lines.concat()
 }
@@ -201,8 +205,7 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
 /// What the examples of the READMEs need.
 fn dev_dependencies(part: Part) -> String {
     let needs: &[(&str, &[&str])] = match part {
-        Part::Types => &[("serde_json", &[])],
-        Part::Client => &[],
+        Part::Types | Part::Client => &[],
         Part::Server => &[("axum", &["http1", "tokio"]), ("tokio", &["net"])],
     };
     needs

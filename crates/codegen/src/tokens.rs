@@ -17,35 +17,36 @@ pub(crate) fn ident(name: &str) -> Ident {
     }
 }
 
-/// A type, with `named` writing the path of an item of the types crate.
-pub(crate) fn type_tokens(ty: &TypeRef, named: &dyn Fn(TypeId) -> TokenStream) -> TokenStream {
+/// A type, with `named` writing the path of an item of the types crate and `any` that of a JSON value.
+pub(crate) fn type_tokens(ty: &TypeRef, any: &TokenStream, named: &dyn Fn(TypeId) -> TokenStream) -> TokenStream {
     match ty {
         TypeRef::Named(id) => named(*id),
         TypeRef::Primitive(primitive) => primitive_tokens(*primitive),
         TypeRef::Vec(items) => {
-            let items = type_tokens(items, named);
+            let items = type_tokens(items, any, named);
             quote!(Vec<#items>)
         }
         TypeRef::Map(values) => {
-            let values = type_tokens(values, named);
+            let values = type_tokens(values, any, named);
             quote!(std::collections::BTreeMap<String, #values>)
         }
         TypeRef::Nullable(inner) => {
-            let inner = type_tokens(inner, named);
+            let inner = type_tokens(inner, any, named);
             quote!(Option<#inner>)
         }
         TypeRef::Boxed(inner) => {
-            let inner = type_tokens(inner, named);
+            let inner = type_tokens(inner, any, named);
             quote!(Box<#inner>)
         }
-        TypeRef::Any => quote!(serde_json::Value),
+        TypeRef::Any => any.clone(),
     }
 }
 
 /// A type as other crates name it: `api_types::Vm`.
 pub(crate) fn foreign_type(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
     let krate = ident(&api.names.krate("types"));
-    type_tokens(ty, &|id| {
+    let any = quote!(api_runtime::serde_json::Value);
+    type_tokens(ty, &any, &|id| {
         let name = ident(&api.type_def(id).name);
         quote!(#krate::#name)
     })

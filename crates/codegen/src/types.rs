@@ -57,6 +57,21 @@ pub(crate) fn needs_schemas(api: &Api<'_>) -> bool {
     })
 }
 
+/// Formats that the run time checks with `jsonschema`'s own code.
+const VALIDATOR_FORMATS: [&str; 12] = [
+    "email", "idn-email", "hostname", "idn-hostname", "uri", "uri-reference", "iri", "iri-reference", "uri-template",
+    "regex", "json-pointer", "relative-json-pointer",
+];
+
+/// Whether some type cannot be checked without the `jsonschema` crate.
+pub(crate) fn needs_validator(api: &Api<'_>) -> bool {
+    let by_format = |def: &TypeDef| match &def.kind {
+        TypeKind::Scalar(scalar) => scalar.format.as_deref().is_some_and(|format| VALIDATOR_FORMATS.contains(&format)),
+        _ => false,
+    };
+    needs_schemas(api) || api.types.iter().any(by_format)
+}
+
 /// A file of types.
 struct Module<'a> {
     name: &'a str,

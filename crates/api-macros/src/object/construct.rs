@@ -56,7 +56,7 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
 /// A plain struct of the required fields, so that each is named where the value is made.
 fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) -> TokenStream {
     let ident = &object.input.ident;
-    let fields = format_ident!("{}Fields", unraw(&ident.to_string()));
+    let fields = object.rules.fields.clone().unwrap_or_else(|| format_ident!("{}Fields", unraw(&ident.to_string())));
     let docs = format!("The required fields of [`{ident}`]; `into()` makes one.");
     let names: Vec<_> = required.iter().map(|property| &property.ident).collect();
     let types: Vec<_> = required.iter().map(|property| &property.ty).collect();

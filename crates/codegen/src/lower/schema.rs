@@ -307,6 +307,7 @@ impl Lowering<'_> {
             max_properties: flat.max_properties,
             dependent_required: dependent_required(flat),
             check: residual.then(|| subject.check.clone()),
+            fields_name: None,
         }))
     }
 

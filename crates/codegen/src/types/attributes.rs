@@ -27,6 +27,13 @@ impl Arguments {
         }
     }
 
+    pub(super) fn name(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            let (name, value) = (crate::tokens::ident(name), crate::tokens::ident(value));
+            self.0.push(quote!(#name = #value));
+        }
+    }
+
     pub(super) fn json(&mut self, name: &str, value: Option<&Value>) {
         if let Some(value) = value {
             self.literal(name, &text_literal(&value.to_string()));

@@ -92,7 +92,7 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
 
 /// A type as the types crate itself names it; items of other modules are imported.
 fn rust(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
-    type_tokens(ty, &|id| {
+    type_tokens(ty, &quote!(serde_json::Value), &|id| {
         let name = ident(&api.type_def(id).name);
         quote!(#name)
     })
@@ -112,6 +112,7 @@ fn object_arguments(object: &Object) -> Arguments {
     arguments.count("max_properties", object.max_properties);
     arguments.json("dependent_required", object.dependent_required.as_ref());
     arguments.text("check", object.check.as_deref());
+    arguments.name("fields", object.fields_name.as_deref());
     arguments
 }
 
