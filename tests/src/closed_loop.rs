@@ -5,10 +5,11 @@
 //! 1. What a `$ref` to a parameter, header, response, body, example or path item names stands in its place, and
 //!    those component sections are gone; references to schemas stay.
 //! 2. Parameters of a path item are parameters of each of its operations.
-//! 3. `required`, `type`, `tags` and lists of parameters are sets, so they are sorted.
-//! 4. `anyOf` of something and null is `oneOf` of the two.
-//! 5. A text's lines lose trailing blanks.
-//! 6. `required: false`, `deprecated: false`, and a parameter's default `style` and `explode` are left out, since
+//! 3. The document's security is that of each operation that names none.
+//! 4. `required`, `type`, `tags` and lists of parameters are sets, so they are sorted.
+//! 5. `anyOf` of something and null is `oneOf` of the two.
+//! 6. A text's lines lose trailing blanks.
+//! 7. `required: false`, `deprecated: false`, and a parameter's default `style` and `explode` are left out, since
 //!    their absence means the same.
 
 use serde_json::{Map, Value, json};
@@ -20,9 +21,13 @@ pub fn normalise(document: &Value) -> Value {
     if let Some(components) = normal.get_mut("components").and_then(Value::as_object_mut) {
         components.retain(|section, _| matches!(section.as_str(), "schemas" | "securitySchemes"));
     }
+    let security = normal.get("security").cloned();
     if let Some(paths) = normal.get_mut("paths").and_then(Value::as_object_mut) {
         for item in paths.values_mut() {
             share_parameters(item);
+            if let Some(security) = &security {
+                share_security(item, security);
+            }
         }
     }
     normal
@@ -74,7 +79,9 @@ fn value(document: &Value, node: &Value, key: &str) -> Value {
         Value::Array(items) => {
             let mut items: Vec<Value> = items.iter().map(|item| value(document, item, "")).collect();
             match key {
-                "required" | "type" | "tags" if items.iter().all(Value::is_string) => items.sort_by_key(Value::to_string),
+                "required" | "type" | "tags" if items.iter().all(Value::is_string) => {
+                    items.sort_by_key(Value::to_string);
+                }
                 "parameters" => items.sort_by_key(parameter_key),
                 _ => {}
             }
@@ -112,9 +119,7 @@ fn object(document: &Value, map: &Map<String, Value>) -> Value {
 }
 
 fn is_nullable(members: &Value) -> bool {
-    members
-        .as_array()
-        .is_some_and(|members| members.len() == 2 && members.contains(&json!({"type": "null"})))
+    members.as_array().is_some_and(|members| members.len() == 2 && members.contains(&json!({"type": "null"})))
 }
 
 fn is_default_style(map: &Map<String, Value>, key: &str, inside: &Value) -> bool {
@@ -150,5 +155,12 @@ fn share_parameters(item: &mut Value) {
             }
         }
         own.sort_by_key(parameter_key);
+    }
+}
+
+fn share_security(item: &mut Value, security: &Value) {
+    let Some(item) = item.as_object_mut() else { return };
+    for operation in item.values_mut().filter_map(Value::as_object_mut) {
+        operation.entry("security").or_insert_with(|| security.clone());
     }
 }

@@ -3,5 +3,6 @@
 //! The tests themselves are in `tests/`, one file per front door.
 
 pub mod closed_loop;
+pub mod outside;
 pub mod small;
 pub mod values;

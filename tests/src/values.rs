@@ -21,11 +21,7 @@ impl<'a> Choices<'a> {
 
     fn below(&mut self, bound: usize) -> usize {
         let wide = usize::from(self.byte());
-        if bound > 256 {
-            (wide * 256 + usize::from(self.byte())) % bound
-        } else {
-            wide % bound.max(1)
-        }
+        if bound > 256 { (wide * 256 + usize::from(self.byte())) % bound } else { wide % bound.max(1) }
     }
 
     /// True once in `n`, never when the choices are used up.
@@ -118,7 +114,6 @@ fn number(schema: &Map<String, Value>, choices: &mut Choices<'_>, integer: bool)
     let high = bound("maximum").unwrap_or(low.saturating_add(200));
     let middle = low.saturating_add(i64::try_from(choices.below(200)).unwrap_or(0)).min(high);
     match choices.below(12) {
-        0..=3 => json!(middle),
         4 => json!(low),
         5 => json!(high),
         6 => json!(low.saturating_sub(1)),

@@ -8,12 +8,8 @@ const BESIDE_THE_POINT: [&str; 2] = ["unused-component", "component-name"];
 /// The contract and the types that are written for it, as one text to read.
 fn types(contract: &str) -> String {
     let loaded = contract::load_text("small.yaml", contract.as_bytes());
-    let findings: Vec<_> = loaded
-        .diagnostics
-        .iter()
-        .filter(|finding| !BESIDE_THE_POINT.contains(&finding.code))
-        .cloned()
-        .collect();
+    let findings: Vec<_> =
+        loaded.diagnostics.iter().filter(|finding| !BESIDE_THE_POINT.contains(&finding.code)).cloned().collect();
     assert!(findings.is_empty(), "{}", contract::diagnostic::render(&loaded.sources, &findings));
     let contract_model = loaded.contract.expect("a document without findings is a contract");
     let options = codegen::Options::new("small");

@@ -21,7 +21,7 @@ const NAME: &str = "api";
 /// 2 the arguments are wrong, 4 the crates are stale (with --check).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The OpenAPI 3.0 or 3.1 document [default: openapi.yaml of the workspace]
+    /// The `OpenAPI` 3.0 or 3.1 document [default: openapi.yaml of the workspace]
     #[arg(long, value_name = "FILE")]
     contract: Option<PathBuf>,
     /// Folder that the crates are put into [default: crates of the workspace]
@@ -65,11 +65,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Writ
 /// Crates beside our own run time lean on that; anywhere else they bring it along.
 fn options(arguments: &Arguments, folder: &Path) -> anyhow::Result<Options> {
     let is_home = workspace::lookup_root()?.is_some_and(|root| workspace::is_same(&root.join(OUT), folder));
-    let runtime = if is_home || arguments.out.is_none() {
-        Runtime::Path("../api-runtime".to_owned())
-    } else {
-        Runtime::Copy
-    };
+    let runtime =
+        if is_home || arguments.out.is_none() { Runtime::Path("../api-runtime".to_owned()) } else { Runtime::Copy };
     Ok(Options { prefix: arguments.name.clone(), runtime })
 }
 

@@ -47,7 +47,11 @@ fn steps(packages: &Packages) -> Vec<Step> {
     steps.extend(generated.map(|package| Step::cargo("check --no-default-features").packages([package])));
     steps.push(Step::cargo("package --no-verify --allow-dirty").packages(&packages.published));
     steps.push(Step::cargo("test --workspace --doc"));
-    steps.push(if has_nextest() { Step::cargo("nextest run --workspace") } else { Step::cargo("test --workspace --all-targets") });
+    steps.push(if has_nextest() {
+        Step::cargo("nextest run --workspace")
+    } else {
+        Step::cargo("test --workspace --all-targets")
+    });
     steps
 }
 

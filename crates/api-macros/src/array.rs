@@ -33,9 +33,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     };
     let wire = impls::wire(ident, &read, &quote!(::api_runtime::Wire::encode(&self.0, serializer)));
     let (min, max, unique) = (optional(rules.min.as_ref()), optional(rules.max.as_ref()), rules.unique);
-    let compiled = rules.check.as_ref().map(|check| {
-        quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &items)?;)
-    });
+    let compiled = rules
+        .check
+        .as_ref()
+        .map(|check| quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &items)?;));
     let from = if constrained {
         quote! {
             #[automatically_derived]

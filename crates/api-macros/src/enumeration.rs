@@ -36,7 +36,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     }
     let enumeration = read(input, json)?;
     if enumeration.unlisted.is_some() != extensible {
-        return Err(wrong_shape(input, "an extensible enumeration, and no other, ends in a variant marked #[unlisted]"));
+        return Err(wrong_shape(
+            input,
+            "an extensible enumeration, and no other, ends in a variant marked #[unlisted]",
+        ));
     }
     if json { values::expand(&enumeration) } else { strings::expand(&enumeration) }
 }
@@ -64,15 +67,12 @@ fn read(input: &DeriveInput, json: bool) -> Result<Enumeration<'_>> {
                 if !meta.path.is_ident("json") {
                     return Err(meta.error("a value of this enumeration is written json = \"…\""));
                 }
-                schema::json(meta.value()?.parse()?, &mut value)
+                schema::json(&meta.value()?.parse()?, &mut value)
             })?;
         } else {
             value = Some(attribute.parse_args::<LitStr>()?.value());
         }
-        listed.push(Listed {
-            ident: variant.ident.clone(),
-            value: value.unwrap_or_default(),
-        });
+        listed.push(Listed { ident: variant.ident.clone(), value: value.unwrap_or_default() });
     }
     Ok(Enumeration { input, listed, unlisted })
 }

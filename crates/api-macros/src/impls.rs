@@ -93,8 +93,9 @@ pub(crate) fn argument(ty: &Type, n: usize) -> Option<&Type> {
 
 /// An optional count as an expression.
 pub(crate) fn optional<T: quote::ToTokens>(value: Option<&T>) -> TokenStream {
-    match value {
-        Some(value) => quote!(::core::option::Option::Some(#value)),
-        None => quote!(::core::option::Option::None),
+    if let Some(value) = value {
+        quote!(::core::option::Option::Some(#value))
+    } else {
+        quote!(::core::option::Option::None)
     }
 }

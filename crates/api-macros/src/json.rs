@@ -21,9 +21,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     }
     let ident = &input.ident;
     let annotations = Annotations::read(&input.attrs)?;
-    let keywords = match &check {
-        Some(check) => quote!(::api_runtime::__private::schema_at(&crate::schemas::SCHEMAS, #check)),
-        None => quote!(json!({})),
+    let keywords = if let Some(check) = &check {
+        quote!(::api_runtime::__private::schema_at(&crate::schemas::SCHEMAS, #check))
+    } else {
+        quote!(json!({}))
     };
     let described = schema::described(input, &annotations, &keywords, &[]);
     let serde = impls::serde(ident);
@@ -32,9 +33,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         Self::checked(value).map_err(::api_runtime::__private::serde::de::Error::custom)
     };
     let wire = impls::wire(ident, &read, &quote!(::api_runtime::Wire::encode(&self.0, serializer)));
-    let compiled = check.as_ref().map(|check| {
-        quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &value)?;)
-    });
+    let compiled = check
+        .as_ref()
+        .map(|check| quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &value)?;));
     let from = if check.is_some() {
         quote! {
             #[automatically_derived]

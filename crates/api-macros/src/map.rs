@@ -40,9 +40,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let wire = impls::wire(ident, &read, &quote!(::api_runtime::Wire::encode(&self.0, serializer)));
     let constrained = rules.min.is_some() || rules.max.is_some() || rules.check.is_some();
     let (min, max) = (optional(rules.min.as_ref()), optional(rules.max.as_ref()));
-    let compiled = rules.check.as_ref().map(|check| {
-        quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &entries)?;)
-    });
+    let compiled = rules
+        .check
+        .as_ref()
+        .map(|check| quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &entries)?;));
     let from = if constrained {
         quote! {
             #[automatically_derived]

@@ -96,7 +96,7 @@ fn read(input: &DeriveInput) -> Result<Object<'_>> {
                     "optional" => property.optional = true,
                     "nullable" => property.nullable = true,
                     "additional" => keeps = true,
-                    "default" => schema::json(meta.value()?.parse()?, &mut property.default)?,
+                    "default" => schema::json(&meta.value()?.parse()?, &mut property.default)?,
                     _ => return Err(meta.error("field knows name, optional, nullable, default and additional")),
                 }
                 Ok(())
@@ -122,10 +122,14 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
                 "closed" => rules.closed = true,
                 "min_properties" => rules.min = Some(meta.value()?.parse()?),
                 "max_properties" => rules.max = Some(meta.value()?.parse()?),
-                "dependent_required" => schema::json(meta.value()?.parse()?, &mut rules.dependent)?,
+                "dependent_required" => schema::json(&meta.value()?.parse()?, &mut rules.dependent)?,
                 "check" => rules.check = Some(meta.value()?.parse()?),
                 "fields" => rules.fields = Some(meta.value()?.parse()?),
-                _ => return Err(meta.error("object knows closed, min_properties, max_properties, dependent_required, check and fields")),
+                _ => {
+                    return Err(meta.error(
+                        "object knows closed, min_properties, max_properties, dependent_required, check and fields",
+                    ));
+                }
             }
             Ok(())
         })?;
@@ -222,12 +226,17 @@ impl Object<'_> {
             }
         });
         let dependent = self.rules.dependent.as_ref().map(|dependent| {
-            let dependent: serde_json::Map<String, serde_json::Value> = serde_json::from_str(dependent).unwrap_or_default();
+            let dependent: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_str(dependent).unwrap_or_default();
             let rules = dependent.iter().map(|(name, needed)| {
                 let needed = needed.as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);
                 quote!(::api_runtime::__private::depends(&has, #name, &[#(#needed),*])?;)
             });
-            let other = if self.additional.is_some() { quote!(others.contains_key(other)) } else { quote!(others.contains(other)) };
+            let other = if self.additional.is_some() {
+                quote!(others.contains_key(other))
+            } else {
+                quote!(others.contains(other))
+            };
             quote! {
                 let has = |name: &str| match name {
                     #(#wires => #places.is_some(),)*

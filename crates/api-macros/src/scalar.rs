@@ -50,9 +50,26 @@ impl Rules {
     fn enforced_format(&self) -> Option<(String, TokenStream)> {
         let format = self.format.as_ref()?.value();
         let function = match format.as_str() {
-            "date-time" | "date" | "time" | "duration" | "email" | "idn-email" | "hostname" | "idn-hostname" | "ipv4"
-            | "ipv6" | "uri" | "uri-reference" | "iri" | "iri-reference" | "uri-template" | "uuid" | "regex"
-            | "json-pointer" | "relative-json-pointer" | "byte" => quote::format_ident!("{}", format.replace('-', "_")),
+            "date-time"
+            | "date"
+            | "time"
+            | "duration"
+            | "email"
+            | "idn-email"
+            | "hostname"
+            | "idn-hostname"
+            | "ipv4"
+            | "ipv6"
+            | "uri"
+            | "uri-reference"
+            | "iri"
+            | "iri-reference"
+            | "uri-template"
+            | "uuid"
+            | "regex"
+            | "json-pointer"
+            | "relative-json-pointer"
+            | "byte" => quote::format_ident!("{}", format.replace('-', "_")),
             _ => return None,
         };
         Some((format, quote!(::api_runtime::format::#function)))
@@ -103,9 +120,10 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
             ),
             None => (quote!(), quote!(::core::option::Option::None)),
         };
-        let format = match rules.enforced_format() {
-            Some((name, function)) => quote!(::core::option::Option::Some((#name, #function))),
-            None => quote!(::core::option::Option::None),
+        let format = if let Some((name, function)) = rules.enforced_format() {
+            quote!(::core::option::Option::Some((#name, #function)))
+        } else {
+            quote!(::core::option::Option::None)
         };
         quote! {
             #declared

@@ -23,10 +23,7 @@ pub(crate) struct Annotations {
 
 impl Annotations {
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
-        let mut made = Self {
-            description: description(attributes),
-            ..Self::default()
-        };
+        let mut made = Self { description: description(attributes), ..Self::default() };
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("schema")) {
             attribute.parse_nested_meta(|meta| {
                 let text = |into: &mut Option<String>| -> Result<()> {
@@ -35,18 +32,19 @@ impl Annotations {
                 };
                 let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
                 match name.as_str() {
-                    "name" => text(&mut made.name),
-                    "title" => text(&mut made.title),
-                    "format" => text(&mut made.format),
-                    "examples" => json(meta.value()?.parse()?, &mut made.examples),
-                    "default" => json(meta.value()?.parse()?, &mut made.default),
-                    "extensions" => json(meta.value()?.parse()?, &mut made.extensions),
-                    "inline" => set(&mut made.inline),
-                    "deprecated" => set(&mut made.deprecated),
-                    "read_only" => set(&mut made.read_only),
-                    "write_only" => set(&mut made.write_only),
-                    _ => Err(meta.error("schema knows name, inline, title, examples, default, deprecated, read_only, write_only, format and extensions")),
+                    "name" => text(&mut made.name)?,
+                    "title" => text(&mut made.title)?,
+                    "format" => text(&mut made.format)?,
+                    "examples" => json(&meta.value()?.parse()?, &mut made.examples)?,
+                    "default" => json(&meta.value()?.parse()?, &mut made.default)?,
+                    "extensions" => json(&meta.value()?.parse()?, &mut made.extensions)?,
+                    "inline" => made.inline = true,
+                    "deprecated" => made.deprecated = true,
+                    "read_only" => made.read_only = true,
+                    "write_only" => made.write_only = true,
+                    _ => return Err(meta.error("schema knows name, inline, title, examples, default, deprecated, read_only, write_only, format and extensions")),
                 }
+                Ok(())
             })?;
         }
         Ok(made)
@@ -69,11 +67,9 @@ impl Annotations {
                 pairs.push(quote!((#name, ::api_runtime::__private::parsed(#value))));
             }
         }
-        for (name, set) in [
-            ("deprecated", self.deprecated),
-            ("readOnly", self.read_only),
-            ("writeOnly", self.write_only),
-        ] {
+        for (name, set) in
+            [("deprecated", self.deprecated), ("readOnly", self.read_only), ("writeOnly", self.write_only)]
+        {
             if set {
                 pairs.push(quote!((#name, true.into())));
             }
@@ -89,13 +85,8 @@ impl Annotations {
     }
 }
 
-fn set(flag: &mut bool) -> Result<()> {
-    *flag = true;
-    Ok(())
-}
-
 /// A JSON text, checked while the macro runs.
-pub(crate) fn json(literal: LitStr, into: &mut Option<String>) -> Result<()> {
+pub(crate) fn json(literal: &LitStr, into: &mut Option<String>) -> Result<()> {
     let text = literal.value();
     serde_json::from_str::<serde_json::Value>(&text)
         .map_err(|error| syn::Error::new(literal.span(), format!("this is not JSON: {error}")))?;

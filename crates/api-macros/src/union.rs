@@ -34,9 +34,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         Some(tag) => by_tag(tag, &variants),
         None => by_trial(&variants, rules.one_of),
     };
-    let check = rules.check.as_ref().map(|check| {
-        quote!(::api_runtime::__private::check(&crate::schemas::SCHEMAS, #check, &value)?;)
-    });
+    let check = rules
+        .check
+        .as_ref()
+        .map(|check| quote!(::api_runtime::__private::check(&crate::schemas::SCHEMAS, #check, &value)?;));
     let names = variants.iter().map(|variant| &variant.ident);
     let wire = impls::wire(
         ident,
@@ -94,12 +95,8 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
         let (Fields::Unnamed(fields), 1) = (&variant.fields, variant.fields.len()) else {
             return Err(syn::Error::new_spanned(variant, "a union's variant has one unnamed field"));
         };
-        let mut made = Variant {
-            ident: variant.ident.clone(),
-            ty: fields.unnamed[0].ty.clone(),
-            tags: Vec::new(),
-            from: false,
-        };
+        let mut made =
+            Variant { ident: variant.ident.clone(), ty: fields.unnamed[0].ty.clone(), tags: Vec::new(), from: false };
         for attribute in variant.attrs.iter().filter(|attribute| attribute.path().is_ident("variant")) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("from") {
@@ -183,9 +180,7 @@ fn keywords(rules: &Rules, variants: &[Variant]) -> TokenStream {
         Some(tag) => {
             let mapping = variants.iter().flat_map(|variant| {
                 let ty = &variant.ty;
-                variant.tags.iter().map(move |value| {
-                    quote!((#value, <#ty as ::api_runtime::Described>::NAME))
-                })
+                variant.tags.iter().map(move |value| quote!((#value, <#ty as ::api_runtime::Described>::NAME)))
             });
             quote!(::api_runtime::__private::discriminated(#base, #tag, &[#(#mapping),*]))
         }

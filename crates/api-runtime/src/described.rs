@@ -154,19 +154,29 @@ pub fn schemars_schema<T: Described>(generator: &mut schemars::SchemaGenerator) 
     schemars::Schema::try_from(moved(T::schema(), &prefix)).unwrap_or_default()
 }
 
+/// Makes the JSON Schema of a type, everything it mentions under `$defs`.
+#[cfg(feature = "schemars")]
+pub type JsonSchemaOf = fn() -> schemars::Schema;
+
+/// The [`JsonSchemaOf`] of a type.
+#[cfg(feature = "schemars")]
+#[must_use]
+pub fn json_schema<T: schemars::JsonSchema>() -> schemars::Schema {
+    schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+}
+
 /// The schema with its references pointing below another place.
 #[cfg(feature = "schemars")]
 fn moved(schema: Value, prefix: &str) -> Value {
     match schema {
         Value::Object(map) => Value::Object(
             map.into_iter()
-                .map(|(key, value)| match (key.as_str(), &value) {
-                    ("$ref", Value::String(target)) => {
+                .map(|(key, value)| {
+                    if let ("$ref", Value::String(target)) = (key.as_str(), &value) {
                         let name = target.trim_start_matches(COMPONENTS);
                         let slash = if prefix.ends_with('/') { "" } else { "/" };
                         (key, Value::String(format!("{prefix}{slash}{name}")))
-                    }
-                    _ => {
+                    } else {
                         let value = moved(value, prefix);
                         (key, value)
                     }
@@ -193,10 +203,8 @@ pub fn utoipa_schema(schema: Value) -> utoipa::openapi::RefOr<utoipa::openapi::S
         return RefOr::Ref(Ref::new(target.clone()));
     }
     let mut object = Object::default();
-    object.schema_type = keywords
-        .remove("type")
-        .and_then(|ty| serde_json::from_value(ty).ok())
-        .unwrap_or(SchemaType::AnyValue);
+    object.schema_type =
+        keywords.remove("type").and_then(|ty| serde_json::from_value(ty).ok()).unwrap_or(SchemaType::AnyValue);
     if let Some(Value::Object(properties)) = keywords.remove("properties") {
         for (name, property) in properties {
             object.properties.insert(name, utoipa_schema(property));
@@ -221,9 +229,7 @@ pub fn utoipa_schema(schema: Value) -> utoipa::openapi::RefOr<utoipa::openapi::S
 
 /// Adds every component that a type mentions, as `utoipa` has them.
 #[cfg(feature = "utoipa")]
-pub fn utoipa_schemas<T: Described>(
-    schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>,
-) {
+pub fn utoipa_schemas<T: Described>(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
     let mut components = BTreeMap::new();
     T::collect(&mut components);
     schemas.extend(components.into_iter().map(|(name, schema)| (name, utoipa_schema(schema))));

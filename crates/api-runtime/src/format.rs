@@ -1,4 +1,4 @@
-//! Checks of the formats that JSON Schema 2020-12 names, and of OpenAPI's `byte`.
+//! Checks of the formats that JSON Schema 2020-12 names, and of `OpenAPI`'s `byte`.
 
 mod moment;
 
@@ -35,9 +35,7 @@ pub fn byte(text: &str) -> bool {
     let padding = text.len() - data.len();
     text.len().is_multiple_of(4)
         && padding <= 2
-        && data
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
+        && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
 macro_rules! by_the_validator {

@@ -6,6 +6,9 @@
 
 pub use api_macros::{Array, Enumeration, Json, Map, Object, Scalar, Union};
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod constraint;
 pub mod described;
 pub mod format;
@@ -13,9 +16,6 @@ pub mod json;
 mod mode;
 mod object;
 mod pattern;
-#[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
 #[cfg(feature = "jsonschema")]
 mod schemas;
 mod violation;
@@ -30,18 +30,18 @@ pub use constraint::ConstraintError;
 pub use described::Described;
 pub use mode::{is_lenient, lenient, strict};
 pub use pattern::Pattern;
-#[cfg(feature = "jsonschema")]
-pub use schemas::Schemas;
-pub use violation::Violation;
-pub use wire::Wire;
-/// The `serde_json` whose values stand where a schema allows anything.
-#[doc(no_inline)]
-pub use serde_json;
 /// The `schemars` that the types implement `JsonSchema` of.
 #[cfg(feature = "schemars")]
 #[doc(no_inline)]
 pub use schemars;
+#[cfg(feature = "jsonschema")]
+pub use schemas::Schemas;
+/// The `serde_json` whose values stand where a schema allows anything.
+#[doc(no_inline)]
+pub use serde_json;
 /// The `utoipa` that the types implement `ToSchema` of.
 #[cfg(feature = "utoipa")]
 #[doc(no_inline)]
 pub use utoipa;
+pub use violation::Violation;
+pub use wire::Wire;

@@ -56,7 +56,11 @@ impl Visitor<'_> for &mut Keys {
 }
 
 /// Reads a property's value into its place, once.
-pub fn fill<'de, T: crate::Wire, A: MapAccess<'de>>(place: &mut Option<T>, name: &'static str, map: &mut A) -> Result<(), A::Error> {
+pub fn fill<'de, T: crate::Wire, A: MapAccess<'de>>(
+    place: &mut Option<T>,
+    name: &'static str,
+    map: &mut A,
+) -> Result<(), A::Error> {
     if place.is_some() {
         return Err(duplicate(name));
     }
@@ -65,6 +69,7 @@ pub fn fill<'de, T: crate::Wire, A: MapAccess<'de>>(place: &mut Option<T>, name:
 }
 
 /// Skips an unknown property; a closed object refuses it, unless answers are being read.
+#[expect(clippy::implicit_hasher, reason = "the derives alone call it")]
 pub fn skip<'de, A: MapAccess<'de>>(
     map: &mut A,
     seen: &mut HashSet<String>,

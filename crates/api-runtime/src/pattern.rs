@@ -26,10 +26,7 @@ impl Pattern {
     /// A pattern from the contract.
     #[must_use]
     pub const fn new(source: &'static str) -> Self {
-        Self {
-            source,
-            compiled: OnceLock::new(),
-        }
+        Self { source, compiled: OnceLock::new() }
     }
 
     /// The pattern as the contract writes it.
@@ -56,8 +53,6 @@ fn compile(source: &str) -> Compiled {
     if let Ok(regex) = regex::Regex::new(&translated) {
         return Compiled::Linear(regex);
     }
-    let backtracking = fancy_regex::RegexBuilder::new(&translated)
-        .backtrack_limit(BACKTRACK_LIMIT)
-        .build();
+    let backtracking = fancy_regex::RegexBuilder::new(&translated).backtrack_limit(BACKTRACK_LIMIT).build();
     backtracking.map_or(Compiled::Never, Compiled::Backtracking)
 }

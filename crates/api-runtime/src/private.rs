@@ -84,16 +84,19 @@ pub fn tag<'v, E: Error>(value: &'v Value, property: &str) -> Result<&'v str, E>
 }
 
 /// A tag that no variant has.
+#[must_use]
 pub fn unknown_tag<E: Error>(property: &str, known: &[&str]) -> E {
     E::custom(format_args!("property `{property}` must be one of `{}`", known.join("`, `")))
 }
 
 /// No variant accepts the value.
+#[must_use]
 pub fn none_fits<E: Error>() -> E {
     E::custom("must fit one of the alternatives")
 }
 
 /// More than one variant accepts the value where one must.
+#[must_use]
 pub fn several_fit<E: Error>() -> E {
     E::custom("must fit exactly one of the alternatives, but fits several")
 }
@@ -126,9 +129,7 @@ pub fn constraint_check<T: serde::Serialize + ?Sized>(
     value: &T,
 ) -> Result<(), ConstraintError> {
     let value = serde_json::to_value(value).map_err(|error| ConstraintError::Schema(error.to_string()))?;
-    schemas
-        .validate(pointer, &value)
-        .map_err(|violations| ConstraintError::Schema(joined(&violations)))
+    schemas.validate(pointer, &value).map_err(|violations| ConstraintError::Schema(joined(&violations)))
 }
 
 /// The schema at a pointer.

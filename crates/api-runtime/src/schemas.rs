@@ -23,18 +23,13 @@ impl Schemas {
     /// Schemas from the text that the generator wrote.
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
-        Self {
-            text,
-            document: OnceLock::new(),
-            compiled: LazyLock::new(|| Mutex::new(HashMap::new())),
-        }
+        Self { text, document: OnceLock::new(), compiled: LazyLock::new(|| Mutex::new(HashMap::new())) }
     }
 
     /// The document.
     #[must_use]
     pub fn document(&self) -> &Value {
-        self.document
-            .get_or_init(|| serde_json::from_str(self.text).unwrap_or(Value::Null))
+        self.document.get_or_init(|| serde_json::from_str(self.text).unwrap_or(Value::Null))
     }
 
     /// Every rule of the schema at `pointer` that the value breaks, in the order of the value.
@@ -89,7 +84,9 @@ impl Schemas {
 fn encoded(pointer: &str) -> String {
     let mut made = String::with_capacity(pointer.len());
     for byte in pointer.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~' | b'$' | b'!' | b'*' | b'(' | b')' | b',' | b':' | b'@') {
+        if byte.is_ascii_alphanumeric()
+            || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~' | b'$' | b'!' | b'*' | b'(' | b')' | b',' | b':' | b'@')
+        {
             made.push(char::from(byte));
         } else {
             made.push_str(&format!("%{byte:02X}"));
@@ -106,13 +103,16 @@ fn report(error: &ValidationError<'_>, base: &str, into: &mut Vec<Violation>, de
             let name = property.as_str().unwrap_or_default();
             add(format!("{pointer}/{}", escaped(name)), "is required".to_owned());
         }
-        ValidationErrorKind::AdditionalProperties { unexpected } | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             for name in unexpected {
                 add(format!("{pointer}/{}", escaped(name)), "is not a property that is known here".to_owned());
             }
         }
         ValidationErrorKind::PropertyNames { error } => report_name(error, &pointer, into),
-        ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context } if depth < MAX_DEPTH => {
+        ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context }
+            if depth < MAX_DEPTH =>
+        {
             // The alternative that got furthest says best what is wrong.
             let nearest = context.iter().max_by_key(|errors| {
                 let deepest = errors.iter().map(|error| error.instance_path().as_str().len()).max();
@@ -178,7 +178,9 @@ fn words(kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::FalseSchema => "is not allowed here".to_owned(),
         ValidationErrorKind::Not { .. } => "must not fit what `not` forbids".to_owned(),
         ValidationErrorKind::Contains => "must hold an item as `contains` asks".to_owned(),
-        ValidationErrorKind::OneOfMultipleValid { .. } => "must fit exactly one of the alternatives, but fits several".to_owned(),
+        ValidationErrorKind::OneOfMultipleValid { .. } => {
+            "must fit exactly one of the alternatives, but fits several".to_owned()
+        }
         other => format!("breaks the rule `{}`", other.keyword()),
     }
 }

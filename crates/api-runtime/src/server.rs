@@ -30,8 +30,8 @@ mod call;
 mod credentials;
 mod inputs;
 mod operation;
-mod path;
 mod pairs;
+mod path;
 mod problem;
 mod refusal;
 mod request_id;
@@ -60,8 +60,8 @@ pub use operation::{Body, Location, Media, Operation, Parameter, Reply, Scheme, 
 pub use problem::{Problem, ProblemBody};
 pub use refusal::{Refusal, RefusalKind, Refuse, Refused, Violation};
 pub use request_id::RequestId;
-pub use router::{App, Blueprint, Config, ContractTexts, Outcome, OutcomeFuture, Route, OperationId, router};
-pub use status::{DefaultStatus, RangeStatus, Statuses, UnlistedStatusError};
+pub use router::{App, Blueprint, Config, ContractTexts, OperationId, Outcome, OutcomeFuture, Route, router};
 #[doc(no_inline)]
 pub use serde_json;
+pub use status::{DefaultStatus, RangeStatus, Statuses, UnlistedStatusError};
 pub use streams::{ByteStream, Event, EventStream, Handshake, StreamError, Upgrade};

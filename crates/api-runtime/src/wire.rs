@@ -332,9 +332,7 @@ impl<'de> Visitor<'de> for Anything {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("must be a finite number"))
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("must be a finite number"))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
@@ -391,11 +389,13 @@ pub(crate) fn shown(name: &str) -> String {
 }
 
 /// A key that stands twice in one object.
+#[must_use]
 pub fn duplicate<E: Error>(key: &str) -> E {
     E::custom(format_args!("duplicate property `{}`", shown(key)))
 }
 
 /// A required property that is not there.
+#[must_use]
 pub fn missing<E: Error>(name: &str) -> E {
     E::custom(format_args!("missing required property `{name}`"))
 }

@@ -15,10 +15,7 @@ use serde::{Deserialize, Deserializer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-const OPEN: OperationInfo = OperationInfo {
-    operation_id: "open",
-    security: &[],
-};
+const OPEN: OperationInfo = OperationInfo { operation_id: "open", security: &[] };
 
 /// What the server does with one request.
 #[derive(Clone)]
@@ -152,10 +149,7 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
     ])
     .await;
     let transport = server.config().credential(0, Scheme::Query("key"), Secret::from("hunter2")).build().unwrap();
-    let info = OperationInfo {
-        operation_id: "secured",
-        security: &[&[0]],
-    };
+    let info = OperationInfo { operation_id: "secured", security: &[&[0]] };
     let messages = [
         "the answer, 200 OK, does not fit the contract at line 1 column 16 of its body: expected u8",
         "the answer, 200 OK, does not fit the contract at line 1 column 23 of its body: missing field `id`",
@@ -191,13 +185,11 @@ async fn a_credential_goes_where_it_is_asked_for_and_nowhere_else() {
         .unwrap();
     let alternatives: [&'static [&'static [usize]]; 4] = [&[], &[&[0]], &[&[0, 1]], &[&[], &[1]]];
     for security in alternatives {
-        let info = OperationInfo {
-            operation_id: "secured",
-            security,
-        };
+        let info = OperationInfo { operation_id: "secured", security };
         call::<Thing>(&transport, Method::GET, info).await.unwrap();
     }
-    let sent = |request: &String| (request.contains("authorization: Bearer token"), request.contains("cookie: session=s"));
+    let sent =
+        |request: &String| (request.contains("authorization: Bearer token"), request.contains("cookie: session=s"));
     let sent: Vec<_> = server.requests().iter().map(sent).collect();
     assert_eq!(sent, [(false, false), (true, false), (true, true), (false, true)]);
 

@@ -23,12 +23,7 @@ struct List {
 
 impl List {
     fn new(length: u64, longest: u64) -> Self {
-        Self {
-            length,
-            longest,
-            counts: false,
-            asked: Mutex::default(),
-        }
+        Self { length, longest, counts: false, asked: Mutex::default() }
     }
 
     fn page(&self, after: Option<u64>, size: u64) -> Ready<Result<Page<Item>, Error<()>>> {
@@ -36,10 +31,7 @@ impl List {
         let first = after.map_or(0, |after| after + 1);
         let last = (first + size.min(self.longest)).min(self.length);
         let items = (first..last).map(|id| Item { id, name: format!("item {id}") });
-        ready(Ok(Page {
-            items: items.collect(),
-            count: self.counts.then_some(self.length),
-        }))
+        ready(Ok(Page { items: items.collect(), count: self.counts.then_some(self.length) }))
     }
 
     /// Walks the list; yields the ids seen and the number of pages asked for.
@@ -54,11 +46,7 @@ impl List {
 }
 
 fn paging(key: &str, page_size: Option<u64>) -> Paging {
-    Paging {
-        key: key.to_owned(),
-        page_size,
-        default_page_size: Some(10),
-    }
+    Paging { key: key.to_owned(), page_size, default_page_size: Some(10) }
 }
 
 async fn collect<S: Stream>(stream: S) -> Vec<S::Item> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tower_service::Service;
 
 static SCHEMAS: Schemas = Schemas::new(
-    r##"{
+    r#"{
         "components": { "schemas": { "Order": {
             "type": "object",
             "properties": {
@@ -26,7 +26,7 @@ static SCHEMAS: Schemas = Schemas::new(
             "required": ["name"],
             "additionalProperties": false
         } } }
-    }"##,
+    }"#,
 );
 
 const SECURITY: &[&[Scheme]] = &[&[Scheme { name: "bearer", scopes: &[] }]];
@@ -40,7 +40,12 @@ const VERSION: Parameter = Parameter::header("X-Version").required();
 const SESSION: Parameter = Parameter::cookie("session");
 const ORDER: Body = Body::new(&[Media::new("application/json").schema("/components/schemas/Order")]);
 
-const fn operation(id: &'static str, method: Method, path: &'static str, parameters: &'static [Parameter]) -> Operation {
+const fn operation(
+    id: &'static str,
+    method: Method,
+    path: &'static str,
+    parameters: &'static [Parameter],
+) -> Operation {
     Operation {
         id,
         method,
@@ -122,12 +127,13 @@ impl api_runtime::Wire for Order {
     }
 }
 
+const BYTES: Body = Body::new(&[Media::new("application/octet-stream")]).required();
+
 async fn upload(_: Shared, mut call: Call) -> Outcome {
     authenticate(&call).await?;
-    const BODY: Body = Body::new(&[Media::new("application/octet-stream")]).required();
     let mut inputs = call.inputs();
     let id = inputs.take::<String>(&ID);
-    let body = inputs.stream(&BODY);
+    let body = inputs.stream(&BYTES);
     let (id, body) = inputs.finish(|| Some((id?, body?)))?;
     let length = body.collect().await.map_or(0, |bytes| bytes.len());
     call.answer(Reply::code(200).media(&["text/plain"]).text(&format!("{id} {length}")))
@@ -178,7 +184,15 @@ impl Answer {
         let errors = body["errors"].as_array().cloned().unwrap_or_default();
         errors
             .iter()
-            .map(|detail| format!("{} {}{}: {}", text(detail, "in"), text(detail, "name"), text(detail, "pointer"), text(detail, "detail")))
+            .map(|detail| {
+                format!(
+                    "{} {}{}: {}",
+                    text(detail, "in"),
+                    text(detail, "name"),
+                    text(detail, "pointer"),
+                    text(detail, "detail")
+                )
+            })
             .collect()
     }
 }
@@ -254,8 +268,11 @@ async fn all_wrong_parameters_are_reported_together_without_their_values() {
 
 #[tokio::test]
 async fn credentials_come_before_everything_else() {
-    let bare = |method: &str, path: &str| Request::builder().method(method).uri(path).body(HttpBody::from("x")).unwrap();
-    for (method, path) in [("GET", "/things/%ff"), ("POST", "/things/a/orders"), ("GET", "/nothing"), ("PUT", "/things/a")] {
+    let bare =
+        |method: &str, path: &str| Request::builder().method(method).uri(path).body(HttpBody::from("x")).unwrap();
+    for (method, path) in
+        [("GET", "/things/%ff"), ("POST", "/things/a/orders"), ("GET", "/nothing"), ("PUT", "/things/a")]
+    {
         let answer = ask(bare(method, path)).await;
         assert_eq!(answer.status, 401, "{method} {path}");
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
@@ -381,9 +398,7 @@ async fn the_contract_is_served_unless_switched_off() {
 
 #[tokio::test]
 async fn the_router_nests_and_takes_other_routes() {
-    let mut outer = axum::Router::new()
-        .route("/metrics", axum::routing::get(async || "fine"))
-        .nest("/v1", router());
+    let mut outer = axum::Router::new().route("/metrics", axum::routing::get(async || "fine")).nest("/v1", router());
     assert_eq!(ask_of(&mut outer, get("/v1/things/a")).await.status, 200);
     assert_eq!(ask_of(&mut outer, get("/metrics")).await.body, b"fine");
 }

@@ -32,15 +32,11 @@ use crate::security;
 /// The whole API. Implement the trait of each tag; this one follows by itself.
 ///
 /// An operation that is added to the contract is missing from every implementation until it is written.
-pub trait Api<
-    P,
->: LoadBalancer<
-        P,
-    > + Postgres<
-        P,
-    > + PrivateSubnet<
-        P,
-    > + Firewall<P> + Vm<P> + InferenceApiKey<P> + Send + Sync + 'static {}
+pub trait Api<P>
+where
+    Self: LoadBalancer<P> + Postgres<P> + PrivateSubnet<P> + Firewall<P> + Vm<P>
+        + InferenceApiKey<P> + Send + Sync + 'static,
+{}
 
 impl<T, P> Api<P> for T
 where

@@ -2,6 +2,8 @@
 //! The contract's schemas as JSON Schema 2020-12: what checks and reports that a type alone cannot make lean on.
 
 use api_runtime::Schemas;
+#[cfg(feature = "schemars")]
+use api_runtime::described::{JsonSchemaOf, json_schema};
 use api_runtime::json::{Recode, recode};
 
 /// Every schema of the contract, each compiled when it is first needed.
@@ -150,4 +152,153 @@ pub static TYPES: &[(&str, Recode)] = &[
     ("ErrorDetails", recode::<crate::ErrorDetails>),
     ("ErrorBody", recode::<crate::ErrorBody>),
     ("Error", recode::<crate::Error>),
+];
+
+/// Every component by its name in the contract, with what makes a JSON Schema of its type.
+#[cfg(feature = "schemars")]
+pub static JSON_SCHEMAS: &[(&str, JsonSchemaOf)] = &[
+    ("ProjectId", json_schema::<crate::ProjectId>),
+    #[cfg(feature = "load_balancer")]
+    ("LoadBalancerId", json_schema::<crate::LoadBalancerId>),
+    ("VmId", json_schema::<crate::VmId>),
+    #[cfg(feature = "postgres")]
+    ("PostgresId", json_schema::<crate::PostgresId>),
+    #[cfg(feature = "postgres")]
+    ("PostgresFirewallRuleId", json_schema::<crate::PostgresFirewallRuleId>),
+    ("PrivateSubnetId", json_schema::<crate::PrivateSubnetId>),
+    #[cfg(feature = "private_subnet")]
+    ("NicId", json_schema::<crate::NicId>),
+    ("FirewallId", json_schema::<crate::FirewallId>),
+    ("FirewallRuleId", json_schema::<crate::FirewallRuleId>),
+    #[cfg(feature = "inference_api_key")]
+    ("InferenceApiKeyId", json_schema::<crate::InferenceApiKeyId>),
+    ("ObjectIdInput", json_schema::<crate::ObjectIdInput>),
+    ("Name", json_schema::<crate::Name>),
+    ("Reference", json_schema::<crate::Reference>),
+    ("Location", json_schema::<crate::Location>),
+    #[cfg(feature = "load_balancer")]
+    ("Hostname", json_schema::<crate::Hostname>),
+    #[cfg(feature = "load_balancer")]
+    ("Port", json_schema::<crate::Port>),
+    ("PortRange", json_schema::<crate::PortRange>),
+    ("Ipv4Address", json_schema::<crate::Ipv4Address>),
+    ("Ipv6Address", json_schema::<crate::Ipv6Address>),
+    #[cfg(feature = "private_subnet")]
+    ("Ipv4Cidr", json_schema::<crate::Ipv4Cidr>),
+    #[cfg(feature = "private_subnet")]
+    ("Ipv6Cidr", json_schema::<crate::Ipv6Cidr>),
+    ("Cidr", json_schema::<crate::Cidr>),
+    #[cfg(feature = "postgres")]
+    ("Timestamp", json_schema::<crate::Timestamp>),
+    ("StorageSizeGib", json_schema::<crate::StorageSizeGib>),
+    ("Count", json_schema::<crate::Count>),
+    ("StartAfter", json_schema::<crate::StartAfter>),
+    ("PageSize", json_schema::<crate::PageSize>),
+    ("OrderColumn", json_schema::<crate::OrderColumn>),
+    #[cfg(feature = "load_balancer")]
+    ("LoadBalancerAlgorithm", json_schema::<crate::LoadBalancerAlgorithm>),
+    #[cfg(feature = "load_balancer")]
+    ("HealthCheckProtocol", json_schema::<crate::HealthCheckProtocol>),
+    #[cfg(feature = "load_balancer")]
+    ("HealthCheckEndpoint", json_schema::<crate::HealthCheckEndpoint>),
+    #[cfg(feature = "load_balancer")]
+    ("NetworkStack", json_schema::<crate::NetworkStack>),
+    #[cfg(feature = "load_balancer")]
+    ("LoadBalancerSummary", json_schema::<crate::LoadBalancerSummary>),
+    #[cfg(feature = "load_balancer")]
+    ("LoadBalancerPage", json_schema::<crate::LoadBalancerPage>),
+    #[cfg(feature = "load_balancer")]
+    ("LoadBalancer", json_schema::<crate::LoadBalancer>),
+    #[cfg(feature = "load_balancer")]
+    ("LoadBalancerUpdate", json_schema::<crate::LoadBalancerUpdate>),
+    #[cfg(feature = "load_balancer")]
+    ("LoadBalancerDetachVm", json_schema::<crate::LoadBalancerDetachVm>),
+    ("VmSize", json_schema::<crate::VmSize>),
+    ("VmState", json_schema::<crate::VmState>),
+    ("Vm", json_schema::<crate::Vm>),
+    #[cfg(feature = "vm")]
+    ("VmPage", json_schema::<crate::VmPage>),
+    #[cfg(feature = "postgres")]
+    ("PostgresFlavor", json_schema::<crate::PostgresFlavor>),
+    #[cfg(feature = "postgres")]
+    ("PostgresHaType", json_schema::<crate::PostgresHaType>),
+    #[cfg(feature = "postgres")]
+    ("PostgresVersion", json_schema::<crate::PostgresVersion>),
+    #[cfg(feature = "postgres")]
+    ("PostgresState", json_schema::<crate::PostgresState>),
+    #[cfg(feature = "postgres")]
+    ("PostgresSize", json_schema::<crate::PostgresSize>),
+    #[cfg(feature = "postgres")]
+    ("PostgresSizeInput", json_schema::<crate::PostgresSizeInput>),
+    #[cfg(feature = "postgres")]
+    ("PostgresStorageSizeInput", json_schema::<crate::PostgresStorageSizeInput>),
+    #[cfg(feature = "postgres")]
+    ("MaintenanceHour", json_schema::<crate::MaintenanceHour>),
+    #[cfg(feature = "postgres")]
+    ("CaCertificates", json_schema::<crate::CaCertificates>),
+    #[cfg(feature = "postgres")]
+    ("ConnectionString", json_schema::<crate::ConnectionString>),
+    #[cfg(feature = "postgres")]
+    ("SuperuserPassword", json_schema::<crate::SuperuserPassword>),
+    #[cfg(feature = "postgres")]
+    ("PostgresParent", json_schema::<crate::PostgresParent>),
+    #[cfg(feature = "postgres")]
+    ("TagKey", json_schema::<crate::TagKey>),
+    #[cfg(feature = "postgres")]
+    ("TagValue", json_schema::<crate::TagValue>),
+    #[cfg(feature = "postgres")]
+    ("Tag", json_schema::<crate::Tag>),
+    #[cfg(feature = "postgres")]
+    ("TagInput", json_schema::<crate::TagInput>),
+    #[cfg(feature = "postgres")]
+    ("PostgresFirewallRule", json_schema::<crate::PostgresFirewallRule>),
+    #[cfg(feature = "postgres")]
+    ("PostgresSummary", json_schema::<crate::PostgresSummary>),
+    #[cfg(feature = "postgres")]
+    ("PostgresPage", json_schema::<crate::PostgresPage>),
+    #[cfg(feature = "postgres")]
+    ("Postgres", json_schema::<crate::Postgres>),
+    #[cfg(feature = "postgres")]
+    ("PostgresCreate", json_schema::<crate::PostgresCreate>),
+    #[cfg(feature = "postgres")]
+    ("PostgresUpdate", json_schema::<crate::PostgresUpdate>),
+    #[cfg(feature = "postgres")]
+    (
+        "PostgresResetSuperuserPassword",
+        json_schema::<crate::PostgresResetSuperuserPassword>,
+    ),
+    ("FirewallRule", json_schema::<crate::FirewallRule>),
+    #[cfg(feature = "private_subnet")]
+    ("FirewallSummary", json_schema::<crate::FirewallSummary>),
+    #[cfg(feature = "firewall")]
+    ("Firewall", json_schema::<crate::Firewall>),
+    #[cfg(feature = "firewall")]
+    ("FirewallDetachSubnet", json_schema::<crate::FirewallDetachSubnet>),
+    #[cfg(feature = "private_subnet")]
+    ("PrivateSubnetState", json_schema::<crate::PrivateSubnetState>),
+    #[cfg(feature = "private_subnet")]
+    ("Nic", json_schema::<crate::Nic>),
+    #[cfg(feature = "private_subnet")]
+    ("PrivateSubnet", json_schema::<crate::PrivateSubnet>),
+    #[cfg(feature = "private_subnet")]
+    ("PrivateSubnetCreate", json_schema::<crate::PrivateSubnetCreate>),
+    #[cfg(feature = "private_subnet")]
+    ("PrivateSubnetConnect", json_schema::<crate::PrivateSubnetConnect>),
+    #[cfg(feature = "inference_api_key")]
+    ("InferenceApiKeyCreate", json_schema::<crate::InferenceApiKeyCreate>),
+    #[cfg(feature = "inference_api_key")]
+    ("InferenceApiKeySecret", json_schema::<crate::InferenceApiKeySecret>),
+    #[cfg(feature = "inference_api_key")]
+    ("InferenceApiKey", json_schema::<crate::InferenceApiKey>),
+    ("NoStore", json_schema::<crate::NoStore>),
+    ("BearerChallenge", json_schema::<crate::BearerChallenge>),
+    ("RetryAfterSeconds", json_schema::<crate::RetryAfterSeconds>),
+    ("ErrorCode", json_schema::<crate::ErrorCode>),
+    ("ErrorType", json_schema::<crate::ErrorType>),
+    ("ErrorText", json_schema::<crate::ErrorText>),
+    ("ErrorTexts", json_schema::<crate::ErrorTexts>),
+    ("ErrorDetail", json_schema::<crate::ErrorDetail>),
+    ("ErrorDetails", json_schema::<crate::ErrorDetails>),
+    ("ErrorBody", json_schema::<crate::ErrorBody>),
+    ("Error", json_schema::<crate::Error>),
 ];

@@ -55,15 +55,9 @@ pub enum ClientError {
 pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
     let names = names::ClientNames::new(api);
     let folder = format!("{}/src", api.names.package("client"));
-    let mut files = vec![File {
-        path: format!("{folder}/lib.rs"),
-        text: rust_file(root::tokens(api, &names)),
-    }];
+    let mut files = vec![File { path: format!("{folder}/lib.rs"), text: rust_file(root::tokens(api, &names)) }];
     for (tag, text) in api.tags.iter().zip(tags(api, &names)) {
-        files.push(File {
-            path: format!("{folder}/{}.rs", tag.module),
-            text: text?,
-        });
+        files.push(File { path: format!("{folder}/{}.rs", tag.module), text: text? });
     }
     Ok(files)
 }

@@ -11,8 +11,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use scan::is_generated;
 pub(crate) use scan::MARK;
+pub use scan::is_generated;
 
 use crate::File;
 use scan::Place;

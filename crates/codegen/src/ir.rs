@@ -6,9 +6,7 @@
 use std::collections::BTreeSet;
 
 use contract::Contract;
-use contract::model::{
-    Location, Method, ParameterEncoding, PathPart, SchemaId, Security, SecurityKind, StatusKey,
-};
+use contract::model::{Location, Method, ParameterEncoding, PathPart, SchemaId, Security, SecurityKind, StatusKey};
 use serde_json::{Number, Value};
 
 /// An API, ready to be written as Rust.
@@ -56,13 +54,13 @@ impl CrateNames {
 pub struct Tag {
     /// The name in the document; none for operations without a tag.
     pub name: Option<String>,
-    /// Module and file name, snake_case: `load_balancer`.
+    /// Module and file name, `snake_case`: `load_balancer`.
     pub module: String,
     /// Cargo feature: `load-balancer` would differ from the tag's own spelling, so it is the module's name.
     pub feature: String,
-    /// Trait name, PascalCase: `LoadBalancer`.
+    /// Trait name, `PascalCase`: `LoadBalancer`.
     pub trait_name: String,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
 }
 
@@ -73,7 +71,7 @@ pub struct TypeId(pub usize);
 /// One item of the types crate.
 #[derive(Debug, Clone)]
 pub struct TypeDef {
-    /// Rust name, PascalCase, unique in the crate.
+    /// Rust name, `PascalCase`, unique in the crate.
     pub name: String,
     /// The schema it says.
     pub schema: SchemaId,
@@ -359,9 +357,9 @@ pub struct Operation {
     pub index: usize,
     /// The operation id as the document spells it (or as it was derived).
     pub id: String,
-    /// Rust identifier, snake_case, unique: `load_balancer_list`.
+    /// Rust identifier, `snake_case`, unique: `load_balancer_list`.
     pub name: String,
-    /// The same in PascalCase: `LoadBalancerList`.
+    /// The same in `PascalCase`: `LoadBalancerList`.
     pub pascal: String,
     /// The method.
     pub method: Method,
@@ -406,7 +404,7 @@ pub struct Parameter {
     pub required: bool,
     /// What its absence means.
     pub default: Option<Value>,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
     /// Whether it is deprecated.
     pub deprecated: bool,
@@ -419,7 +417,7 @@ pub struct Body {
     pub required: bool,
     /// What it may be, in the document's order.
     pub media: Vec<Media>,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
 }
 
@@ -462,9 +460,9 @@ pub struct Answer {
     pub name: String,
     /// Index into [`Contract::operations`]' responses.
     pub index: usize,
-    /// Name under `components/responses` in PascalCase, if it comes from there.
+    /// Name under `components/responses` in `PascalCase`, if it comes from there.
     pub component: Option<String>,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: String,
     /// Headers.
     pub headers: Vec<Parameter>,
@@ -512,7 +510,7 @@ pub struct SecurityScheme {
     pub name: String,
     /// What kind.
     pub kind: SecurityKind,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
 }
 

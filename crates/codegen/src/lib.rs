@@ -90,9 +90,8 @@ const LONGEST_PREFIX: usize = 56;
 
 /// Whether crates may be called that: kebab-case.
 pub fn check_prefix(prefix: &str) -> Result<(), Error> {
-    let is_word = |word: &str| {
-        !word.is_empty() && word.chars().all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit())
-    };
+    let is_word =
+        |word: &str| !word.is_empty() && word.chars().all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit());
     let starts_well = prefix.starts_with(|first: char| first.is_ascii_lowercase());
     if starts_well && prefix.len() <= LONGEST_PREFIX && prefix.split('-').all(is_word) {
         Ok(())

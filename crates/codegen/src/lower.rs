@@ -21,26 +21,25 @@ use crate::ir::{Api, CrateNames, TypeDef, TypeId, TypeKind, TypeRef};
 use crate::names;
 
 /// Decides every Rust name and type of a contract. `prefix` names the crates.
+///
+/// # Panics
+///
+/// Never: an item that is begun is finished, whatever the document.
 #[must_use]
 pub fn lower<'c>(contract: &'c Contract, prefix: &str) -> Api<'c> {
     let mut lowering = Lowering::new(contract);
     lowering.components();
     let tags = operation::tags(contract);
     let operations = operation::operations(&mut lowering, &tags);
-    let mut types: Vec<TypeDef> = lowering
-        .types
-        .into_iter()
-        .map(|slot| slot.expect("every item that was begun is finished"))
-        .collect();
+    let mut types: Vec<TypeDef> =
+        lowering.types.into_iter().map(|slot| slot.expect("every item that was begun is finished")).collect();
     name_required_fields(&mut types);
     recursion::break_cycles(&mut types);
     reach::mark(&mut types, &operations);
     let error = operation::shared_error(&types, &operations);
     Api {
         contract,
-        names: CrateNames {
-            prefix: prefix.to_owned(),
-        },
+        names: CrateNames { prefix: prefix.to_owned() },
         security: operation::security_schemes(contract),
         tags,
         types,
@@ -76,13 +75,7 @@ struct Lowering<'c> {
 
 impl<'c> Lowering<'c> {
     fn new(contract: &'c Contract) -> Self {
-        Self {
-            contract,
-            types: Vec::new(),
-            lowered: HashMap::new(),
-            reserved: HashMap::new(),
-            taken: HashSet::new(),
-        }
+        Self { contract, types: Vec::new(), lowered: HashMap::new(), reserved: HashMap::new(), taken: HashSet::new() }
     }
 
     /// Components take their names before any inline schema does, so that adding an operation renames none.

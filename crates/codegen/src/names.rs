@@ -6,10 +6,49 @@ use heck::{ToPascalCase, ToSnakeCase};
 
 /// Type names that Rust's prelude or the generated code itself needs.
 const RESERVED_TYPES: &[&str] = &[
-    "Self", "String", "Vec", "Option", "Some", "None", "Result", "Ok", "Err", "Box", "BTreeMap", "Value", "Debug",
-    "Clone", "Copy", "PartialEq", "Eq", "Hash", "PartialOrd", "Ord", "Default", "From", "Into", "TryFrom", "TryInto",
-    "Send", "Sync", "Drop", "Fn", "FnMut", "FnOnce", "Iterator", "IntoIterator", "Extend", "ToString", "ToOwned",
-    "AsRef", "AsMut", "Sized", "Unpin", "Future", "Ipv4Addr", "Ipv6Addr",
+    "Self",
+    "String",
+    "Vec",
+    "Option",
+    "Some",
+    "None",
+    "Result",
+    "Ok",
+    "Err",
+    "Box",
+    "BTreeMap",
+    "Value",
+    "Debug",
+    "Clone",
+    "Copy",
+    "PartialEq",
+    "Eq",
+    "Hash",
+    "PartialOrd",
+    "Ord",
+    "Default",
+    "From",
+    "Into",
+    "TryFrom",
+    "TryInto",
+    "Send",
+    "Sync",
+    "Drop",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "Iterator",
+    "IntoIterator",
+    "Extend",
+    "ToString",
+    "ToOwned",
+    "AsRef",
+    "AsMut",
+    "Sized",
+    "Unpin",
+    "Future",
+    "Ipv4Addr",
+    "Ipv6Addr",
 ];
 
 /// Rust's keywords, those to come included. `gen` is one from edition 2024.
@@ -23,17 +62,13 @@ const KEYWORDS: &[&str] = &[
 /// Longest name that is written; hostile documents hold longer ones.
 const MAX_LENGTH: usize = 96;
 
-/// A type's or trait's name: PascalCase. Never empty, never reserved.
+/// A type's or trait's name: `PascalCase`. Never empty, never reserved.
 pub(crate) fn pascal(words: &str) -> String {
     let name = legal(&spell_out(words).to_pascal_case(), "N");
-    if RESERVED_TYPES.contains(&name.as_str()) {
-        format!("{name}Type")
-    } else {
-        name
-    }
+    if RESERVED_TYPES.contains(&name.as_str()) { format!("{name}Type") } else { name }
 }
 
-/// A variant's name: PascalCase. It lives in its enum's scope, so only `Self` is reserved.
+/// A variant's name: `PascalCase`. It lives in its enum's scope, so only `Self` is reserved.
 pub(crate) fn variant(words: &str) -> String {
     match legal(&spell_out(words).to_pascal_case(), "N") {
         name if name == "Self" => "SelfValue".to_owned(),
@@ -41,12 +76,12 @@ pub(crate) fn variant(words: &str) -> String {
     }
 }
 
-/// A field's, function's or module's name: snake_case, without `r#`. Never empty.
+/// A field's, function's or module's name: `snake_case`, without `r#`. Never empty.
 pub(crate) fn snake(words: &str) -> String {
     legal(&spell_out(words).to_snake_case(), "n")
 }
 
-/// A snake_case name as an identifier: `r#type`, and `self_` where `r#` does not help.
+/// A `snake_case` name as an identifier: `r#type`, and `self_` where `r#` does not help.
 pub(crate) fn identifier(snake: &str) -> String {
     match snake {
         "self" | "super" | "crate" | "_" => format!("{snake}_"),
@@ -55,7 +90,7 @@ pub(crate) fn identifier(snake: &str) -> String {
     }
 }
 
-/// A module's name: snake_case and no keyword, since it is a file's name and a cargo feature too.
+/// A module's name: `snake_case` and no keyword, since it is a file's name and a cargo feature too.
 pub(crate) fn module(words: &str) -> String {
     let name = snake(words);
     if KEYWORDS.contains(&name.as_str()) || matches!(name.as_str(), "self" | "super" | "crate" | "default" | "shared") {
@@ -71,12 +106,14 @@ pub(crate) fn unique(taken: &mut HashSet<String>, name: String) -> String {
         return name;
     }
     // `foo2` and `foo_2` are both legal; digits at the end keep the case conventions.
-    let unique = (2_u32..)
-        .map(|n| format!("{name}{n}"))
-        .find(|candidate| !taken.contains(candidate))
-        .expect("numbers outlast any set of names");
-    taken.insert(unique.clone());
-    unique
+    let mut n = 2_u32;
+    loop {
+        let candidate = format!("{name}{n}");
+        if taken.insert(candidate.clone()) {
+            return candidate;
+        }
+        n += 1;
+    }
 }
 
 /// Signs that would vanish, as words, where they carry the meaning: `+1` and `-1` must differ.
@@ -115,20 +152,12 @@ fn spell_out(words: &str) -> String {
         spelled.push_str(word);
         spelled.push(' ');
     }
-    if spelled.trim().is_empty() {
-        "empty".to_owned()
-    } else {
-        spelled
-    }
+    if spelled.trim().is_empty() { "empty".to_owned() } else { spelled }
 }
 
 /// Drops what no identifier may hold, and puts `prefix` before what none may begin with.
 fn legal(name: &str, prefix: &str) -> String {
-    let kept: String = name
-        .chars()
-        .filter(|sign| unicode_ident::is_xid_continue(*sign))
-        .take(MAX_LENGTH)
-        .collect();
+    let kept: String = name.chars().filter(|sign| unicode_ident::is_xid_continue(*sign)).take(MAX_LENGTH).collect();
     match kept.chars().next() {
         None => format!("{prefix}ameless"),
         Some(first) if unicode_ident::is_xid_start(first) => kept,

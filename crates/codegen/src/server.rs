@@ -144,7 +144,11 @@ fn constant(name: &str) -> Ident {
 
 /// The import of `serde_json`, if the tokens name it.
 fn serde_json_import(tokens: &TokenStream) -> Option<TokenStream> {
-    tokens.to_string().contains("serde_json ::").then(|| quote!(use api_runtime::server::serde_json;))
+    tokens.to_string().contains("serde_json ::").then(|| {
+        quote!(
+            use api_runtime::server::serde_json;
+        )
+    })
 }
 
 fn library(api: &Api<'_>) -> TokenStream {

@@ -103,15 +103,15 @@ fn doc_lines(text: &str) -> Vec<String> {
         }
         let clean = clean.trim_end();
         let body = clean.trim_start();
-        let is_fence = body.starts_with("```") || body.starts_with("~~~");
-        let line = if is_fence && !in_fence && body.trim_start_matches(['`', '~']).trim().is_empty() {
+        let fences = body.starts_with("```") || body.starts_with("~~~");
+        let line = if fences && !in_fence && body.trim_start_matches(['`', '~']).trim().is_empty() {
             format!("{clean}text")
         } else if !in_fence && after_blank && clean.len() - body.len() >= 4 {
             format!("   {body}")
         } else {
             clean.to_owned()
         };
-        in_fence ^= is_fence;
+        in_fence ^= fences;
         after_blank = body.is_empty();
         lines.push(if line.is_empty() { line } else { format!(" {line}") });
     }

@@ -22,24 +22,12 @@ const SHARED: &str = "shared";
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     let root = format!("{}/src", api.names.package("types"));
     let mut files = vec![
-        File {
-            path: format!("{root}/lib.rs"),
-            text: rust_file(library(api)),
-        },
-        File {
-            path: format!("{root}/schemas.json"),
-            text: schema_bundle(api),
-        },
-        File {
-            path: format!("{root}/schemas.rs"),
-            text: rust_file(schemas(api)),
-        },
+        File { path: format!("{root}/lib.rs"), text: rust_file(library(api)) },
+        File { path: format!("{root}/schemas.json"), text: schema_bundle(api) },
+        File { path: format!("{root}/schemas.rs"), text: rust_file(schemas(api)) },
     ];
     for module in modules(api) {
-        files.push(File {
-            path: format!("{root}/{}.rs", module.name),
-            text: rust_file(module_tokens(api, &module)),
-        });
+        files.push(File { path: format!("{root}/{}.rs", module.name), text: rust_file(module_tokens(api, &module)) });
     }
     files
 }
@@ -59,8 +47,18 @@ pub(crate) fn needs_schemas(api: &Api<'_>) -> bool {
 
 /// Formats that the run time checks with `jsonschema`'s own code.
 const VALIDATOR_FORMATS: [&str; 12] = [
-    "email", "idn-email", "hostname", "idn-hostname", "uri", "uri-reference", "iri", "iri-reference", "uri-template",
-    "regex", "json-pointer", "relative-json-pointer",
+    "email",
+    "idn-email",
+    "hostname",
+    "idn-hostname",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uri-template",
+    "regex",
+    "json-pointer",
+    "relative-json-pointer",
 ];
 
 /// Whether some type cannot be checked without the `jsonschema` crate.
@@ -81,20 +79,10 @@ struct Module<'a> {
 
 fn modules<'a>(api: &'a Api<'_>) -> Vec<Module<'a>> {
     let of = |wanted: Option<usize>| -> Vec<&TypeDef> { api.types.iter().filter(|def| home(def) == wanted).collect() };
-    let shared = Module {
-        name: SHARED,
-        tag: None,
-        types: of(None),
-    };
-    let tagged = api.tags.iter().enumerate().map(|(at, tag)| Module {
-        name: &tag.module,
-        tag: Some(tag),
-        types: of(Some(at)),
-    });
-    std::iter::once(shared)
-        .chain(tagged)
-        .filter(|module| !module.types.is_empty())
-        .collect()
+    let shared = Module { name: SHARED, tag: None, types: of(None) };
+    let tagged =
+        api.tags.iter().enumerate().map(|(at, tag)| Module { name: &tag.module, tag: Some(tag), types: of(Some(at)) });
+    std::iter::once(shared).chain(tagged).filter(|module| !module.types.is_empty()).collect()
 }
 
 /// The tag whose module an item lives in; none for the shared one.
@@ -148,23 +136,33 @@ fn schemas(api: &Api<'_>) -> TokenStream {
     let docs = inner_docs(
         "The contract's schemas as JSON Schema 2020-12: what checks and reports that a type alone cannot make lean on.",
     );
-    let types = api.types.iter().filter_map(|def| {
-        let component = def.component.as_deref()?;
-        let name = ident(&def.name);
-        let gate = home(def).map(|tag| {
-            let feature = &api.tags[tag].feature;
-            quote!(#[cfg(feature = #feature)])
+    let each = |entry: &dyn Fn(&str, TokenStream) -> TokenStream| -> Vec<TokenStream> {
+        let entries = api.types.iter().filter_map(|def| {
+            let name = ident(&def.name);
+            let gate = home(def).map(|tag| {
+                let feature = &api.tags[tag].feature;
+                quote!(#[cfg(feature = #feature)])
+            });
+            let entry = entry(def.component.as_deref()?, quote!(crate::#name));
+            Some(quote!(#gate #entry))
         });
-        Some(quote!(#gate (#component, recode::<crate::#name>)))
-    });
+        entries.collect()
+    };
+    let types = each(&|component, ty| quote!((#component, recode::<#ty>)));
+    let described = each(&|component, ty| quote!((#component, json_schema::<#ty>)));
     quote! {
         #docs
         use api_runtime::Schemas;
+        #[cfg(feature = "schemars")]
+        use api_runtime::described::{JsonSchemaOf, json_schema};
         use api_runtime::json::{Recode, recode};
         /// Every schema of the contract, each compiled when it is first needed.
         pub static SCHEMAS: Schemas = Schemas::new(include_str!("schemas.json"));
         /// Every component by its name in the contract, with what reads a JSON text as its type and writes it again.
         pub static TYPES: &[(&str, Recode)] = &[#(#types),*];
+        /// Every component by its name in the contract, with what makes a JSON Schema of its type.
+        #[cfg(feature = "schemars")]
+        pub static JSON_SCHEMAS: &[(&str, JsonSchemaOf)] = &[#(#described),*];
     }
 }
 

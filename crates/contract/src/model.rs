@@ -1,4 +1,4 @@
-//! The contract: an OpenAPI document of either dialect, resolved, with a position for every part.
+//! The contract: an `OpenAPI` document of either dialect, resolved, with a position for every part.
 //!
 //! Lowering has happened here once and for all: references are followed, 3.0 schemas are written in
 //! the keywords of JSON Schema 2020-12 (as 3.1 has them), path-level parameters are merged into their
@@ -43,9 +43,9 @@ pub struct Contract {
 /// The dialects that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// OpenAPI 3.0.x
+    /// `OpenAPI` 3.0.x
     V30,
-    /// OpenAPI 3.1.x
+    /// `OpenAPI` 3.1.x
     V31,
 }
 
@@ -56,7 +56,7 @@ pub struct Info {
     pub title: String,
     /// The contract's version.
     pub version: String,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
     /// The licence's SPDX expression or name.
     pub license: Option<String>,
@@ -89,11 +89,11 @@ pub struct ServerVariable {
 pub struct Tag {
     /// The name as the document spells it.
     pub name: String,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
 }
 
-/// The methods that OpenAPI knows.
+/// The methods that `OpenAPI` knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the variants are HTTP's methods")]
 pub enum Method {
@@ -156,7 +156,7 @@ pub struct Operation {
     pub tag: Option<String>,
     /// One line.
     pub summary: Option<String>,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
     /// Whether it is deprecated.
     pub deprecated: bool,
@@ -221,7 +221,7 @@ pub struct Parameter {
     pub required: bool,
     /// Whether it is deprecated.
     pub deprecated: bool,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
     /// How its value is written.
     pub encoding: ParameterEncoding,
@@ -258,7 +258,7 @@ pub enum ParameterEncoding {
 pub struct RequestBody {
     /// Whether it must be there.
     pub required: bool,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
     /// What it may be.
     pub content: Vec<MediaType>,
@@ -324,7 +324,7 @@ impl std::fmt::Display for StatusKey {
 pub struct Response {
     /// For which statuses.
     pub status: StatusKey,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: String,
     /// Headers, `Content-Type` left out as the standard says.
     pub headers: Vec<Parameter>,
@@ -354,7 +354,7 @@ pub struct SecurityRequirement {
 pub struct SecurityScheme {
     /// What kind.
     pub kind: SecurityKind,
-    /// A description in CommonMark.
+    /// A description in `CommonMark`.
     pub description: Option<String>,
     /// Where it stands.
     pub span: Span,
@@ -378,7 +378,7 @@ pub enum SecurityKind {
     Http(String),
     /// OAuth 2: travels as a bearer token.
     OAuth2,
-    /// OpenID Connect: travels as a bearer token.
+    /// `OpenID` Connect: travels as a bearer token.
     OpenIdConnect(String),
     /// A client certificate.
     MutualTls,
@@ -504,10 +504,7 @@ impl Types {
 /// 3.0's `nullable` has become a type, its boolean `exclusiveMinimum` a number; beside a 3.0 `$ref`
 /// nothing else counts.
 #[derive(Debug, Clone, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a keyword of the standard"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a keyword of the standard")]
 pub struct Keywords {
     /// `$ref`, followed.
     pub reference: Option<SchemaId>,
@@ -598,7 +595,7 @@ pub struct Keywords {
     pub then_schema: Option<SchemaId>,
     /// `else`
     pub else_schema: Option<SchemaId>,
-    /// OpenAPI's `discriminator`
+    /// `OpenAPI`'s `discriminator`
     pub discriminator: Option<Discriminator>,
 
     /// `title`

@@ -36,16 +36,8 @@ type Found = (String, Severity, usize, usize);
 
 fn findings(text: &str) -> Vec<Found> {
     let loaded = load_text("pets.yaml", text.as_bytes());
-    let wrong = loaded
-        .diagnostics
-        .iter()
-        .any(|finding| finding.severity == Severity::Error);
-    assert_eq!(
-        loaded.contract.is_none(),
-        wrong,
-        "{:#?}",
-        loaded.diagnostics
-    );
+    let wrong = loaded.diagnostics.iter().any(|finding| finding.severity == Severity::Error);
+    assert_eq!(loaded.contract.is_none(), wrong, "{:#?}", loaded.diagnostics);
     loaded
         .diagnostics
         .iter()
@@ -59,10 +51,7 @@ fn findings(text: &str) -> Vec<Found> {
 
 fn help(text: &str) -> String {
     let loaded = load_text("pets.yaml", text.replace('⟦', "").as_bytes());
-    let helps = loaded
-        .diagnostics
-        .into_iter()
-        .filter_map(|finding| finding.help);
+    let helps = loaded.diagnostics.into_iter().filter_map(|finding| finding.help);
     helps.collect::<Vec<_>>().join("; ")
 }
 
@@ -84,11 +73,7 @@ fn finds(severity: Severity, code: &str, template: &str, wrong: &str, right: &st
     };
     let (line, column) = place(&marked, "⟦");
     let found = findings(&marked.replace('⟦', ""));
-    assert_eq!(
-        found,
-        vec![(code.to_owned(), severity, line, column)],
-        "{marked}"
-    );
+    assert_eq!(found, vec![(code.to_owned(), severity, line, column)], "{marked}");
     assert_eq!(findings(&template.replace("@@", right)), vec![], "{right}");
 }
 
@@ -111,65 +96,20 @@ fn component(schema: &str) -> String {
 #[test]
 fn versions_that_are_not_read() {
     let rest = "\ninfo: { title: Pets, version: \"1\" }\npaths: {}\n";
-    error(
-        "unsupported-version",
-        &format!("openapi: @@{rest}"),
-        "3.2.0",
-        "3.1.1",
-    );
-    error(
-        "unsupported-version",
-        &format!("openapi: @@{rest}"),
-        "3.1",
-        "3.1.0",
-    );
-    error(
-        "unsupported-version",
-        &format!("openapi: @@{rest}"),
-        "[3]",
-        "3.0.0",
-    );
-    error(
-        "missing-version",
-        "@@",
-        "info: { title: Pets }",
-        &format!("openapi: 3.0.4{rest}"),
-    );
-    error(
-        "swagger-2",
-        "@@",
-        "⟦swagger: \"2.0\"",
-        &format!("openapi: 3.0.4{rest}"),
-    );
+    error("unsupported-version", &format!("openapi: @@{rest}"), "3.2.0", "3.1.1");
+    error("unsupported-version", &format!("openapi: @@{rest}"), "3.1", "3.1.0");
+    error("unsupported-version", &format!("openapi: @@{rest}"), "[3]", "3.0.0");
+    error("missing-version", "@@", "info: { title: Pets }", &format!("openapi: 3.0.4{rest}"));
+    error("swagger-2", "@@", "⟦swagger: \"2.0\"", &format!("openapi: 3.0.4{rest}"));
     error("wrong-type", "@@", "[1]", &format!("openapi: 3.0.4{rest}"));
 }
 
 #[test]
 fn misspelt_and_unknown_keywords() {
-    error(
-        "misspelt-keyword",
-        SCHEMA_31,
-        "{ type: string, ⟦minLenght: 3 }",
-        "{ type: string, minLength: 3 }",
-    );
-    error(
-        "misspelt-keyword",
-        SCHEMA_31,
-        "{ type: string, ⟦min_length: 3 }",
-        "{ type: string, x-min-len: 3 }",
-    );
-    warning(
-        "unknown-keyword",
-        SCHEMA_31,
-        "{ type: string, ⟦colour: red }",
-        "{ type: string, x-colour: red }",
-    );
-    warning(
-        "unknown-keyword",
-        SCHEMA_31,
-        "{ ⟦definitions: { A: {} } }",
-        "{ $defs: { A: {} } }",
-    );
+    error("misspelt-keyword", SCHEMA_31, "{ type: string, ⟦minLenght: 3 }", "{ type: string, minLength: 3 }");
+    error("misspelt-keyword", SCHEMA_31, "{ type: string, ⟦min_length: 3 }", "{ type: string, x-min-len: 3 }");
+    warning("unknown-keyword", SCHEMA_31, "{ type: string, ⟦colour: red }", "{ type: string, x-colour: red }");
+    warning("unknown-keyword", SCHEMA_31, "{ ⟦definitions: { A: {} } }", "{ $defs: { A: {} } }");
     let wrong = SCHEMA_31.replace("@@", "{ type: string, minLenght: 3 }");
     assert_eq!(help(&wrong), "did you mean `minLength`?");
 }
@@ -182,124 +122,39 @@ fn ok(more: &str) -> String {
 #[test]
 fn misspelt_fields_of_an_operation() {
     let wrong = ok("⟦operationID: a,");
-    error(
-        "misspelt-keyword",
-        OPERATION,
-        &wrong,
-        &ok("operationId: a,"),
-    );
-    error(
-        "misspelt-keyword",
-        OPERATION,
-        &ok("⟦tag: [a],"),
-        &ok("tags: [a],"),
-    );
+    error("misspelt-keyword", OPERATION, &wrong, &ok("operationId: a,"));
+    error("misspelt-keyword", OPERATION, &ok("⟦tag: [a],"), &ok("tags: [a],"));
 }
 
 #[test]
 fn keywords_of_the_other_dialect() {
     let old = schema_30();
-    warning(
-        "wrong-dialect",
-        SCHEMA_31,
-        "{ type: string, ⟦nullable: true }",
-        "{ type: [string, \"null\"] }",
-    );
+    warning("wrong-dialect", SCHEMA_31, "{ type: string, ⟦nullable: true }", "{ type: [string, \"null\"] }");
     warning("wrong-dialect", &old, "{ ⟦const: 1 }", "{ enum: [1] }");
-    warning(
-        "wrong-dialect",
-        &old,
-        "{ type: string, ⟦examples: [a] }",
-        "{ type: string, example: a }",
-    );
-    error(
-        "wrong-dialect",
-        &old,
-        "{ type: ⟦[string, \"null\"] }",
-        "{ type: string, nullable: true }",
-    );
-    error(
-        "wrong-dialect",
-        &old,
-        "{ type: ⟦\"null\" }",
-        "{ type: string, nullable: true }",
-    );
-    error(
-        "wrong-dialect",
-        &old,
-        "{ exclusiveMinimum: ⟦3 }",
-        "{ minimum: 3, exclusiveMinimum: true }",
-    );
-    error(
-        "wrong-dialect",
-        SCHEMA_31,
-        "{ minimum: 3, exclusiveMinimum: ⟦true }",
-        "{ exclusiveMinimum: 3 }",
-    );
-    error(
-        "wrong-dialect",
-        &old,
-        "{ properties: { a: ⟦true } }",
-        "{ properties: { a: {} } }",
-    );
+    warning("wrong-dialect", &old, "{ type: string, ⟦examples: [a] }", "{ type: string, example: a }");
+    error("wrong-dialect", &old, "{ type: ⟦[string, \"null\"] }", "{ type: string, nullable: true }");
+    error("wrong-dialect", &old, "{ type: ⟦\"null\" }", "{ type: string, nullable: true }");
+    error("wrong-dialect", &old, "{ exclusiveMinimum: ⟦3 }", "{ minimum: 3, exclusiveMinimum: true }");
+    error("wrong-dialect", SCHEMA_31, "{ minimum: 3, exclusiveMinimum: ⟦true }", "{ exclusiveMinimum: 3 }");
+    error("wrong-dialect", &old, "{ properties: { a: ⟦true } }", "{ properties: { a: {} } }");
 }
 
 #[test]
 fn values_of_the_wrong_kind() {
-    error(
-        "wrong-type",
-        SCHEMA_31,
-        "{ minLength: ⟦\"3\" }",
-        "{ minLength: 3 }",
-    );
-    error(
-        "wrong-type",
-        SCHEMA_31,
-        "{ minLength: ⟦-1 }",
-        "{ minLength: 3.0 }",
-    );
+    error("wrong-type", SCHEMA_31, "{ minLength: ⟦\"3\" }", "{ minLength: 3 }");
+    error("wrong-type", SCHEMA_31, "{ minLength: ⟦-1 }", "{ minLength: 3.0 }");
     error(
         "wrong-type",
         SCHEMA_31,
         "{ properties: { a: { required: ⟦true } } }",
         "{ required: [a], properties: { a: {} } }",
     );
-    error(
-        "wrong-type",
-        SCHEMA_31,
-        "{ properties: ⟦[a] }",
-        "{ properties: { a: {} } }",
-    );
-    error(
-        "wrong-type",
-        SCHEMA_31,
-        "{ allOf: ⟦{ type: string } }",
-        "{ allOf: [{ type: string }] }",
-    );
-    error(
-        "wrong-type",
-        SCHEMA_31,
-        "{ required: [a, ⟦1] }",
-        "{ required: [a] }",
-    );
-    error(
-        "wrong-type",
-        SCHEMA_31,
-        "{ x-secret: ⟦1 }",
-        "{ x-secret: true }",
-    );
-    error(
-        "wrong-type",
-        OPERATION,
-        &ok("tags: ⟦pets,"),
-        &ok("tags: [pets],"),
-    );
-    warning(
-        "wrong-type",
-        SCHEMA_31,
-        "{ type: [string, ⟦null] }",
-        "{ type: [string, \"null\"] }",
-    );
+    error("wrong-type", SCHEMA_31, "{ properties: ⟦[a] }", "{ properties: { a: {} } }");
+    error("wrong-type", SCHEMA_31, "{ allOf: ⟦{ type: string } }", "{ allOf: [{ type: string }] }");
+    error("wrong-type", SCHEMA_31, "{ required: [a, ⟦1] }", "{ required: [a] }");
+    error("wrong-type", SCHEMA_31, "{ x-secret: ⟦1 }", "{ x-secret: true }");
+    error("wrong-type", OPERATION, &ok("tags: ⟦pets,"), &ok("tags: [pets],"));
+    warning("wrong-type", SCHEMA_31, "{ type: [string, ⟦null] }", "{ type: [string, \"null\"] }");
     let wrong = SCHEMA_31.replace("@@", "{ minLength: \"3\" }");
     assert_eq!(help(&wrong), "write 3 without quotes");
     let wrong = SCHEMA_31.replace("@@", "{ properties: { a: { required: true } } }");
@@ -308,57 +163,19 @@ fn values_of_the_wrong_kind() {
 
 #[test]
 fn types_that_do_not_exist() {
-    error(
-        "unknown-type",
-        SCHEMA_31,
-        "{ type: ⟦int }",
-        "{ type: integer }",
-    );
-    error(
-        "unknown-type",
-        SCHEMA_31,
-        "{ type: [string, ⟦numbr] }",
-        "{ type: [string, number] }",
-    );
-    assert_eq!(
-        help(&SCHEMA_31.replace("@@", "{ type: bool }")),
-        "did you mean `boolean`?"
-    );
+    error("unknown-type", SCHEMA_31, "{ type: ⟦int }", "{ type: integer }");
+    error("unknown-type", SCHEMA_31, "{ type: [string, ⟦numbr] }", "{ type: [string, number] }");
+    assert_eq!(help(&SCHEMA_31.replace("@@", "{ type: bool }")), "did you mean `boolean`?");
 }
 
 #[test]
 fn references_that_lead_nowhere() {
     let pet = component("{ properties: { friend: { $ref: @@ } } }");
-    error(
-        "dangling-ref",
-        &pet,
-        "\"#/components/schemas/Pte\"",
-        "\"#/components/schemas/Pet\"",
-    );
-    error(
-        "dangling-ref",
-        &pet,
-        "\"#\"",
-        "\"#/components/schemas/Pet\"",
-    );
-    error(
-        "remote-ref",
-        &pet,
-        "\"https://pets.example/pet.yaml\"",
-        "\"#/components/schemas/Pet\"",
-    );
-    error(
-        "file-ref",
-        &pet,
-        "\"pet.yaml#/Pet\"",
-        "\"#/components/schemas/Pet\"",
-    );
-    error(
-        "dangling-ref",
-        &pet,
-        "\"#Pet\"",
-        "\"#/components/schemas/Pet\"",
-    );
+    error("dangling-ref", &pet, "\"#/components/schemas/Pte\"", "\"#/components/schemas/Pet\"");
+    error("dangling-ref", &pet, "\"#\"", "\"#/components/schemas/Pet\"");
+    error("remote-ref", &pet, "\"https://pets.example/pet.yaml\"", "\"#/components/schemas/Pet\"");
+    error("file-ref", &pet, "\"pet.yaml#/Pet\"", "\"#/components/schemas/Pet\"");
+    error("dangling-ref", &pet, "\"#Pet\"", "\"#/components/schemas/Pet\"");
     let wrong = pet.replace("@@", "\"#/components/schemas/pet\"");
     assert_eq!(help(&wrong), "did you mean `#/components/schemas/Pet`?");
 }
@@ -368,17 +185,11 @@ fn references_that_go_in_circles() {
     let schemas = component(
         "{ $ref: \"#/components/schemas/Cat\" }\n    Cat: { $ref: @@ }\n    Dog: { items: { $ref: \"#/components/schemas/Dog\" } }",
     );
-    let schemas = schemas.replace(
-        "Dog: {",
-        "Dog: { properties: { a: { $ref: \"#/components/schemas/Dog\" } },",
-    );
+    let schemas = schemas.replace("Dog: {", "Dog: { properties: { a: { $ref: \"#/components/schemas/Dog\" } },");
     let wrong = schemas.replace("@@", "\"#/components/schemas/Pet\"");
     let found = findings(&wrong);
     let (line, column) = place(&wrong, "\"#/components/schemas/Cat\"");
-    assert!(
-        found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)),
-        "{found:?}"
-    );
+    assert!(found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)), "{found:?}");
     let right = schemas.replace("@@", "\"#/components/schemas/Dog\"");
     assert_eq!(findings(&right), vec![]);
 }
@@ -389,10 +200,7 @@ fn schemas_that_contain_themselves_without_going_into_the_value() {
     let (line, column) = place(&composed.replace("@@", "allOf"), "⟦");
     let composed = composed.replace('⟦', "");
     let found = findings(&composed.replace("@@", "allOf"));
-    assert_eq!(
-        found,
-        vec![("circular-ref".to_owned(), Severity::Error, line, column)]
-    );
+    assert_eq!(found, vec![("circular-ref".to_owned(), Severity::Error, line, column)]);
     assert_eq!(findings(&composed.replace("@@", "prefixItems")), vec![]);
 }
 
@@ -407,16 +215,12 @@ fn parameters_that_mean_each_other() {
     let wrong = template.replace("@@", "{ $ref: \"#/components/parameters/PetId\" }");
     let (line, column) = place(&wrong, "\"#/components/parameters/Id\"");
     let found = findings(&wrong);
-    assert!(
-        found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)),
-        "{found:?}"
-    );
+    assert!(found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)), "{found:?}");
 }
 
 #[test]
 fn recursive_schemas_are_fine() {
-    let text =
-        component("{ properties: { friends: { items: { $ref: \"#/components/schemas/Pet\" } } } }");
+    let text = component("{ properties: { friends: { items: { $ref: \"#/components/schemas/Pet\" } } } }");
     assert_eq!(findings(&text), vec![]);
 }
 
@@ -435,33 +239,19 @@ paths:
 #[test]
 fn templates_and_parameters_agree() {
     let parameter = |name: &str, more: &str| {
-        format!(
-            "parameters: [{{ name: {name}, in: path, {more}schema: {{ type: string }} }}], {OK} }}"
-        )
+        format!("parameters: [{{ name: {name}, in: path, {more}schema: {{ type: string }} }}], {OK} }}")
     };
     let right = format!("{{ {}", parameter("pet_id", "required: true, "));
     let operation = OPERATION.split("components:").next().unwrap();
     error(
         "path-parameter-optional",
         operation,
-        &format!(
-            "{{ parameters: [⟦{{ name: pet_id, in: path, schema: {{ type: string }} }}], {OK} }}"
-        ),
+        &format!("{{ parameters: [⟦{{ name: pet_id, in: path, schema: {{ type: string }} }}], {OK} }}"),
         &right,
     );
-    error(
-        "path-parameter-optional",
-        operation,
-        &format!("{{ {}", parameter("pet_id", "required: ⟦false, ")),
-        &right,
-    );
+    error("path-parameter-optional", operation, &format!("{{ {}", parameter("pet_id", "required: ⟦false, ")), &right);
     let template = operation.replace("@@", &right).replace("{pet_id}:", "@@:");
-    error(
-        "path-parameter-undeclared",
-        &template,
-        "{pet_id}/⟦{toy_id}",
-        "{pet_id}",
-    );
+    error("path-parameter-undeclared", &template, "{pet_id}/⟦{toy_id}", "{pet_id}");
     let extra = |wrong: &str| right.replace("parameters: [", &format!("parameters: [{wrong}"));
     let unused = extra("{ name: ⟦toy_id, in: path, required: true, schema: {} }, ");
     error("path-parameter-unused", operation, &unused, &right);
@@ -479,21 +269,10 @@ fn templates_and_parameters_agree() {
 
 #[test]
 fn misspelt_template_names_are_suggested() {
-    let operation = OPERATION
-        .replace("@@", &ok(""))
-        .replace("/pets/{pet_id}", "/pets/{petid}");
-    let found: Vec<String> = findings(&operation)
-        .into_iter()
-        .map(|(code, ..)| code)
-        .collect();
-    assert_eq!(
-        found,
-        ["path-parameter-undeclared", "path-parameter-unused"]
-    );
-    assert_eq!(
-        help(&operation),
-        "did you mean `{pet_id}`?; did you mean `petid`?"
-    );
+    let operation = OPERATION.replace("@@", &ok("")).replace("/pets/{pet_id}", "/pets/{petid}");
+    let found: Vec<String> = findings(&operation).into_iter().map(|(code, ..)| code).collect();
+    assert_eq!(found, ["path-parameter-undeclared", "path-parameter-unused"]);
+    assert_eq!(help(&operation), "did you mean `{pet_id}`?; did you mean `petid`?");
 }
 
 #[test]
@@ -513,24 +292,14 @@ paths:
 
 #[test]
 fn patterns_are_regular_expressions() {
-    error(
-        "bad-pattern",
-        SCHEMA_31,
-        "{ pattern: ⟦\"[a-\" }",
-        "{ pattern: \"^[a-z]+$\" }",
-    );
+    error("bad-pattern", SCHEMA_31, "{ pattern: ⟦\"[a-\" }", "{ pattern: \"^[a-z]+$\" }");
     error(
         "bad-pattern",
         SCHEMA_31,
         "{ patternProperties: { ⟦\"(\": {} } }",
         "{ patternProperties: { \"^(?!x)\": {} } }",
     );
-    warning(
-        "bad-pattern",
-        SCHEMA_31,
-        "{ pattern: ⟦\"(?x)a\" }",
-        "{ pattern: \"(a)\\\\1\" }",
-    );
+    warning("bad-pattern", SCHEMA_31, "{ pattern: ⟦\"(?x)a\" }", "{ pattern: \"(a)\\\\1\" }");
 }
 
 #[test]
@@ -544,19 +313,11 @@ fn formats_that_look_like_known_ones() {
         ("UUID", "uuid"),
         ("guid", "uuid"),
     ] {
-        warning(
-            "misspelt-format",
-            SCHEMA_31,
-            &format!("{{ format: ⟦{wrong} }}"),
-            &format!("{{ format: {meant} }}"),
-        );
+        warning("misspelt-format", SCHEMA_31, &format!("{{ format: ⟦{wrong} }}"), &format!("{{ format: {meant} }}"));
         let text = SCHEMA_31.replace("@@", &format!("{{ format: {wrong} }}"));
         assert_eq!(help(&text), format!("did you mean `{meant}`?"));
     }
-    assert_eq!(
-        findings(&SCHEMA_31.replace("@@", "{ format: shoe-size }")),
-        vec![]
-    );
+    assert_eq!(findings(&SCHEMA_31.replace("@@", "{ format: shoe-size }")), vec![]);
 }
 
 #[test]
@@ -571,19 +332,9 @@ components:
 "#;
     let found = findings(&template.replace("@@", "tokne: []"));
     let (line, column) = place(template, "@@");
-    let expected = (
-        "unknown-security-scheme".to_owned(),
-        Severity::Error,
-        line,
-        column,
-    );
+    let expected = ("unknown-security-scheme".to_owned(), Severity::Error, line, column);
     assert_eq!(found[0], expected);
-    warning(
-        "undeclared-scope",
-        template,
-        "token: [⟦raed]",
-        "token: [read]",
-    );
+    warning("undeclared-scope", template, "token: [⟦raed]", "token: [read]");
     assert!(help(&template.replace("@@", "tokne: []")).starts_with("did you mean `token`?"));
 }
 
@@ -596,24 +347,9 @@ paths: { /pets: { get: { responses: { "204": { description: Done. } } } } }
 components: { securitySchemes: { @@ } }
 "#;
     let right = "key: { type: apiKey, in: header, name: X-Key }";
-    error(
-        "missing-keyword",
-        template,
-        "key: { type: apiKey, in: header }",
-        right,
-    );
-    error(
-        "unknown-location",
-        template,
-        "key: { type: apiKey, in: ⟦body, name: X-Key }",
-        right,
-    );
-    error(
-        "unknown-scheme-type",
-        template,
-        "key: { type: ⟦bearer }",
-        "key: { type: http, scheme: bearer }",
-    );
+    error("missing-keyword", template, "key: { type: apiKey, in: header }", right);
+    error("unknown-location", template, "key: { type: apiKey, in: ⟦body, name: X-Key }", right);
+    error("unknown-scheme-type", template, "key: { type: ⟦bearer }", "key: { type: http, scheme: bearer }");
 }
 
 #[test]
@@ -634,40 +370,17 @@ paths: { /pets: { get: { summary: List. } } }
 "#;
     let found = findings(&template.replace("@@", "3.0.3"));
     let (line, column) = place(template, "get:");
-    assert_eq!(
-        found,
-        vec![(
-            "missing-responses".to_owned(),
-            Severity::Error,
-            line,
-            column
-        )]
-    );
+    assert_eq!(found, vec![("missing-responses".to_owned(), Severity::Error, line, column)]);
     assert_eq!(findings(&template.replace("@@", "3.1.0")), vec![]);
-    warning(
-        "missing-responses",
-        OPERATION,
-        &ok("").replace(OK, "⟦responses: {}"),
-        &ok(""),
-    );
+    warning("missing-responses", OPERATION, &ok("").replace(OK, "⟦responses: {}"), &ok(""));
 }
 
 #[test]
 fn locations_and_styles_exist() {
-    let template = OPERATION.replace(
-        "@@",
-        &ok("").replace(
-            "parameters: [",
-            "parameters: [{ name: q, @@, schema: {} }, ",
-        ),
-    );
+    let template =
+        OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [{ name: q, @@, schema: {} }, "));
     error("unknown-location", &template, "in: ⟦querry", "in: query");
-    error(
-        "impossible-style",
-        &template,
-        "in: query, style: ⟦simple",
-        "in: query, style: form",
-    );
+    error("impossible-style", &template, "in: query, style: ⟦simple", "in: query, style: form");
     error(
         "missing-keyword",
         &OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, ")),
@@ -676,13 +389,8 @@ fn locations_and_styles_exist() {
     );
     warning(
         "ignored-header",
-        &OPERATION.replace(
-            "@@",
-            &ok("").replace(
-                "parameters: [",
-                "parameters: [{ name: @@, in: header, schema: {} }, ",
-            ),
-        ),
+        &OPERATION
+            .replace("@@", &ok("").replace("parameters: [", "parameters: [{ name: @@, in: header, schema: {} }, ")),
         "Accept",
         "X-Accept",
     );
@@ -702,12 +410,7 @@ fn values_fit_their_schema() {
         "{ format: date, type: string, default: ⟦\"2020-13-01\" }",
         "{ format: date, type: string, default: \"2020-12-01\" }",
     );
-    warning(
-        "bad-example",
-        SCHEMA_31,
-        "{ type: integer, examples: [1, ⟦a] }",
-        "{ type: integer, examples: [1] }",
-    );
+    warning("bad-example", SCHEMA_31, "{ type: integer, examples: [1, ⟦a] }", "{ type: integer, examples: [1] }");
     warning(
         "bad-example",
         SCHEMA_31,
@@ -720,12 +423,7 @@ fn values_fit_their_schema() {
         "{ properties: { a: {} }, additionalProperties: false, example: { a: 1, ⟦b: 2 } }",
         "{ properties: { a: {} }, additionalProperties: false, example: { a: 1 } }",
     );
-    warning(
-        "bad-enum",
-        SCHEMA_31,
-        "{ type: string, enum: [a, ⟦1] }",
-        "{ type: string, enum: [a, \"1\"] }",
-    );
+    warning("bad-enum", SCHEMA_31, "{ type: string, enum: [a, ⟦1] }", "{ type: string, enum: [a, \"1\"] }");
     warning(
         "bad-example",
         &schema_30(),
@@ -736,27 +434,21 @@ fn values_fit_their_schema() {
 
 #[test]
 fn examples_of_media_types_and_parameters_fit() {
-    let media = SCHEMA_31.replace(
-        "schema: @@",
-        "schema: { type: array }\n              examples: { all: { value: @@ } }",
-    );
+    let media =
+        SCHEMA_31.replace("schema: @@", "schema: { type: array }\n              examples: { all: { value: @@ } }");
     warning("bad-example", &media, "{}", "[]");
     let parameter = OPERATION.replace(
         "@@",
-        &ok("").replace(
-            "parameters: [",
-            "parameters: [{ name: q, in: query, schema: { type: integer }, example: @@ }, ",
-        ),
+        &ok("")
+            .replace("parameters: [", "parameters: [{ name: q, in: query, schema: { type: integer }, example: @@ }, "),
     );
     warning("bad-example", &parameter, "a", "1");
 }
 
 #[test]
 fn an_example_may_leave_out_what_only_the_other_side_sends() {
-    let text = SCHEMA_31.replace(
-        "@@",
-        "{ required: [id], properties: { id: { type: string, readOnly: true } }, example: {} }",
-    );
+    let text = SCHEMA_31
+        .replace("@@", "{ required: [id], properties: { id: { type: string, readOnly: true } }, example: {} }");
     assert_eq!(findings(&text), vec![]);
 }
 
@@ -766,9 +458,7 @@ fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
     let loaded = load_text("a.yaml", text.as_bytes());
     assert_eq!(loaded.diagnostics[0].code, "bad-default");
     let contract = loaded.contract.expect("a warning refuses nothing");
-    let contract::model::SchemaKind::Object(keywords) = &contract.schemas[0].kind else {
-        panic!("an object")
-    };
+    let contract::model::SchemaKind::Object(keywords) = &contract.schemas[0].kind else { panic!("an object") };
     assert_eq!(keywords.default, None);
 }
 
@@ -776,28 +466,14 @@ fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
 fn bounds_leave_room() {
     for (wrong, right) in [
         ("{ minimum: ⟦5, maximum: 4 }", "{ minimum: 4, maximum: 4 }"),
-        (
-            "{ minLength: ⟦5, maxLength: 4 }",
-            "{ minLength: 4, maxLength: 4 }",
-        ),
-        (
-            "{ minItems: ⟦5, maxItems: 4 }",
-            "{ minItems: 4, maxItems: 4 }",
-        ),
-        (
-            "{ exclusiveMinimum: ⟦4, maximum: 4 }",
-            "{ exclusiveMinimum: 3, maximum: 4 }",
-        ),
+        ("{ minLength: ⟦5, maxLength: 4 }", "{ minLength: 4, maxLength: 4 }"),
+        ("{ minItems: ⟦5, maxItems: 4 }", "{ minItems: 4, maxItems: 4 }"),
+        ("{ exclusiveMinimum: ⟦4, maximum: 4 }", "{ exclusiveMinimum: 3, maximum: 4 }"),
         ("{ multipleOf: ⟦0 }", "{ multipleOf: 0.5 }"),
     ] {
         error("impossible-bounds", SCHEMA_31, wrong, right);
     }
-    warning(
-        "duplicate-enum",
-        SCHEMA_31,
-        "{ enum: [1, ⟦1.0] }",
-        "{ enum: [1, \"1\"] }",
-    );
+    warning("duplicate-enum", SCHEMA_31, "{ enum: [1, ⟦1.0] }", "{ enum: [1, \"1\"] }");
     warning("empty-enum", SCHEMA_31, "{ enum: ⟦[] }", "{ enum: [1] }");
     warning(
         "nullable-enum",
@@ -805,12 +481,7 @@ fn bounds_leave_room() {
         "{ type: string, enum: [a], ⟦nullable: true }",
         "{ type: string, enum: [a, null], nullable: true }",
     );
-    warning(
-        "impossible-bounds",
-        &schema_30(),
-        "{ ⟦exclusiveMinimum: true }",
-        "{ minimum: 1, exclusiveMinimum: true }",
-    );
+    warning("impossible-bounds", &schema_30(), "{ ⟦exclusiveMinimum: true }", "{ minimum: 1, exclusiveMinimum: true }");
 }
 
 #[test]
@@ -842,11 +513,7 @@ fn components_are_used() {
     let heirs = component(
         "{ required: [kind], properties: { kind: { type: string } }, discriminator: { propertyName: kind } }\n    Cat: { allOf: [{ $ref: \"#/components/schemas/Pet\" }] }",
     );
-    assert_eq!(
-        findings(&heirs),
-        vec![],
-        "a discriminator implies its heirs"
-    );
+    assert_eq!(findings(&heirs), vec![], "a discriminator implies its heirs");
 }
 
 #[test]
@@ -855,20 +522,13 @@ fn mappings_mean_schemas() {
         "{ oneOf: [{ $ref: \"#/components/schemas/Cat\" }], discriminator: { propertyName: kind, mapping: { cat: @@ } } }\n    Cat: { required: [kind], properties: { kind: { type: string } } }",
     );
     error("unknown-mapping", &template, "Cta", "Cat");
-    error(
-        "unknown-mapping",
-        &template,
-        "\"#/components/schemas/Dog\"",
-        "\"#/components/schemas/Cat\"",
-    );
+    error("unknown-mapping", &template, "\"#/components/schemas/Dog\"", "\"#/components/schemas/Cat\"");
     assert_eq!(help(&template.replace("@@", "Cta")), "did you mean `Cat`?");
 }
 
 #[test]
 fn tags_are_declared_where_there_is_a_list() {
-    let template = OPERATION
-        .replace("paths:", "tags: [{ name: pet }]\npaths:")
-        .replace("@@", &ok("tags: [@@],"));
+    let template = OPERATION.replace("paths:", "tags: [{ name: pet }]\npaths:").replace("@@", &ok("tags: [@@],"));
     warning("undeclared-tag", &template, "pets", "pet");
 }
 
@@ -877,8 +537,7 @@ fn links_mean_operations() {
     let template = OPERATION
         .replace(
             "@@",
-            &ok("operationId: pet_view,")
-                .replace("Done. }", "Done., links: { self: { operationId: @@ } } }"),
+            &ok("operationId: pet_view,").replace("Done. }", "Done., links: { self: { operationId: @@ } } }"),
         )
         .replace("Done.,", "Done,");
     warning("unknown-operation", &template, "pet_veiw", "pet_view");
@@ -890,13 +549,9 @@ fn what_stands_beside_a_reference_counts_in_the_newer_dialect_alone() {
         "{ properties: { a: { $ref: \"#/components/schemas/Name\", maxLength: 3 } } }\n    Name: { type: string }",
     );
     assert_eq!(findings(&new), vec![]);
-    let old = component("{ properties: { a: { $ref: \"#/components/schemas/Name\"@@ } } }\n    Name: { type: string }").replace("3.1.0", "3.0.3");
-    warning(
-        "ignored-sibling",
-        &old,
-        ", ⟦maxLength: 3",
-        ", description: A name.",
-    );
+    let old = component("{ properties: { a: { $ref: \"#/components/schemas/Name\"@@ } } }\n    Name: { type: string }")
+        .replace("3.1.0", "3.0.3");
+    warning("ignored-sibling", &old, ", ⟦maxLength: 3", ", description: A name.");
 }
 
 #[test]
@@ -919,33 +574,16 @@ components: { schemas: { Page: { properties: { pets: { items: { properties: { id
     assert_eq!(findings(&template.replace("@@", "pets")), vec![]);
     let (line, column) = place(template, "@@");
     let found = findings(&template.replace("@@", "pet"));
-    assert_eq!(
-        found[0],
-        ("bad-paging".to_owned(), Severity::Error, line, column)
-    );
+    assert_eq!(found[0], ("bad-paging".to_owned(), Severity::Error, line, column));
     let template = template.replace("size, items: @@", "@@, items: pets");
     error("bad-paging", &template, "sizes", "size");
     let template = template.replace("page_size: @@", "page_size: size, @@");
-    error(
-        "misspelt-keyword",
-        &template,
-        "order_colunm: after",
-        "order_column: after",
-    );
+    error("misspelt-keyword", &template, "order_colunm: after", "order_column: after");
 }
 
 #[test]
 fn every_finding_comes_in_one_run() {
-    let text =
-        component("{ type: strin, minLenght: 3, pattern: \"(\", $ref: \"#/nowhere\", default: 1 }");
+    let text = component("{ type: strin, minLenght: 3, pattern: \"(\", $ref: \"#/nowhere\", default: 1 }");
     let codes: Vec<String> = findings(&text).into_iter().map(|(code, ..)| code).collect();
-    assert_eq!(
-        codes,
-        [
-            "unknown-type",
-            "misspelt-keyword",
-            "bad-pattern",
-            "dangling-ref"
-        ]
-    );
+    assert_eq!(codes, ["unknown-type", "misspelt-keyword", "bad-pattern", "dangling-ref"]);
 }

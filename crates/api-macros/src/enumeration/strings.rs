@@ -36,9 +36,10 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         },
         &quote!(serializer.serialize_str(self.as_str())),
     );
-    let is_listed = match &enumeration.unlisted {
-        Some(unlisted) => quote!(!matches!(self, Self::#unlisted(_))),
-        None => quote!(true),
+    let is_listed = if let Some(unlisted) = &enumeration.unlisted {
+        quote!(!matches!(self, Self::#unlisted(_)))
+    } else {
+        quote!(true)
     };
     let conversions = conversions(enumeration);
     Ok(quote! {

@@ -16,9 +16,10 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
         object.properties.iter().partition(|property| property.is_required());
     let rest_values = rest.iter().map(|property| {
         let field = &property.ident;
-        match &property.default {
-            Some(default) => quote!(#field: ::api_runtime::__private::default_value(#default)),
-            None => quote!(#field: ::core::option::Option::None),
+        if let Some(default) = &property.default {
+            quote!(#field: ::api_runtime::__private::default_value(#default))
+        } else {
+            quote!(#field: ::core::option::Option::None)
         }
     });
     let additional = object.additional.as_ref().map(|(field, _)| quote!(#field: ::core::default::Default::default(),));

@@ -58,36 +58,24 @@ impl Payload {
     /// The same body where others are streams.
     #[must_use]
     pub fn into_stream(self) -> Payload<reqwest::Body> {
-        Payload {
-            content_type: self.content_type,
-            body: self.body.into(),
-        }
+        Payload { content_type: self.content_type, body: self.body.into() }
     }
 
     fn new(content_type: &str, body: Vec<u8>) -> Result<Self, String> {
-        Ok(Self {
-            content_type: media_type(content_type)?,
-            body: body.into(),
-        })
+        Ok(Self { content_type: media_type(content_type)?, body: body.into() })
     }
 }
 
 impl Payload<reqwest::Body> {
     /// Bytes or a stream of them.
     pub fn bytes(content_type: &str, body: reqwest::Body) -> Result<Self, String> {
-        Ok(Self {
-            content_type: media_type(content_type)?,
-            body,
-        })
+        Ok(Self { content_type: media_type(content_type)?, body })
     }
 
     /// The parts of a multipart body.
     pub fn multipart(content_type: &str, parts: Multipart) -> Result<Self, String> {
         let content_type = format!("{content_type}; boundary={}", parts.0.boundary());
-        Ok(Self {
-            content_type: media_type(&content_type)?,
-            body: reqwest::Body::wrap_stream(parts.0.into_stream()),
-        })
+        Ok(Self { content_type: media_type(&content_type)?, body: reqwest::Body::wrap_stream(parts.0.into_stream()) })
     }
 }
 
@@ -105,7 +93,8 @@ impl<B> fmt::Debug for Payload<B> {
 }
 
 fn media_type(name: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_str(name).map_err(|_| "the body's media type holds a character that no header may hold".to_owned())
+    HeaderValue::from_str(name)
+        .map_err(|_| "the body's media type holds a character that no header may hold".to_owned())
 }
 
 /// The parts of a multipart body.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use http::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::Url;
 
+use super::Retries;
 use super::credential::{Credential, Scheme, Secret};
 use super::transport::{Settings, Transport};
-use super::Retries;
 
 /// What a client is built from.
 #[derive(Debug)]
@@ -142,10 +142,7 @@ impl Config {
             timeout: self.timeout,
             retries: self.retries,
         };
-        Ok(Transport {
-            http,
-            settings: Arc::new(settings),
-        })
+        Ok(Transport { http, settings: Arc::new(settings) })
     }
 
     fn fail(&mut self, problem: String) {
@@ -173,17 +170,15 @@ fn base_url(text: &str) -> Result<String, BuildError> {
 fn http_client(connect_timeout: Duration, secure: bool) -> Result<reqwest::Client, BuildError> {
     if secure && !cfg!(feature = "rustls") {
         return Err(BuildError(
-            "https needs the cargo feature `rustls`, which is off; turn it on, or give an HTTP client of your own".to_owned(),
+            "https needs the cargo feature `rustls`, which is off; turn it on, or give an HTTP client of your own"
+                .to_owned(),
         ));
     }
-    let builder = reqwest::Client::builder()
-        .connect_timeout(connect_timeout)
-        .redirect(reqwest::redirect::Policy::none());
+    let builder =
+        reqwest::Client::builder().connect_timeout(connect_timeout).redirect(reqwest::redirect::Policy::none());
     #[cfg(feature = "rustls")]
     let builder = super::tls::configure(builder)?;
-    builder
-        .build()
-        .map_err(|error| BuildError(format!("the HTTP client cannot be built: {}", error.without_url())))
+    builder.build().map_err(|error| BuildError(format!("the HTTP client cannot be built: {}", error.without_url())))
 }
 
 impl BuildError {

@@ -120,13 +120,10 @@ fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let group = chunk.iter().fold(0_usize, |group, byte| group << 8 | usize::from(*byte)) << (8 * (3 - chunk.len()));
+        let group =
+            chunk.iter().fold(0_usize, |group, byte| group << 8 | usize::from(*byte)) << (8 * (3 - chunk.len()));
         for place in 0..4 {
-            text.push(if place <= chunk.len() {
-                char::from(ALPHABET[group >> (18 - 6 * place) & 63])
-            } else {
-                '='
-            });
+            text.push(if place <= chunk.len() { char::from(ALPHABET[group >> (18 - 6 * place) & 63]) } else { '=' });
         }
     }
     text

@@ -48,22 +48,13 @@ pub struct InvalidResponse {
 
 impl InterruptedResponse {
     pub(super) fn new(status: StatusCode, headers: HeaderMap, source: reqwest::Error) -> Self {
-        Self {
-            status,
-            headers,
-            source: source.without_url(),
-        }
+        Self { status, headers, source: source.without_url() }
     }
 }
 
 impl InvalidResponse {
     pub(super) fn new(status: StatusCode, headers: HeaderMap, body: Bytes, error: serde_json::Error) -> Self {
-        Self {
-            status,
-            headers,
-            body,
-            error,
-        }
+        Self { status, headers, body, error }
     }
 
     /// The body as it came. It may hold secrets: not for logs.
@@ -223,10 +214,9 @@ impl<E: fmt::Debug> fmt::Debug for Error<E> {
                 .field("line", &response.error.line())
                 .field("column", &response.error.column())
                 .finish_non_exhaustive(),
-            Self::UnexpectedResponse(response) => f
-                .debug_struct("UnexpectedResponse")
-                .field("status", &response.status())
-                .finish_non_exhaustive(),
+            Self::UnexpectedResponse(response) => {
+                f.debug_struct("UnexpectedResponse").field("status", &response.status()).finish_non_exhaustive()
+            }
             Self::Paging(reason) => f.debug_tuple("Paging").field(reason).finish(),
         }
     }
@@ -246,11 +236,7 @@ impl<E: fmt::Debug> std::error::Error for Error<E> {
 impl<E> From<reqwest::Error> for Error<E> {
     fn from(error: reqwest::Error) -> Self {
         let error = error.without_url();
-        if error.is_builder() {
-            Self::InvalidRequest(reason_of(&error))
-        } else {
-            Self::Communication(error)
-        }
+        if error.is_builder() { Self::InvalidRequest(reason_of(&error)) } else { Self::Communication(error) }
     }
 }
 

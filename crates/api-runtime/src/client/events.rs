@@ -44,11 +44,7 @@ impl EventStream {
     /// Reads events from a body.
     #[must_use]
     pub fn new(bytes: ByteStream) -> Self {
-        Self {
-            bytes,
-            parser: Parser::default(),
-            ready: VecDeque::new(),
-        }
+        Self { bytes, parser: Parser::default(), ready: VecDeque::new() }
     }
 }
 
@@ -145,7 +141,8 @@ mod tests {
 
     #[test]
     fn events_are_found_wherever_the_pieces_are_cut() {
-        let text = "\u{feff}: comment\r\ndata: one\r\ndata:two\r\n\r\nevent: end\nid: 7\ndata\n\nretry: 5\n\ndata: cut off";
+        let text =
+            "\u{feff}: comment\r\ndata: one\r\ndata:two\r\n\r\nevent: end\nid: 7\ndata\n\nretry: 5\n\ndata: cut off";
         for size in 1..text.len() {
             let (mut parser, mut events) = (Parser::default(), VecDeque::new());
             for piece in text.as_bytes().chunks(size) {

@@ -40,14 +40,7 @@ where
     F: Fn(Option<Value>) -> Fut + Send,
     Fut: Future<Output = Result<Page<I>, Error<E>>> + Send,
 {
-    let walk = Walk {
-        paging,
-        fetch,
-        ready: Vec::new().into_iter(),
-        cursor: None,
-        previous: None,
-        ended: false,
-    };
+    let walk = Walk { paging, fetch, ready: Vec::new().into_iter(), cursor: None, previous: None, ended: false };
     try_unfold(walk, async |mut walk| {
         loop {
             if let Some(item) = walk.ready.next() {

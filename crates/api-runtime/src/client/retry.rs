@@ -30,11 +30,7 @@ impl Retries {
     /// Up to `more` further attempts, after 200 milliseconds at first and never more than 10 seconds.
     #[must_use]
     pub fn new(more: u32) -> Self {
-        Self {
-            more,
-            first: Duration::from_millis(200),
-            longest: Duration::from_secs(10),
-        }
+        Self { more, first: Duration::from_millis(200), longest: Duration::from_secs(10) }
     }
 
     /// Sets the pause before the first repetition.

@@ -23,9 +23,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 ///
 /// The two obsolete forms are not sent by anyone any more.
 fn http_date(text: &str) -> Option<u64> {
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (_, rest) = text.split_once(", ")?;
     let words: Vec<&str> = rest.split(' ').collect();
     let [day, month, year, time, "GMT"] = words[..] else { return None };
@@ -56,7 +54,9 @@ mod tests {
         assert_eq!(http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
         assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
         assert_eq!(http_date("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
-        for wrong in ["", "Sunday", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "x, 1 Jan 0 0:0:0 GMT"] {
+        for wrong in
+            ["", "Sunday", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "x, 1 Jan 0 0:0:0 GMT"]
+        {
             assert_eq!(http_date(wrong), None, "{wrong}");
         }
     }

@@ -115,14 +115,10 @@ fn joined(shape: Shape, explode: bool, separator: &str, escape: impl Fn(&str) ->
     let parts: Vec<String> = match shape {
         Shape::Scalar(text) => return escape(&text),
         Shape::List(items) => items.iter().map(|item| escape(item)).collect(),
-        Shape::Object(members) if explode => members
-            .iter()
-            .map(|(name, value)| format!("{}={}", escape(name), escape(value)))
-            .collect(),
-        Shape::Object(members) => members
-            .iter()
-            .flat_map(|(name, value)| [escape(name), escape(value)])
-            .collect(),
+        Shape::Object(members) if explode => {
+            members.iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect()
+        }
+        Shape::Object(members) => members.iter().flat_map(|(name, value)| [escape(name), escape(value)]).collect(),
     };
     parts.join(separator)
 }
@@ -134,10 +130,9 @@ fn prefixed(prefix: &str, separator: &str, shape: Shape, explode: bool, name: Op
         None => text,
     };
     match shape {
-        Shape::List(items) if explode => items
-            .iter()
-            .flat_map(|item| [prefix.to_owned(), named(escape(item))])
-            .collect(),
+        Shape::List(items) if explode => {
+            items.iter().flat_map(|item| [prefix.to_owned(), named(escape(item))]).collect()
+        }
         Shape::Object(_) if explode => format!("{prefix}{}", joined(shape, true, separator, escape)),
         other => format!("{prefix}{}", named(joined(other, false, separator, escape))),
     }

@@ -76,7 +76,8 @@ fn time_of(bytes: &[u8]) -> bool {
     if bytes.len() < 9 || bytes[2] != b':' || bytes[5] != b':' {
         return false;
     }
-    let (Some(hour), Some(minute), Some(second)) = (digits(&bytes[..2]), digits(&bytes[3..5]), digits(&bytes[6..8])) else {
+    let (Some(hour), Some(minute), Some(second)) = (digits(&bytes[..2]), digits(&bytes[3..5]), digits(&bytes[6..8]))
+    else {
         return false;
     };
     let mut rest = &bytes[8..];
@@ -112,7 +113,5 @@ fn offset_minutes(bytes: &[u8]) -> Option<i64> {
 }
 
 fn digits(bytes: &[u8]) -> Option<u32> {
-    bytes.iter().try_fold(0, |number: u32, byte| {
-        byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0'))
-    })
+    bytes.iter().try_fold(0, |number: u32, byte| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0')))
 }

@@ -161,16 +161,15 @@ fn flat(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::Array(items) => items.iter().map(flat).collect::<Vec<_>>().join(","),
-        Value::Object(properties) => properties
-            .iter()
-            .map(|(key, value)| format!("{key},{}", flat(value)))
-            .collect::<Vec<_>>()
-            .join(","),
+        Value::Object(properties) => {
+            properties.iter().map(|(key, value)| format!("{key},{}", flat(value))).collect::<Vec<_>>().join(",")
+        }
     }
 }
 
 fn form(value: &Value) -> String {
-    let encode = |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let encode =
+        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
     let mut pairs = Vec::new();
     for (key, value) in value.as_object().into_iter().flatten() {
         match value {

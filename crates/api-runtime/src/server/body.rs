@@ -63,9 +63,9 @@ pub(super) async fn read(body: HttpBody, limits: Limits) -> Result<Bytes, Refuse
     let Some(time) = limits.time else {
         return collect(body, limits.bytes).await;
     };
-    tokio::time::timeout(time, collect(body, limits.bytes)).await.unwrap_or_else(|_| {
-        Err(Box::new(Refusal::new(RefusalKind::RequestTimeout, "the body did not arrive in time")))
-    })
+    tokio::time::timeout(time, collect(body, limits.bytes))
+        .await
+        .unwrap_or_else(|_| Err(Box::new(Refusal::new(RefusalKind::RequestTimeout, "the body did not arrive in time"))))
 }
 
 async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Refused> {

@@ -1,8 +1,8 @@
 //! One request on its way through an operation: where its parameters and credentials are.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,7 +11,9 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, header};
 
 use super::body::too_large;
-use super::credentials::{ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret, after_scheme, basic};
+use super::credentials::{
+    ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret, after_scheme, basic,
+};
 use super::inputs::Inputs;
 use super::operation::{Location, Operation, Parameter};
 use super::pairs::{Pairs, decode};
@@ -117,11 +119,7 @@ impl Call {
         if values.next().is_some() {
             return Err(AuthError::Invalid);
         }
-        value
-            .to_str()
-            .ok()
-            .and_then(|value| after_scheme(value, scheme))
-            .ok_or(AuthError::Invalid)
+        value.to_str().ok().and_then(|value| after_scheme(value, scheme)).ok_or(AuthError::Invalid)
     }
 
     fn query(&self) -> Pairs<'_> {

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use axum::body::Body as HttpBody;
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart};
 use axum::http::Request;
-use axum::body::Body as HttpBody;
 use http::header;
 
 use super::body::{is_empty, matching, read};
@@ -140,9 +140,7 @@ impl<'c> Inputs<'c> {
         if bytes.is_empty() && !body.required {
             return self.no_body(body);
         }
-        let decoded = std::str::from_utf8(&bytes)
-            .map_err(|_| InputError::new("must be UTF-8"))
-            .and_then(decode_form);
+        let decoded = std::str::from_utf8(&bytes).map_err(|_| InputError::new("must be UTF-8")).and_then(decode_form);
         self.noted(decoded)
     }
 
@@ -161,12 +159,10 @@ impl<'c> Inputs<'c> {
         if bytes.is_empty() && !body.required {
             return self.no_body(body);
         }
-        let decoded = std::str::from_utf8(&bytes)
-            .map_err(|_| InputError::new("must be UTF-8"))
-            .and_then(|text| {
-                let guess = Guess { text_only: true, ..Guess::default() };
-                T::decode(Text { text, guess: &guess })
-            });
+        let decoded = std::str::from_utf8(&bytes).map_err(|_| InputError::new("must be UTF-8")).and_then(|text| {
+            let guess = Guess { text_only: true, ..Guess::default() };
+            T::decode(Text { text, guess: &guess })
+        });
         self.noted(decoded)
     }
 
@@ -249,9 +245,7 @@ impl<'c> Inputs<'c> {
     }
 
     fn noted<T>(&mut self, decoded: Result<T, InputError>) -> Option<T> {
-        decoded
-            .map_err(|error| self.violations.push(Violation::of_body(error.pointer, error.message)))
-            .ok()
+        decoded.map_err(|error| self.violations.push(Violation::of_body(error.pointer, error.message))).ok()
     }
 
     async fn read(&mut self) -> Option<bytes::Bytes> {

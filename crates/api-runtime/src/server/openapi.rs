@@ -4,7 +4,8 @@
 //! that no Rust enforces (descriptions, examples, extensions) are passed in as JSON.
 
 use serde_json::{Map, Value, json};
-use utoipa::openapi::path::Parameter as UtoipaParameter;
+use utoipa::openapi::extensions::Extensions;
+use utoipa::openapi::path::{Operation as UtoipaOperation, Parameter as UtoipaParameter};
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Content, Header, OpenApi, PathItem, RefOr, Response};
 
@@ -116,11 +117,13 @@ impl Document {
         let mut value = self.value;
         value.insert("openapi".to_owned(), "3.1.0".into());
         value.insert("paths".to_owned(), Value::Object(self.paths));
-        let mut openapi: OpenApi = serde_json::from_value(Value::Object(value))?;
+        let written = Value::Object(value);
+        let mut openapi: OpenApi = serde_json::from_value(written.clone())?;
+        keep_beside(&mut openapi.info.extensions, &written["info"], "summary");
         openapi.components.get_or_insert_default().schemas =
             self.schemas.into_iter().map(|(name, schema)| (name, utoipa_schema(schema))).collect();
-        for path in openapi.paths.paths.values_mut() {
-            fill_path(path, &self.slots);
+        for (name, path) in &mut openapi.paths.paths {
+            fill_path(path, &written["paths"][name], &self.slots);
         }
         Ok(openapi)
     }
@@ -151,31 +154,57 @@ fn fill(value: &mut Value, slots: &[Value]) {
     }
 }
 
-fn fill_path(path: &mut PathItem, slots: &[Value]) {
+/// What utoipa's model has no field for goes along as an extension, which it writes as it stands.
+fn keep_beside(extensions: &mut Option<Extensions>, written: &Value, key: &str) {
+    if let Some(value) = written.get(key) {
+        extensions.get_or_insert_default().insert(key.to_owned(), value.clone());
+    }
+}
+
+fn fill_path(path: &mut PathItem, written: &Value, slots: &[Value]) {
     let methods = [
-        &mut path.get, &mut path.put, &mut path.post, &mut path.delete, &mut path.options, &mut path.head,
-        &mut path.patch, &mut path.trace,
+        ("get", &mut path.get),
+        ("put", &mut path.put),
+        ("post", &mut path.post),
+        ("delete", &mut path.delete),
+        ("options", &mut path.options),
+        ("head", &mut path.head),
+        ("patch", &mut path.patch),
+        ("trace", &mut path.trace),
     ];
-    for operation in methods.into_iter().flatten() {
-        for parameter in operation.parameters.iter_mut().flatten() {
-            if let RefOr::T(UtoipaParameter { schema, content, .. }) = parameter {
+    for (method, operation) in methods {
+        if let Some(operation) = operation {
+            fill_operation(operation, &written[method], slots);
+        }
+    }
+}
+
+fn fill_operation(operation: &mut UtoipaOperation, written: &Value, slots: &[Value]) {
+    for (at, parameter) in operation.parameters.iter_mut().flatten().enumerate() {
+        if let RefOr::T(UtoipaParameter { schema, content, extensions, .. }) = parameter {
+            fill_schema(schema, slots);
+            fill_contents(content, slots);
+            keep_beside(extensions, &written["parameters"][at], "examples");
+        }
+    }
+    if let Some(RefOr::T(body)) = &mut operation.request_body {
+        fill_contents(&mut body.content, slots);
+    }
+    for (status, response) in &mut operation.responses.responses {
+        let RefOr::T(Response { headers, content, .. }) = response else { continue };
+        fill_contents(content, slots);
+        for (name, header) in headers {
+            if let RefOr::T(Header { schema, extensions, .. }) = header {
                 fill_schema(schema, slots);
-                content.values_mut().for_each(|content| fill_content(content, slots));
+                keep_beside(extensions, &written["responses"][status]["headers"][name], "required");
             }
         }
-        if let Some(RefOr::T(body)) = &mut operation.request_body {
-            body.content.values_mut().for_each(|content| fill_content(content, slots));
-        }
-        for response in operation.responses.responses.values_mut() {
-            if let RefOr::T(Response { headers, content, .. }) = response {
-                for header in headers.values_mut() {
-                    if let RefOr::T(Header { schema, .. }) = header {
-                        fill_schema(schema, slots);
-                    }
-                }
-                content.values_mut().for_each(|content| fill_content(content, slots));
-            }
-        }
+    }
+}
+
+fn fill_contents<'c>(contents: impl IntoIterator<Item = (&'c String, &'c mut RefOr<Content>)>, slots: &[Value]) {
+    for (_, content) in contents {
+        fill_content(content, slots);
     }
 }
 
@@ -211,6 +240,8 @@ impl OperationDocument<'_> {
         let mut value = described(self.document, parameter, slot, words);
         value.insert("name".to_owned(), parameter.name.into());
         value.insert("in".to_owned(), parameter.location.as_str().into());
+        // utoipa reads no parameter that leaves it out.
+        value.entry("required").or_insert(false.into());
         self.list("parameters").push(Value::Object(value));
         self
     }

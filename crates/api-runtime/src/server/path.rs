@@ -64,15 +64,13 @@ impl Paths {
         let parts = parts(segment);
         let child = match parts.as_slice() {
             [Part::Parameter] => *node.parameter.get_or_insert(new),
-            [] | [Part::Literal(_)] => {
-                match node.literals.binary_search_by(|(literal, _)| (**literal).cmp(segment)) {
-                    Ok(found) => node.literals[found].1,
-                    Err(place) => {
-                        node.literals.insert(place, (segment.into(), new));
-                        new
-                    }
+            [] | [Part::Literal(_)] => match node.literals.binary_search_by(|(literal, _)| (**literal).cmp(segment)) {
+                Ok(found) => node.literals[found].1,
+                Err(place) => {
+                    node.literals.insert(place, (segment.into(), new));
+                    new
                 }
-            }
+            },
             _ => {
                 let known = node.patterns.iter().find(|(known, _)| *known == parts).map(|(_, found)| *found);
                 known.unwrap_or_else(|| {
@@ -153,7 +151,9 @@ impl Node {
             Some(self.literals[found].1)
         };
         find(segment).or_else(|| {
-            segment.contains('%').then(|| percent_decode_str(segment).decode_utf8().ok().and_then(|text| find(&text)))?
+            segment
+                .contains('%')
+                .then(|| percent_decode_str(segment).decode_utf8().ok().and_then(|text| find(&text)))?
         })
     }
 }

@@ -151,14 +151,12 @@ impl Refusal {
     #[must_use]
     pub fn unauthorized(error: AuthError, challenge: &'static str) -> Refused {
         let mut refusal = match error {
-            AuthError::Missing => Self::new(
-                RefusalKind::MissingCredentials,
-                "credentials are missing: send those that the API asks for",
-            ),
-            AuthError::Invalid => Self::new(
-                RefusalKind::InvalidCredentials,
-                "credentials are malformed, unknown, expired or revoked",
-            ),
+            AuthError::Missing => {
+                Self::new(RefusalKind::MissingCredentials, "credentials are missing: send those that the API asks for")
+            }
+            AuthError::Invalid => {
+                Self::new(RefusalKind::InvalidCredentials, "credentials are malformed, unknown, expired or revoked")
+            }
             AuthError::Forbidden(reason) => Self::new(RefusalKind::Forbidden, reason),
             AuthError::Unavailable(wait) => {
                 let message = "credentials cannot be checked at the moment: try again later";

@@ -14,8 +14,8 @@ use axum::extract::Request;
 use axum::response::Response;
 use futures_util::FutureExt;
 use http::request::Parts;
-use http_body::Body as _;
 use http::{HeaderValue, Method, StatusCode, header};
+use http_body::Body as _;
 use tower_service::Service;
 use tracing::{Instrument, Span};
 

@@ -163,11 +163,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
         Err(InputError::new("must be null, which cannot be written here"))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, InputError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, InputError> {
         visitor.visit_newtype_struct(self)
     }
 

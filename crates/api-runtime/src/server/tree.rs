@@ -77,7 +77,8 @@ impl<'t> Tree<'t> {
 
 /// `[]` and `[0]` name an item.
 fn is_item(rest: &str) -> bool {
-    rest.is_empty() || bracketed(rest).is_some_and(|(key, rest)| rest.is_empty() && key.bytes().all(|b| b.is_ascii_digit()))
+    rest.is_empty()
+        || bracketed(rest).is_some_and(|(key, rest)| rest.is_empty() && key.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The key in the first brackets, and what follows them.
@@ -121,11 +122,7 @@ impl<'de> Deserializer<'de> for Tree<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, InputError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, InputError> {
         visitor.visit_newtype_struct(self)
     }
 

@@ -197,11 +197,7 @@ impl<'a> Written<'a> {
     }
 
     /// Adds pieces of the form `name=value`.
-    fn add_assigned(
-        self,
-        pieces: impl Iterator<Item = &'a str>,
-        object: &mut Object<'a>,
-    ) -> Result<(), InputError> {
+    fn add_assigned(self, pieces: impl Iterator<Item = &'a str>, object: &mut Object<'a>) -> Result<(), InputError> {
         for piece in pieces {
             let Some((name, value)) = piece.split_once('=') else {
                 return Err(InputError::new("must be written as `name=value`"));
@@ -220,8 +216,7 @@ fn deep_entry<'t>(key: &str, value: Cow<'t, str>) -> Result<(Cow<'t, str>, Leaf<
 }
 
 fn after<'t>(text: &'t str, prefix: &str) -> Result<&'t str, InputError> {
-    text.strip_prefix(prefix)
-        .ok_or_else(|| InputError::new(format!("must begin with `{prefix}`")))
+    text.strip_prefix(prefix).ok_or_else(|| InputError::new(format!("must begin with `{prefix}`")))
 }
 
 /// The pieces between separators, none for an empty text.
@@ -229,10 +224,7 @@ fn split<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() || !pieces.is_empty() {
-        let next = separators
-            .iter()
-            .filter_map(|separator| rest.find(separator).map(|at| (at, separator.len())))
-            .min();
+        let next = separators.iter().filter_map(|separator| rest.find(separator).map(|at| (at, separator.len()))).min();
         let Some((at, length)) = next else {
             pieces.push(rest);
             break;
@@ -262,7 +254,10 @@ impl<'de> Deserializer<'de> for Written<'_> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        if self.parameter.style == Style::DeepObject || takes_names(self.parameter) || !self.parameter.properties.is_empty() {
+        if self.parameter.style == Style::DeepObject
+            || takes_names(self.parameter)
+            || !self.parameter.properties.is_empty()
+        {
             return self.deserialize_map(visitor);
         }
         match self.scalar() {
@@ -275,11 +270,7 @@ impl<'de> Deserializer<'de> for Written<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, InputError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, InputError> {
         visitor.visit_newtype_struct(self)
     }
 

@@ -154,9 +154,11 @@ fn is_plain(api: &Api<'_>, ty: &TypeRef) -> bool {
             TypeKind::Alias(target) => is_plain(api, target),
             TypeKind::Scalar(scalar) => !scalar.secret,
             TypeKind::Enumeration(enumeration) => enumeration.strings,
-            TypeKind::Object(_) | TypeKind::Array(_) | TypeKind::Map(_) | TypeKind::Union(_) | TypeKind::Json { .. } => {
-                false
-            }
+            TypeKind::Object(_)
+            | TypeKind::Array(_)
+            | TypeKind::Map(_)
+            | TypeKind::Union(_)
+            | TypeKind::Json { .. } => false,
         },
         TypeRef::Vec(_) | TypeRef::Map(_) | TypeRef::Nullable(_) | TypeRef::Boxed(_) | TypeRef::Any => false,
     }

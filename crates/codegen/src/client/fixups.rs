@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use contract::model::Location;
 use indexmap::IndexSet;
 use proc_macro2::{Ident, Span};
-use syn::punctuated::Punctuated;
 use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, Member, Stmt, Token, parse_quote};
 
@@ -72,13 +72,8 @@ pub(super) fn mend(
 
     let trait_name = format!("Client{}Ext", api.tags[operation.tag].trait_name);
     describe(&mut structure.attrs, &text::builder(operation, &trait_name))?;
-    let setters: HashMap<&str, usize> = names
-        .of(operation)
-        .parameters
-        .iter()
-        .enumerate()
-        .map(|(at, name)| (name.as_str(), at))
-        .collect();
+    let setters: HashMap<&str, usize> =
+        names.of(operation).parameters.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
     for item in &mut methods.items {
         let syn::ImplItem::Fn(method) = item else { continue };
         match (method.sig.ident.to_string().as_str(), setters.get(method.sig.ident.to_string().as_str())) {
@@ -131,11 +126,8 @@ impl<'a> Fixups<'a> {
         structure: &Ident,
     ) -> Self {
         let parameters = &names.of(operation).parameters;
-        let mut identifiers: Vec<(String, Ident)> = parameters
-            .iter()
-            .enumerate()
-            .map(|(at, name)| (format!("p{at}"), ident(name)))
-            .collect();
+        let mut identifiers: Vec<(String, Ident)> =
+            parameters.iter().enumerate().map(|(at, name)| (format!("p{at}"), ident(name))).collect();
         identifiers.push((structure.to_string(), ident(&operation.pascal)));
         let mut taken: HashSet<String> = parameters.iter().cloned().collect();
         for local in LOCALS.iter().filter(|local| parameters.iter().any(|name| name == *local)) {
@@ -181,12 +173,7 @@ impl<'a> Fixups<'a> {
         for (fixup, expected) in expected {
             let applied = self.applied.get(fixup).copied().unwrap_or_default();
             if applied != expected {
-                return Err(ClientError::Fixup {
-                    fixup,
-                    operation: self.operation.name.clone(),
-                    applied,
-                    expected,
-                });
+                return Err(ClientError::Fixup { fixup, operation: self.operation.name.clone(), applied, expected });
             }
         }
         Ok(())
@@ -199,7 +186,8 @@ impl<'a> Fixups<'a> {
         let is = |names: &[&str]| {
             segments.len() == names.len() && segments.iter().zip(names).all(|(segment, name)| segment.ident == name)
         };
-        let (fixup, replacement) = CALLS.iter().find(|(names, ..)| is(names)).map(|(_, fixup, path)| (*fixup, *path))?;
+        let (fixup, replacement) =
+            CALLS.iter().find(|(names, ..)| is(names)).map(|(_, fixup, path)| (*fixup, *path))?;
         function.path = runtime_path(replacement);
         self.applied(fixup);
         (fixup == SAFE_PATH).then(|| {

@@ -180,9 +180,12 @@ impl Own<'_> {
         let error = parts::side_type(self.api, &self.errors, &names.error);
         let Locals { client, request, info, response, body, .. } = &self.locals;
         let fields = self.parameters().map(|(_, field)| field);
-        let given = self.parameters().map(|(_, field)| quote!(let #field = #field.map_err(runtime::Error::InvalidRequest)?;));
+        let given =
+            self.parameters().map(|(_, field)| quote!(let #field = #field.map_err(runtime::Error::InvalidRequest)?;));
         let (body, body_given) = match self.operation.body {
-            Some(_) => (Some(quote!(#body,)), Some(quote!(let #body = #body.map_err(runtime::Error::InvalidRequest)?;))),
+            Some(_) => {
+                (Some(quote!(#body,)), Some(quote!(let #body = #body.map_err(runtime::Error::InvalidRequest)?;)))
+            }
             None => (None, None),
         };
         let built = self.request();

@@ -62,7 +62,11 @@ fn one_line(text: &str) -> String {
 fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let (types, krate) = (ident(&names.modules[0]), ident(&api.names.krate("types")));
     let error = api.error.as_ref().map_or_else(
-        || quote!(pub use api_runtime::client::Error;),
+        || {
+            quote!(
+                pub use api_runtime::client::Error;
+            )
+        },
         |ty| {
             let ty = parts::type_of(api, ty);
             quote! {
@@ -251,8 +255,12 @@ fn credential(at: usize, scheme: &SecurityScheme, method: &str, names: &ClientNa
         SecurityKind::MutualTls => return None,
     };
     let words = match scheme.description.as_deref().map(str::trim) {
-        None | Some("") => format!("The credential of security scheme `{}`, sent where an operation asks for it.", scheme.wire),
-        Some(description) => format!("{description}\n\nSent where an operation asks for security scheme `{}`.", scheme.wire),
+        None | Some("") => {
+            format!("The credential of security scheme `{}`, sent where an operation asks for it.", scheme.wire)
+        }
+        Some(description) => {
+            format!("{description}\n\nSent where an operation asks for security scheme `{}`.", scheme.wire)
+        }
     };
     let docs = docs(&words);
     let method = ident(method);

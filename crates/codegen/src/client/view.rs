@@ -30,9 +30,7 @@ pub(super) struct Output {
 
 /// Has progenitor write builders. It must be able to carry every operation: see [`carrier`](super::carrier).
 pub(super) fn builders(api: &Api<'_>, operations: &[&ir::Operation]) -> Result<Output, ClientError> {
-    let mut view = View {
-        types: IndexSet::new(),
-    };
+    let mut view = View { types: IndexSet::new() };
     let paths = operations
         .iter()
         .enumerate()
@@ -41,10 +39,7 @@ pub(super) fn builders(api: &Api<'_>, operations: &[&ir::Operation]) -> Result<O
     let document = OpenAPI {
         openapi: "3.0.3".to_owned(),
         info: Info::default(),
-        paths: openapiv3::Paths {
-            paths,
-            extensions: IndexMap::new(),
-        },
+        paths: openapiv3::Paths { paths, extensions: IndexMap::new() },
         components: Some(Components {
             schemas: (0..view.types.len()).map(|at| (format!("T{at}"), ReferenceOr::Item(anything()))).collect(),
             ..Components::default()
@@ -52,19 +47,13 @@ pub(super) fn builders(api: &Api<'_>, operations: &[&ir::Operation]) -> Result<O
         ..OpenAPI::default()
     };
     let mut settings = GenerationSettings::new();
-    settings
-        .with_interface(InterfaceStyle::Builder)
-        .with_tag(TagStyle::Separate)
-        .with_hooks(HooksMode::Expected);
+    settings.with_interface(InterfaceStyle::Builder).with_tag(TagStyle::Separate).with_hooks(HooksMode::Expected);
     for at in 0..view.types.len() {
         let name = format!("T{at}");
         settings.with_replacement(&name, &name, std::iter::empty());
     }
     let tokens = Generator::new(&settings).generate_tokens(&document)?;
-    Ok(Output {
-        types: view.types,
-        builders: taken_apart(tokens, operations.len())?,
-    })
+    Ok(Output { types: view.types, builders: taken_apart(tokens, operations.len())? })
 }
 
 /// The builders of a generated file. Only their module is parsed.
@@ -134,9 +123,7 @@ impl View {
 
     fn reference<T>(&mut self, ty: &TypeRef) -> ReferenceOr<T> {
         let (at, _) = self.types.insert_full(ty.clone());
-        ReferenceOr::Reference {
-            reference: format!("#/components/schemas/T{at}"),
-        }
+        ReferenceOr::Reference { reference: format!("#/components/schemas/T{at}") }
     }
 
     fn parameter(&mut self, at: usize, parameter: &ir::Parameter) -> Parameter {
@@ -152,14 +139,8 @@ impl View {
             extensions: IndexMap::new(),
         };
         match parameter.location {
-            Location::Path => Parameter::Path {
-                parameter_data,
-                style: PathStyle::Simple,
-            },
-            Location::Header => Parameter::Header {
-                parameter_data,
-                style: HeaderStyle::Simple,
-            },
+            Location::Path => Parameter::Path { parameter_data, style: PathStyle::Simple },
+            Location::Header => Parameter::Header { parameter_data, style: HeaderStyle::Simple },
             Location::Query | Location::Cookie => Parameter::Query {
                 parameter_data,
                 allow_reserved: false,
@@ -175,11 +156,7 @@ impl View {
             MediaKind::Json => self.reference(media.ty.as_ref().unwrap_or(&TypeRef::Any)),
             _ => ReferenceOr::Item(binary()),
         };
-        Some(RequestBody {
-            content: content(&media.name, schema),
-            required: true,
-            ..RequestBody::default()
-        })
+        Some(RequestBody { content: content(&media.name, schema), required: true, ..RequestBody::default() })
     }
 
     fn responses(&mut self, api: &Api<'_>, operation: &ir::Operation) -> Responses {
@@ -189,10 +166,7 @@ impl View {
                 responses.insert(status, ReferenceOr::Item(self.response(&side)));
             }
         }
-        Responses {
-            responses,
-            ..Responses::default()
-        }
+        Responses { responses, ..Responses::default() }
     }
 
     fn response(&mut self, side: &Side) -> Response {
@@ -201,10 +175,7 @@ impl View {
             Some(Body::Bytes) => content("application/octet-stream", ReferenceOr::Item(binary())),
             _ => IndexMap::new(),
         };
-        Response {
-            content,
-            ..Response::default()
-        }
+        Response { content, ..Response::default() }
     }
 }
 
@@ -225,18 +196,12 @@ pub(super) fn statuses(side: &Side) -> IndexSet<StatusCode> {
 }
 
 fn content(name: &str, schema: ReferenceOr<Schema>) -> IndexMap<String, MediaType> {
-    let media = MediaType {
-        schema: Some(schema),
-        ..MediaType::default()
-    };
+    let media = MediaType { schema: Some(schema), ..MediaType::default() };
     [(name.to_owned(), media)].into()
 }
 
 fn anything() -> Schema {
-    Schema {
-        schema_data: SchemaData::default(),
-        schema_kind: SchemaKind::Any(AnySchema::default()),
-    }
+    Schema { schema_data: SchemaData::default(), schema_kind: SchemaKind::Any(AnySchema::default()) }
 }
 
 fn binary() -> Schema {

@@ -20,6 +20,7 @@ pub(super) enum Place {
 }
 
 /// Whether a crate's folder was generated: its manifest or its root says so.
+#[must_use]
 pub fn is_generated(folder: &Path) -> bool {
     ["Cargo.toml", "src/lib.rs"]
         .iter()

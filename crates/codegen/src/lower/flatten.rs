@@ -232,7 +232,10 @@ impl Flat {
                 _ => AdditionalProperties::Any,
             };
             self.residual |= self.parts > 0;
-        } else if self.parts > 0 && matches!(self.additional, AdditionalProperties::Follow(_)) && !k.properties.is_empty() {
+        } else if self.parts > 0
+            && matches!(self.additional, AdditionalProperties::Follow(_))
+            && !k.properties.is_empty()
+        {
             self.residual = true;
         }
         if k.unevaluated_properties.is_some() {

@@ -18,11 +18,7 @@ const UNTAGGED: &str = "untagged";
 
 /// Every group that has an operation, declared order first.
 pub(super) fn tags(contract: &Contract) -> Vec<Tag> {
-    let used: HashSet<Option<&str>> = contract
-        .operations
-        .iter()
-        .map(|operation| operation.tag.as_deref())
-        .collect();
+    let used: HashSet<Option<&str>> = contract.operations.iter().map(|operation| operation.tag.as_deref()).collect();
     let declared = contract
         .tags
         .iter()
@@ -37,7 +33,8 @@ pub(super) fn tags(contract: &Contract) -> Vec<Tag> {
             let words = name.as_deref().unwrap_or(UNTAGGED);
             let module = names::unique(&mut modules, names::module(words));
             Tag {
-                feature: module.trim_end_matches('_').to_owned() + if module.ends_with('_') { "-operations" } else { "" },
+                feature: module.trim_end_matches('_').to_owned()
+                    + if module.ends_with('_') { "-operations" } else { "" },
                 trait_name: names::unique(&mut traits, names::pascal(words)),
                 module,
                 name,
@@ -73,11 +70,8 @@ pub(super) fn security_schemes(contract: &Contract) -> Vec<SecurityScheme> {
 
 /// Every operation of the document.
 pub(super) fn operations(lowering: &mut Lowering<'_>, tags: &[Tag]) -> Vec<Operation> {
-    let by_name: HashMap<Option<&str>, usize> = tags
-        .iter()
-        .enumerate()
-        .map(|(at, tag)| (tag.name.as_deref(), at))
-        .collect();
+    let by_name: HashMap<Option<&str>, usize> =
+        tags.iter().enumerate().map(|(at, tag)| (tag.name.as_deref(), at)).collect();
     let mut names = HashSet::new();
     let mut pascals = HashSet::new();
     let contract = lowering.contract;
@@ -91,10 +85,7 @@ pub(super) fn operations(lowering: &mut Lowering<'_>, tags: &[Tag]) -> Vec<Opera
             let parameters = parameters(lowering, operation, &pascal);
             let body = operation.request_body.as_ref().map(|body| request_body(lowering, body, &pascal));
             let answers = answers(lowering, operation, &pascal);
-            let paging = contract
-                .paging
-                .as_ref()
-                .and_then(|paging| paged(lowering, paging, &parameters, &answers));
+            let paging = contract.paging.as_ref().and_then(|paging| paged(lowering, paging, &parameters, &answers));
             Operation {
                 index,
                 id: operation.id.clone(),
@@ -169,9 +160,7 @@ fn lowered_parameter(
 
 /// The default of a parameter, wherever its schema says it.
 fn default_of(lowering: &Lowering<'_>, schema: SchemaId) -> Option<Value> {
-    lowering
-        .own_default(schema)
-        .or_else(|| lowering.own_default(lowering.contract.resolve(schema)))
+    lowering.own_default(schema).or_else(|| lowering.own_default(lowering.contract.resolve(schema)))
 }
 
 fn request_body(lowering: &mut Lowering<'_>, body: &model::RequestBody, pascal: &str) -> Body {
@@ -233,12 +222,7 @@ fn media(lowering: &mut Lowering<'_>, content: &[model::MediaType], hint: &str) 
                     Some(media.schema.map_or(TypeRef::Any, |schema| lowering.type_of(schema, hint)))
                 }
             };
-            Media {
-                name: media.name.clone(),
-                kind,
-                ty,
-                schema: media.schema,
-            }
+            Media { name: media.name.clone(), kind, ty, schema: media.schema }
         })
         .collect()
 }
@@ -354,9 +338,7 @@ fn paged(
     answers: &[Answer],
 ) -> Option<PagedOperation> {
     let query = |name: &str| {
-        parameters
-            .iter()
-            .position(|parameter| parameter.location == model::Location::Query && parameter.wire == name)
+        parameters.iter().position(|parameter| parameter.location == model::Location::Query && parameter.wire == name)
     };
     let start_after = query(&paging.start_after)?;
     let success = answers.iter().find(|answer| answer.is_success())?;
@@ -397,10 +379,7 @@ fn items_of(types: &[Option<TypeDef>], ty: &TypeRef) -> Option<TypeRef> {
 /// The one JSON type of every error body, if there is one.
 pub(super) fn shared_error(types: &[TypeDef], operations: &[Operation]) -> Option<TypeRef> {
     let mut shared: Option<&TypeRef> = None;
-    let errors = operations
-        .iter()
-        .flat_map(|operation| &operation.answers)
-        .filter(|answer| !answer.is_success());
+    let errors = operations.iter().flat_map(|operation| &operation.answers).filter(|answer| !answer.is_success());
     for media in errors.flat_map(|answer| &answer.media) {
         let ty = media.ty.as_ref().filter(|_| media.kind == MediaKind::Json)?;
         match shared {

@@ -8,12 +8,11 @@ use crate::ir::{Operation, TypeDef, TypeId, TypeRef};
 pub(super) fn mark(types: &mut [TypeDef], operations: &[Operation]) {
     let edges: Vec<Vec<TypeId>> = types.iter().map(|def| def.kind.mentions()).collect();
     for operation in operations {
-        let request = operation.parameters.iter().map(|parameter| &parameter.ty).chain(
-            operation
-                .body
-                .iter()
-                .flat_map(|body| body.media.iter().filter_map(|media| media.ty.as_ref())),
-        );
+        let request = operation
+            .parameters
+            .iter()
+            .map(|parameter| &parameter.ty)
+            .chain(operation.body.iter().flat_map(|body| body.media.iter().filter_map(|media| media.ty.as_ref())));
         for id in reached(&edges, request) {
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_request = true;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Lowering;
 use super::flatten::{AdditionalProperties, Flat};
 use crate::ir::{
-    Additional, Array, Enumeration, Field, Map, Object, Primitive, Scalar, TypeId, TypeKind, TypeRef, Union, Choice,
+    Additional, Array, Choice, Enumeration, Field, Map, Object, Primitive, Scalar, TypeId, TypeKind, TypeRef, Union,
     Variant,
 };
 use crate::names;
@@ -34,9 +34,7 @@ impl Form {
     }
 
     pub(super) fn json(check: &str) -> Self {
-        Self::of(Shape::Item(TypeKind::Json {
-            check: Some(check.to_owned()),
-        }))
+        Self::of(Shape::Item(TypeKind::Json { check: Some(check.to_owned()) }))
     }
 }
 
@@ -63,11 +61,7 @@ impl Lowering<'_> {
         let before = self.lowered.insert(id, TypeRef::Named(place));
         debug_assert!(before.is_none(), "a schema is lowered once");
         let name = names::unique(&mut self.taken, hint.to_owned());
-        let form = self.form(&Subject {
-            ids: &[id],
-            name: &name,
-            check: self.check_pointer(id),
-        });
+        let form = self.form(&Subject { ids: &[id], name: &name, check: self.check_pointer(id) });
         let ty = match form.shape {
             Shape::Item(kind) => {
                 self.finish(place, name, id, None, kind);
@@ -90,11 +84,7 @@ impl Lowering<'_> {
         }
         let name = names::unique(&mut self.taken, hint.to_owned());
         // The check of a conjunction belongs to the object around it, which knows a pointer that covers it.
-        let form = self.form(&Subject {
-            ids,
-            name: &name,
-            check: String::new(),
-        });
+        let form = self.form(&Subject { ids, name: &name, check: String::new() });
         let ty = match form.shape {
             Shape::Type(ty) => {
                 self.taken.remove(&name);
@@ -117,11 +107,7 @@ impl Lowering<'_> {
         {
             return TypeKind::Alias(self.type_of(target, name));
         }
-        let form = self.form(&Subject {
-            ids: &[id],
-            name,
-            check: self.check_pointer(id),
-        });
+        let form = self.form(&Subject { ids: &[id], name, check: self.check_pointer(id) });
         if form.nullable {
             let inner = match form.shape {
                 Shape::Type(ty) => ty,
@@ -151,12 +137,9 @@ impl Lowering<'_> {
                 unique_items: false,
                 check: None,
             }),
-            TypeRef::Map(values) => TypeKind::Map(Map {
-                values: *values,
-                min_properties: None,
-                max_properties: None,
-                check: None,
-            }),
+            TypeRef::Map(values) => {
+                TypeKind::Map(Map { values: *values, min_properties: None, max_properties: None, check: None })
+            }
             TypeRef::Primitive(Primitive::Bool) | TypeRef::Named(_) | TypeRef::Nullable(_) | TypeRef::Boxed(_) => {
                 TypeKind::Alias(ty)
             }
@@ -213,11 +196,7 @@ impl Lowering<'_> {
                 && !flat.speaks_of_arrays()
                 && !flat.speaks_of_strings()
                 && !flat.speaks_of_numbers();
-            return if anything {
-                Form::of(Shape::Type(TypeRef::Any))
-            } else {
-                Form::json(&subject.check)
-            };
+            return if anything { Form::of(Shape::Type(TypeRef::Any)) } else { Form::json(&subject.check) };
         };
         let null = types.contains(Types::NULL);
         let mut types = types.without(Types::NULL);
@@ -234,10 +213,7 @@ impl Lowering<'_> {
         if null && flat.residual {
             return Form::json(&subject.check);
         }
-        Form {
-            shape: self.shape_of_types(types, flat, subject),
-            nullable: null,
-        }
+        Form { shape: self.shape_of_types(types, flat, subject), nullable: null }
     }
 
     fn shape_of_types(&mut self, types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
@@ -328,14 +304,7 @@ impl Lowering<'_> {
         }))
     }
 
-    fn field(
-        &self,
-        flat: &Flat,
-        wire: &str,
-        schema: SchemaId,
-        ty: TypeRef,
-        taken: &mut HashSet<String>,
-    ) -> Field {
+    fn field(&self, flat: &Flat, wire: &str, schema: SchemaId, ty: TypeRef, taken: &mut HashSet<String>) -> Field {
         let name = names::unique(taken, names::snake(wire));
         let (ty, nullable) = match ty {
             TypeRef::Nullable(inner) => (*inner, true),
@@ -373,10 +342,7 @@ pub(super) fn nullable(ty: TypeRef, null: bool) -> TypeRef {
 }
 
 fn kept(ty: TypeRef, taken: &mut HashSet<String>) -> Additional {
-    Additional::Kept {
-        ty,
-        field: names::unique(taken, "additional_properties".to_owned()),
-    }
+    Additional::Kept { ty, field: names::unique(taken, "additional_properties".to_owned()) }
 }
 
 fn dependent_required(flat: &Flat) -> Option<Value> {
@@ -472,9 +438,7 @@ fn several_types(types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
         || flat.speaks_of_strings()
         || flat.speaks_of_numbers();
     if constrained {
-        return Shape::Item(TypeKind::Json {
-            check: Some(subject.check.clone()),
-        });
+        return Shape::Item(TypeKind::Json { check: Some(subject.check.clone()) });
     }
     let any = || Box::new(TypeRef::Any);
     let members = [
@@ -490,12 +454,7 @@ fn several_types(types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
         variants: members
             .into_iter()
             .filter(|(member, ..)| types.contains(*member))
-            .map(|(_, name, ty)| Variant {
-                name: name.to_owned(),
-                ty,
-                tags: Vec::new(),
-                from: true,
-            })
+            .map(|(_, name, ty)| Variant { name: name.to_owned(), ty, tags: Vec::new(), from: true })
             .collect(),
         check: None,
     }))
@@ -519,10 +478,7 @@ fn enumeration(flat: &Flat, subject: &Subject<'_>) -> Form {
         return Form::json(&subject.check);
     }
     let nullable = null && !values[0].is_null();
-    Form {
-        shape: Shape::Item(TypeKind::Enumeration(variants_of(values, flat.extensible))),
-        nullable,
-    }
+    Form { shape: Shape::Item(TypeKind::Enumeration(variants_of(values, flat.extensible))), nullable }
 }
 
 /// An enumeration with a name for each value.
@@ -547,11 +503,7 @@ pub(super) fn variants_of(values: Vec<Value>, extensible: bool) -> Enumeration {
             "Unlisted".to_owned()
         }
     });
-    Enumeration {
-        variants,
-        strings,
-        unlisted,
-    }
+    Enumeration { variants, strings, unlisted }
 }
 
 fn only_null() -> TypeKind {

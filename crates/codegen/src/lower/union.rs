@@ -56,14 +56,8 @@ impl Lowering<'_> {
             [only] => {
                 let ty = self.type_of(*only, subject.name);
                 return match ty {
-                    TypeRef::Nullable(inner) => Form {
-                        shape: Shape::Type(*inner),
-                        nullable: true,
-                    },
-                    ty => Form {
-                        shape: Shape::Type(ty),
-                        nullable: null,
-                    },
+                    TypeRef::Nullable(inner) => Form { shape: Shape::Type(*inner), nullable: true },
+                    ty => Form { shape: Shape::Type(ty), nullable: null },
                 };
             }
             several => match self.values(several, alternatives.exactly_one) {
@@ -85,14 +79,10 @@ impl Lowering<'_> {
         for (at, member) in members.iter().enumerate() {
             let tags = tags.as_ref().map(|(_, tags)| tags[at].clone()).unwrap_or_default();
             let words = self.variant_words(*member, &tags);
-            let name = names::unique(&mut taken, names::variant(&words.unwrap_or_else(|| format!("Variant{}", at + 1))));
+            let name =
+                names::unique(&mut taken, names::variant(&words.unwrap_or_else(|| format!("Variant{}", at + 1))));
             let ty = self.type_of(*member, &format!("{}{name}", subject.name));
-            variants.push(Variant {
-                name,
-                ty,
-                tags,
-                from: false,
-            });
+            variants.push(Variant { name, ty, tags, from: false });
         }
         for at in 0..variants.len() {
             let same = variants.iter().filter(|other| other.ty == variants[at].ty).count();
@@ -161,8 +151,7 @@ impl Lowering<'_> {
             && flat.choices.is_empty()
             && !flat.residual
             && !flat.speaks_of_strings();
-        flat.values
-            .filter(|values| strings && !values.is_empty() && values.iter().all(Value::is_string))
+        flat.values.filter(|values| strings && !values.is_empty() && values.iter().all(Value::is_string))
     }
 
     /// Alternatives that are all sets of strings, as one enumeration.
@@ -185,19 +174,17 @@ impl Lowering<'_> {
     /// Whether every alternative only lists required properties.
     fn only_requires(&self, flat: &Flat) -> bool {
         flat.speaks_of_objects()
-            && flat.choices.iter().flat_map(|choice| &choice.members).all(|id| {
-                match &self.contract.schema(*id).kind {
-                    SchemaKind::Bool(_) => true,
-                    SchemaKind::Object(k) => {
-                        k.reference.is_none()
-                            && k.properties.is_empty()
-                            && k.additional_properties.is_none()
-                            && k.pattern_properties.is_empty()
-                            && k.all_of.is_empty()
-                            && k.one_of.is_empty()
-                            && k.any_of.is_empty()
-                            && k.types.is_none_or(|types| types == Types::OBJECT)
-                    }
+            && flat.choices.iter().flat_map(|choice| &choice.members).all(|id| match &self.contract.schema(*id).kind {
+                SchemaKind::Bool(_) => true,
+                SchemaKind::Object(k) => {
+                    k.reference.is_none()
+                        && k.properties.is_empty()
+                        && k.additional_properties.is_none()
+                        && k.pattern_properties.is_empty()
+                        && k.all_of.is_empty()
+                        && k.one_of.is_empty()
+                        && k.any_of.is_empty()
+                        && k.types.is_none_or(|types| types == Types::OBJECT)
                 }
             })
     }
@@ -205,11 +192,10 @@ impl Lowering<'_> {
     /// Whether `type` beside the alternatives says nothing that they do not say themselves.
     fn types_agree(&self, flat: &Flat, alternatives: &Alternatives) -> bool {
         let Some(types) = flat.types else { return true };
-        alternatives.members.iter().all(|member| {
-            Flat::of(self.contract, &[*member])
-                .types
-                .is_some_and(|own| types.contains(own))
-        })
+        alternatives
+            .members
+            .iter()
+            .all(|member| Flat::of(self.contract, &[*member]).types.is_some_and(|own| types.contains(own)))
     }
 
     fn is_null(&self, id: SchemaId) -> bool {
@@ -240,22 +226,17 @@ impl Lowering<'_> {
             return None;
         };
         let keywords: &Keywords = keywords;
-        keywords
-            .title
-            .clone()
-            .filter(|title| title.len() <= 40)
-            .or_else(|| tags.first().cloned())
-            .or_else(|| {
-                let word = match keywords.types? {
-                    Types::BOOLEAN => "Boolean",
-                    Types::INTEGER => "Integer",
-                    Types::NUMBER => "Number",
-                    Types::STRING => "String",
-                    Types::ARRAY => "Array",
-                    Types::OBJECT => "Object",
-                    _ => return None,
-                };
-                Some(word.to_owned())
-            })
+        keywords.title.clone().filter(|title| title.len() <= 40).or_else(|| tags.first().cloned()).or_else(|| {
+            let word = match keywords.types? {
+                Types::BOOLEAN => "Boolean",
+                Types::INTEGER => "Integer",
+                Types::NUMBER => "Number",
+                Types::STRING => "String",
+                Types::ARRAY => "Array",
+                Types::OBJECT => "Object",
+                _ => return None,
+            };
+            Some(word.to_owned())
+        })
     }
 }

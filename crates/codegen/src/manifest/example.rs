@@ -8,8 +8,19 @@ use crate::tokens::foreign_type;
 
 /// Names that the client's builders keep for themselves, so that a parameter or scheme has another setter there.
 const TAKEN: [&str; 13] = [
-    "new", "send", "stream", "clone", "build", "connect_timeout", "timeout", "no_timeout", "user_agent", "header",
-    "retries", "http_client", "body",
+    "new",
+    "send",
+    "stream",
+    "clone",
+    "build",
+    "connect_timeout",
+    "timeout",
+    "no_timeout",
+    "user_agent",
+    "header",
+    "retries",
+    "http_client",
+    "body",
 ];
 
 /// The example as a block of Markdown; none where the contract gives nothing to show.
@@ -55,7 +66,9 @@ fn client(api: &Api<'_>) -> String {
         .or_else(|| api.operations.iter().find(|operation| operation.method == Method::Get && calls(operation)))
         .or_else(|| api.operations.iter().find(calls));
     let Some(operation) = operation else {
-        return format!("fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    let _client = {make}    Ok(())\n}}\n");
+        return format!(
+            "fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    let _client = {make}    Ok(())\n}}\n"
+        );
     };
     let tag = &api.tags[operation.tag];
     let arguments: String = operation

@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 /// Our workspace's manifest, as it was when the generator was built.
-static WORKSPACE: LazyLock<DocumentMut> = LazyLock::new(|| {
-    include_str!("../../../../Cargo.toml").parse().expect("the manifest that cargo read is TOML")
-});
+static WORKSPACE: LazyLock<DocumentMut> =
+    LazyLock::new(|| include_str!("../../../../Cargo.toml").parse().expect("the manifest that cargo read is TOML"));
 
 /// Tables of a manifest that name other crates.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];

@@ -15,8 +15,18 @@ use crate::tokens::{ident, inner_docs};
 
 /// Keys of a schema that constrain nothing: those a bare Rust type cannot carry.
 const ANNOTATIONS: &[&str] = &[
-    "title", "description", "default", "example", "examples", "deprecated", "readOnly", "writeOnly", "format",
-    "externalDocs", "xml", "$comment",
+    "title",
+    "description",
+    "default",
+    "example",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "format",
+    "externalDocs",
+    "xml",
+    "$comment",
 ];
 
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
@@ -143,7 +153,8 @@ pub(super) fn tag_module(api: &Api<'_>, tag: usize) -> TokenStream {
         }
         #(#functions)*
     };
-    let uses_responses = operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
+    let uses_responses =
+        operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
     let responses = uses_responses.then(|| super::import(api, "responses"));
     let serde_json = serde_json_import(&body);
     quote! {

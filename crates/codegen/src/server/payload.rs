@@ -106,9 +106,11 @@ pub(super) fn structure(api: &Api<'_>, name: &Ident, answer: &Answer, gate: Opti
     let derives = if is_clone(answer) { quote!(Debug, Clone) } else { quote!(Debug) };
     let body_type = body_type(api, name, answer);
     let choices = (answer.media.len() > 1).then(|| choices(api, name, answer, gate));
-    let body = body_type.as_ref().map(|ty| quote! {
-        /// The body.
-        pub body: #ty,
+    let body = body_type.as_ref().map(|ty| {
+        quote! {
+            /// The body.
+            pub body: #ty,
+        }
     });
     let headers = answer.headers.iter().map(|header| {
         let fallback = format!("The header `{}`.", header.wire);
@@ -118,8 +120,10 @@ pub(super) fn structure(api: &Api<'_>, name: &Ident, answer: &Answer, gate: Opti
         quote!(#words pub #name: #ty,)
     });
     let media = answer.media.iter().map(|media| &media.name);
-    let media_constant = body.as_ref().map(|_| quote! {
-        pub(crate) const MEDIA: &'static [&'static str] = &[#(#media),*];
+    let media_constant = body.as_ref().map(|_| {
+        quote! {
+            pub(crate) const MEDIA: &'static [&'static str] = &[#(#media),*];
+        }
     });
     let constants = answer.headers.iter().map(|header| {
         let name = constant(&header.name);

@@ -214,12 +214,11 @@ fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
 }
 
 fn body_type(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
-    let ty = match body.media.as_slice() {
-        [only] => media_type(api, only),
-        _ => {
-            let choices = choices_name(operation);
-            quote!(#choices)
-        }
+    let ty = if let [only] = body.media.as_slice() {
+        media_type(api, only)
+    } else {
+        let choices = choices_name(operation);
+        quote!(#choices)
     };
     if body.required { ty } else { quote!(Option<#ty>) }
 }

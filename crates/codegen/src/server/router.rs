@@ -65,15 +65,19 @@ fn alias(api: &Api<'_>, at: usize) -> proc_macro2::Ident {
 fn absent(api: &Api<'_>) -> TokenStream {
     let secured = (0..api.tags.len()).any(|at| tag::is_secured(api, at));
     let open = (0..api.tags.len()).any(|at| !tag::is_secured(api, at));
-    let secured = secured.then(|| quote! {
-        /// A tag whose operations ask for credentials.
-        pub trait AbsentSecured<P> {}
-        impl<T, P> AbsentSecured<P> for T {}
+    let secured = secured.then(|| {
+        quote! {
+            /// A tag whose operations ask for credentials.
+            pub trait AbsentSecured<P> {}
+            impl<T, P> AbsentSecured<P> for T {}
+        }
     });
-    let open = open.then(|| quote! {
-        /// A tag whose operations are open.
-        pub trait Absent {}
-        impl<T> Absent for T {}
+    let open = open.then(|| {
+        quote! {
+            /// A tag whose operations are open.
+            pub trait Absent {}
+            impl<T> Absent for T {}
+        }
     });
     quote! {
         /// Stands for tags that are switched off: everything implements them.
@@ -97,7 +101,7 @@ fn whole(api: &Api<'_>) -> TokenStream {
         /// The whole API. Implement the trait of each tag; this one follows by itself.
         ///
         /// An operation that is added to the contract is missing from every implementation until it is written.
-        pub trait Api #generics: #(#bounds +)* Send + Sync + 'static {}
+        pub trait Api #generics where Self: #(#bounds +)* Send + Sync + 'static {}
         impl #with_type Api #generics for T where T: #(#bounds +)* Send + Sync + 'static {}
     }
 }
@@ -119,12 +123,11 @@ fn operations(api: &Api<'_>) -> TokenStream {
 fn router(api: &Api<'_>) -> TokenStream {
     let has_security = !api.security.is_empty();
     let secured = is_secured(api);
-    let error = match &api.error {
-        Some(error) => {
-            let ty = foreign_type(api, error);
-            quote!(server::Refuse<Body = #ty>)
-        }
-        None => quote!(server::Refuse),
+    let error = if let Some(error) = &api.error {
+        let ty = foreign_type(api, error);
+        quote!(server::Refuse<Body = #ty>)
+    } else {
+        quote!(server::Refuse)
     };
     let bound = if secured { quote!(Api<S::Principal>) } else { quote!(Api) };
     let (generics, argument, security_bound, security_value, security_type) = if has_security {
@@ -145,7 +148,10 @@ fn router(api: &Api<'_>) -> TokenStream {
         let krate = types_crate(api).to_string();
         format!(" They come as the contract's own error, of `{krate}`.")
     });
-    let refusals = docs(&format!("`refuse` says what the framework refuses by itself: 400, 401, 404, 405, 413, 415, 500.{}", error_link.unwrap_or_default()));
+    let refusals = docs(&format!(
+        "`refuse` says what the framework refuses by itself: 400, 401, 404, 405, 413, 415, 500.{}",
+        error_link.unwrap_or_default()
+    ));
     quote! {
         /// Serves an implementation of the API.
         ///

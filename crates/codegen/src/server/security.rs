@@ -20,7 +20,8 @@ pub(super) fn is_optional(security: &Security) -> bool {
 }
 
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
-    let title = inner_docs("Credentials: implement [`Security`] to say who calls; operations get what it makes of them.");
+    let title =
+        inner_docs("Credentials: implement [`Security`] to say who calls; operations get what it makes of them.");
     let mut methods: BTreeMap<String, TokenStream> = BTreeMap::new();
     for security in securities(api) {
         for alternative in security.iter().filter(|alternative| !alternative.schemes.is_empty()) {
@@ -75,7 +76,8 @@ fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
         if is_optional(security) {
             name = format!("optional_{name}");
         }
-        let same = found.iter().filter(|(known, _)| known.trim_end_matches(|c: char| c.is_ascii_digit()) == name).count();
+        let same =
+            found.iter().filter(|(known, _)| known.trim_end_matches(|c: char| c.is_ascii_digit()) == name).count();
         if same > 0 {
             name = format!("{name}{}", same + 1);
         }
@@ -99,16 +101,12 @@ fn schemes<'a>(
     api: &'a Api<'_>,
     alternative: &'a SecurityRequirement,
 ) -> impl Iterator<Item = (&'a SecurityScheme, &'a [String])> {
-    alternative
-        .schemes
-        .iter()
-        .filter_map(|(wire, scopes)| Some((scheme(api, wire)?, scopes.as_slice())))
+    alternative.schemes.iter().filter_map(|(wire, scopes)| Some((scheme(api, wire)?, scopes.as_slice())))
 }
 
 /// `bearer`, or `app_id_and_app_key` for those that must all hold.
 fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
-    let names: Vec<&str> =
-        schemes(api, alternative).map(|(scheme, _)| scheme.name.trim_start_matches("r#")).collect();
+    let names: Vec<&str> = schemes(api, alternative).map(|(scheme, _)| scheme.name.trim_start_matches("r#")).collect();
     names.join("_and_")
 }
 
@@ -118,7 +116,11 @@ fn method(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
     let words: Vec<String> = schemes(api, alternative)
         .map(|(scheme, _)| {
             let description = scheme.description.as_deref().unwrap_or_default().trim();
-            format!("`{}`: {}", scheme.wire, if description.is_empty() { kind_words(&scheme.kind) } else { description })
+            format!(
+                "`{}`: {}",
+                scheme.wire,
+                if description.is_empty() { kind_words(&scheme.kind) } else { description }
+            )
         })
         .collect();
     let words = docs(&words.join("\n\n"));
@@ -168,13 +170,16 @@ fn has_scopes(kind: &SecurityKind) -> bool {
 }
 
 fn credential_type(kind: &SecurityKind) -> Ident {
-    format_ident!("{}", match kind {
-        SecurityKind::ApiKey { .. } => "ApiKey",
-        SecurityKind::HttpBasic => "Basic",
-        SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => "Bearer",
-        SecurityKind::Http(_) => "Authorization",
-        SecurityKind::MutualTls => "ClientCertificate",
-    })
+    format_ident!(
+        "{}",
+        match kind {
+            SecurityKind::ApiKey { .. } => "ApiKey",
+            SecurityKind::HttpBasic => "Basic",
+            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => "Bearer",
+            SecurityKind::Http(_) => "Authorization",
+            SecurityKind::MutualTls => "ClientCertificate",
+        }
+    )
 }
 
 /// The function that checks a combination: alternatives in order, the first that opens counts.
@@ -212,11 +217,13 @@ fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
 
 fn several(attempts: &[TokenStream], optional: bool) -> TokenStream {
     let found = if optional { quote!(Ok(Some(principal))) } else { quote!(Ok(principal)) };
-    let attempts = attempts.iter().map(|attempt| quote! {
-        let checked = async { #attempt.await };
-        match checked.await {
-            Ok(principal) => return #found,
-            Err(error) => refused = refused.or(error),
+    let attempts = attempts.iter().map(|attempt| {
+        quote! {
+            let checked = async { #attempt.await };
+            match checked.await {
+                Ok(principal) => return #found,
+                Err(error) => refused = refused.or(error),
+            }
         }
     });
     let end = if optional {
@@ -264,9 +271,10 @@ fn words(security: &Security) -> String {
 /// The alternatives as a description lists them.
 pub(super) fn alternatives(security: &Security) -> TokenStream {
     let alternatives = security.iter().map(|alternative| {
-        let schemes = alternative.schemes.iter().map(|(name, scopes)| {
-            quote!(server::Scheme { name: #name, scopes: &[#(#scopes),*] })
-        });
+        let schemes = alternative
+            .schemes
+            .iter()
+            .map(|(name, scopes)| quote!(server::Scheme { name: #name, scopes: &[#(#scopes),*] }));
         quote!(&[#(#schemes),*])
     });
     quote!(&[#(#alternatives),*])

@@ -11,7 +11,9 @@ use crate::tokens::{docs, ident, inner_docs};
 pub(super) fn module(api: &Api<'_>, tag: usize) -> TokenStream {
     let operations: Vec<&Operation> = api.operations_of(tag).collect();
     let title = inner_docs(&match &api.tags[tag].name {
-        Some(name) => format!("Operations tagged `{name}`: what they take, what they answer, and the trait to implement."),
+        Some(name) => {
+            format!("Operations tagged `{name}`: what they take, what they answer, and the trait to implement.")
+        }
         None => "Operations without a tag: what they take, what they answer, and the trait to implement.".to_owned(),
     });
     let trait_definition = trait_definition(api, tag, &operations);
@@ -27,7 +29,8 @@ pub(super) fn module(api: &Api<'_>, tag: usize) -> TokenStream {
         #(#items)*
         #routes
     };
-    let uses_responses = operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
+    let uses_responses =
+        operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
     let responses = uses_responses.then(|| import(api, "responses"));
     let security = is_secured(api, tag).then(|| import(api, "security"));
     let serde_json = serde_json_import(&body);
@@ -86,8 +89,7 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
 
 fn principal_type(operation: &Operation) -> Option<TokenStream> {
     let security = &operation.security;
-    security::is_secured(security)
-        .then(|| if security::is_optional(security) { quote!(Option<P>) } else { quote!(P) })
+    security::is_secured(security).then(|| if security::is_optional(security) { quote!(Option<P>) } else { quote!(P) })
 }
 
 /// Names of the request, the answers and the errors.
@@ -115,10 +117,7 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     });
     let security = security::alternatives(&operation.security);
     let challenge = security::challenge(api, &operation.security);
-    let tag = match &api.tags[operation.tag].name {
-        Some(tag) => quote!(Some(#tag)),
-        None => quote!(None),
-    };
+    let tag = if let Some(tag) = &api.tags[operation.tag].name { quote!(Some(#tag)) } else { quote!(None) };
     quote! {
         #words
         pub static #name: server::Operation = server::Operation {

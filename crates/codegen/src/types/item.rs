@@ -99,10 +99,7 @@ fn rust(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
 }
 
 fn description(keywords: Option<&Keywords>) -> TokenStream {
-    keywords
-        .and_then(|keywords| keywords.description.as_deref())
-        .map(docs)
-        .unwrap_or_default()
+    keywords.and_then(|keywords| keywords.description.as_deref()).map(docs).unwrap_or_default()
 }
 
 fn object_arguments(object: &Object) -> Arguments {

@@ -51,13 +51,10 @@ impl<'a> Reader<'a, '_> {
         loop {
             let (event, span) = self.next()?;
             match event {
-                Event::StreamStart
-                | Event::DocumentStart(_)
-                | Event::DocumentEnd
-                | Event::Nothing => {}
+                Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing => {}
                 Event::StreamEnd => break,
                 _ if document.is_some() => {
-                    return Err(self.error(
+                    return Err(error(
                         "several-documents",
                         span,
                         "a second YAML document in one file",
@@ -68,8 +65,7 @@ impl<'a> Reader<'a, '_> {
             }
         }
         if document.is_none() {
-            let finding =
-                Diagnostic::error("empty-document", at(self.file, 0, 0), "the file is empty");
+            let finding = Diagnostic::error("empty-document", at(self.file, 0, 0), "the file is empty");
             return Err(Box::new(finding.help("start with `openapi: 3.1.0`")));
         }
         Ok(document)
@@ -78,9 +74,7 @@ impl<'a> Reader<'a, '_> {
     fn next(&mut self) -> Parsed<(Event<'a>, Span)> {
         match self.parser.next() {
             Some(Ok((event, span))) => {
-                let span = self
-                    .offsets
-                    .span(self.file, span.start.index(), span.end.index());
+                let span = self.offsets.span(self.file, span.start.index(), span.end.index());
                 Ok((event, span))
             }
             Some(Err(error)) => Err(self.syntax(&error)),
@@ -91,20 +85,13 @@ impl<'a> Reader<'a, '_> {
     fn syntax(&mut self, error: &ScanError) -> Box<Diagnostic> {
         let start = error.marker().index();
         let span = self.offsets.span(self.file, start, start + 1);
-        let finding = Diagnostic::error(
-            "yaml-syntax",
-            span,
-            format!("this is not YAML: {}", error.info()),
-        );
-        Box::new(
-            finding
-                .help("check the indentation, the quotes and the brackets just before this place"),
-        )
+        let finding = Diagnostic::error("yaml-syntax", span, format!("this is not YAML: {}", error.info()));
+        Box::new(finding.help("check the indentation, the quotes and the brackets just before this place"))
     }
 
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Parsed<Node> {
         if depth > MAX_DEPTH {
-            return Err(self.error(
+            return Err(error(
                 "too-deep",
                 span,
                 &format!("nesting deeper than {MAX_DEPTH} levels"),
@@ -127,13 +114,7 @@ impl<'a> Reader<'a, '_> {
                     items.push(self.node(event, inner, depth + 1)?);
                 };
                 let span = covering(span, items.last().map(|item| item.span), end);
-                Ok(self.anchored(
-                    anchor,
-                    Node {
-                        span,
-                        value: NodeValue::Array(items),
-                    },
-                ))
+                Ok(self.anchored(anchor, Node { span, value: NodeValue::Array(items) }))
             }
             Event::MappingStart(anchor, _) => self.mapping(anchor, span, depth),
             Event::Alias(anchor) => self.alias(anchor, span),
@@ -143,12 +124,7 @@ impl<'a> Reader<'a, '_> {
             | Event::DocumentStart(_)
             | Event::DocumentEnd
             | Event::SequenceEnd
-            | Event::MappingEnd => Err(self.error(
-                "yaml-syntax",
-                span,
-                "a value is missing here",
-                "complete the document",
-            )),
+            | Event::MappingEnd => Err(error("yaml-syntax", span, "a value is missing here", "complete the document")),
         }
     }
 
@@ -163,42 +139,24 @@ impl<'a> Reader<'a, '_> {
             let key = self.key(event, key_span)?;
             let (event, value_span) = self.next()?;
             let value = self.node(event, value_span, depth + 1)?;
-            match seen.get(&key) {
-                Some(first) => self.diagnostics.push(duplicate(&key, key_span, *first)),
-                None => {
-                    seen.insert(key.clone(), key_span);
-                    entries.push(Entry {
-                        key,
-                        key_span,
-                        value,
-                    });
-                }
+            if let Some(first) = seen.get(&key) {
+                self.diagnostics.push(duplicate(&key, key_span, *first));
+            } else {
+                seen.insert(key.clone(), key_span);
+                entries.push(Entry { key, key_span, value });
             }
         };
-        let start = entries.first().map_or(span, |entry| Span {
-            end: span.end,
-            ..entry.key_span
-        });
-        let from = if span.start < start.start {
-            span
-        } else {
-            start
-        };
+        let start = entries.first().map_or(span, |entry| Span { end: span.end, ..entry.key_span });
+        let from = if span.start < start.start { span } else { start };
         let span = covering(from, entries.last().map(|entry| entry.value.span), end);
-        Ok(self.anchored(
-            anchor,
-            Node {
-                span,
-                value: NodeValue::Object(entries),
-            },
-        ))
+        Ok(self.anchored(anchor, Node { span, value: NodeValue::Object(entries) }))
     }
 
     fn key(&mut self, event: Event<'a>, span: Span) -> Parsed<String> {
         match event {
             Event::Scalar(text, ScalarStyle::Plain, _, _) => {
                 if text == "<<" {
-                    return Err(self.error(
+                    return Err(error(
                         "merge-key",
                         span,
                         "the merge key `<<` is not part of YAML 1.2",
@@ -213,29 +171,13 @@ impl<'a> Reader<'a, '_> {
             Event::Scalar(text, ..) => Ok(text.into_owned()),
             Event::Alias(anchor) => match self.alias(anchor, span)?.value {
                 NodeValue::String(text) => Ok(text),
-                _ => Err(self.error(
-                    "key-not-text",
-                    span,
-                    "a key that is no text",
-                    "write the key as a text",
-                )),
+                _ => Err(error("key-not-text", span, "a key that is no text", "write the key as a text")),
             },
-            _ => Err(self.error(
-                "key-not-text",
-                span,
-                "a key that is a list or a map",
-                "write the key as a text",
-            )),
+            _ => Err(error("key-not-text", span, "a key that is a list or a map", "write the key as a text")),
         }
     }
 
-    fn scalar(
-        &mut self,
-        text: &str,
-        style: ScalarStyle,
-        tag: Option<&str>,
-        span: Span,
-    ) -> Parsed<NodeValue> {
+    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&str>, span: Span) -> Parsed<NodeValue> {
         match tag {
             None | Some("!") => {}
             Some("tag:yaml.org,2002:str" | "!!str") => {
@@ -250,37 +192,19 @@ impl<'a> Reader<'a, '_> {
                 | "!!float"
                 | "!!bool"
                 | "!!null",
-            ) => return self.plain(text, span),
+            ) => return plain(text, span),
             Some(other) => {
-                let message = format!(
-                    "the tag `{}` means nothing in a contract",
-                    other.escape_debug()
-                );
-                return Err(self.error("unknown-tag", span, &message, "delete the tag"));
+                let message = format!("the tag `{}` means nothing in a contract", other.escape_debug());
+                return Err(error("unknown-tag", span, &message, "delete the tag"));
             }
         }
         if style == ScalarStyle::Plain {
             if let Some(finding) = scalar::ambiguous(text, span) {
                 self.diagnostics.push(finding);
             }
-            return self.plain(text, span);
+            return plain(text, span);
         }
         Ok(NodeValue::String(text.to_owned()))
-    }
-
-    fn plain(&mut self, text: &str, span: Span) -> Parsed<NodeValue> {
-        match scalar::plain(text) {
-            Plain::Null => Ok(NodeValue::Null),
-            Plain::Bool(value) => Ok(NodeValue::Bool(value)),
-            Plain::Number(number) => Ok(NodeValue::Number(number)),
-            Plain::Text => Ok(NodeValue::String(text.to_owned())),
-            Plain::NotFinite => Err(self.error(
-                "not-finite",
-                span,
-                "JSON has no infinity and no not-a-number",
-                "write a finite number, or quote the text",
-            )),
-        }
     }
 
     fn anchored(&mut self, anchor: usize, node: Node) -> Node {
@@ -293,7 +217,7 @@ impl<'a> Reader<'a, '_> {
 
     fn alias(&mut self, anchor: usize, span: Span) -> Parsed<Node> {
         let Some((node, size)) = self.anchors.get(&anchor) else {
-            return Err(self.error(
+            return Err(error(
                 "unknown-anchor",
                 span,
                 "an alias inside the node that it names",
@@ -301,7 +225,7 @@ impl<'a> Reader<'a, '_> {
             ));
         };
         let Some(left) = self.alias_budget.checked_sub(*size) else {
-            return Err(self.error(
+            return Err(error(
                 "too-many-aliases",
                 span,
                 "aliases blow the document up beyond a million nodes",
@@ -312,10 +236,25 @@ impl<'a> Reader<'a, '_> {
         self.alias_budget = left;
         Ok(node)
     }
+}
 
-    fn error(&self, code: &'static str, span: Span, message: &str, help: &str) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(code, span, message).help(help))
+fn plain(text: &str, span: Span) -> Parsed<NodeValue> {
+    match scalar::plain(text) {
+        Plain::Null => Ok(NodeValue::Null),
+        Plain::Bool(value) => Ok(NodeValue::Bool(value)),
+        Plain::Number(number) => Ok(NodeValue::Number(number)),
+        Plain::Text => Ok(NodeValue::String(text.to_owned())),
+        Plain::NotFinite => Err(error(
+            "not-finite",
+            span,
+            "JSON has no infinity and no not-a-number",
+            "write a finite number, or quote the text",
+        )),
     }
+}
+
+fn error(code: &'static str, span: Span, message: &str, help: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(code, span, message).help(help))
 }
 
 fn size(node: &Node) -> usize {
@@ -330,10 +269,7 @@ fn size(node: &Node) -> usize {
 fn covering(start: Span, last: Option<Span>, end: Span) -> Span {
     let part = last.map_or(start.end, |last| last.end);
     let end = if end.end > end.start { end.end } else { part };
-    Span {
-        end: end.max(part),
-        ..start
-    }
+    Span { end: end.max(part), ..start }
 }
 
 /// Turns positions in characters, which mostly grow, into positions in bytes.
@@ -346,11 +282,7 @@ struct Offsets<'a> {
 
 impl<'a> Offsets<'a> {
     fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            ascii: text.is_ascii(),
-            last: (0, 0),
-        }
+        Self { text, ascii: text.is_ascii(), last: (0, 0) }
     }
 
     fn span(&mut self, file: FileId, start: usize, end: usize) -> Span {
@@ -370,10 +302,8 @@ impl<'a> Offsets<'a> {
             self.last = (0, 0);
         }
         let (from, base) = self.last;
-        let byte = self.text[base..]
-            .char_indices()
-            .nth(character - from)
-            .map_or(self.text.len(), |(offset, _)| base + offset);
+        let byte =
+            self.text[base..].char_indices().nth(character - from).map_or(self.text.len(), |(offset, _)| base + offset);
         self.last = (character, byte);
         byte
     }

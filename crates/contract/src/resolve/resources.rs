@@ -43,13 +43,13 @@ impl<'a> Resources<'a> {
                     "" => String::new(),
                     label => join("/$files", label),
                 };
-                resources.scan(Place { document: index, node: &document.root, pointer: pointer.into() });
+                resources.scan(&Place { document: index, node: &document.root, pointer: pointer.into() });
             }
         }
         resources
     }
 
-    fn scan(&mut self, root: Place<'a>) {
+    fn scan(&mut self, root: &Place<'a>) {
         // Pointers are made when they are needed: all of them at once can be far larger than the document.
         let mut pending = vec![(root.clone(), None, root.node, None)];
         while let Some((parent, token, node, outer)) = pending.pop() {

@@ -18,9 +18,7 @@ impl Own<'_> {
     /// Whether every body is in memory when it is given, so that the builder can be cloned.
     pub(super) fn body_is_whole(&self) -> bool {
         let media = self.operation.body.iter().flat_map(|body| &body.media);
-        media
-            .map(|media| media.kind)
-            .all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
+        media.map(|media| media.kind).all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
     }
 
     pub(super) fn body_field(&self) -> Option<TokenStream> {

@@ -166,9 +166,8 @@ impl Own<'_> {
 
     /// What the client asks for: the media types of its successes, or of its errors where a success has no body.
     fn accept(&self) -> Option<String> {
-        let is_named = |name: &str| {
-            self.located(Location::Header).any(|(parameter, _)| parameter.wire.eq_ignore_ascii_case(name))
-        };
+        let is_named =
+            |name: &str| self.located(Location::Header).any(|(parameter, _)| parameter.wire.eq_ignore_ascii_case(name));
         let choices = |choices: &mut dyn Iterator<Item = &Choice>| {
             let mut media: Vec<String> = Vec::new();
             for choice in choices.filter(|choice| !choice.media.is_empty()) {

@@ -1,0 +1,103 @@
+//! The generated types accept exactly what their schemas accept, by the judgement of another implementation.
+//!
+//! `STRATUS_SEED` repeats a run, `STRATUS_CASES` says how many values each schema gets.
+
+use std::collections::BTreeSet;
+
+use api_runtime::json::Recode;
+use api_types::schemas::TYPES;
+use jsonschema::Validator;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use serde_json::{Value, json};
+use tests::values::{self, Choices};
+
+/// The contract as it is published. Its schemas are JSON Schema 2020-12 as they stand.
+fn contract() -> Value {
+    serde_json::from_str(include_str!("../../crates/api-server/src/openapi.json")).expect("it is JSON")
+}
+
+fn validator(contract: &Value, schema: &Value) -> Validator {
+    let mut root = contract.clone();
+    root["$ref"] = schema["$ref"].clone();
+    jsonschema::draft202012::options().should_validate_formats(true).build(&root).expect("the contract is valid")
+}
+
+#[test]
+fn every_component_is_a_type() {
+    let contract = contract();
+    let components: BTreeSet<&str> =
+        contract["components"]["schemas"].as_object().expect("an object").keys().map(String::as_str).collect();
+    let types: BTreeSet<&str> = TYPES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(components, types);
+}
+
+#[test]
+fn types_accept_what_their_schemas_accept() {
+    let seed = std::env::var("STRATUS_SEED").ok().map_or_else(rand_seed, |seed| seed.parse().expect("a number"));
+    let cases = std::env::var("STRATUS_CASES").map_or(2000, |cases| cases.parse().expect("a number"));
+    println!("STRATUS_SEED={seed} STRATUS_CASES={cases}");
+    let contract = contract();
+    let mut failures = Vec::new();
+    for (name, recode) in TYPES {
+        let schema = json!({"$ref": format!("#/components/schemas/{name}")});
+        let judge = validator(&contract, &schema);
+        let mut seen = [0_usize; 2];
+        let mut runner = runner(seed, cases);
+        let strategy = proptest::collection::vec(any::<u8>(), 0..400);
+        let seen_in_run = std::cell::RefCell::new(&mut seen);
+        let result = runner.run(&strategy, |bytes| {
+            let value = values::value(&contract, &schema, &mut Choices::new(&bytes), 0);
+            let accepted = agree(&judge, *recode, &value)?;
+            seen_in_run.borrow_mut()[usize::from(accepted)] += 1;
+            Ok(())
+        });
+        if let Err(TestError::Fail(reason, bytes)) = result {
+            let value = values::value(&contract, &schema, &mut Choices::new(&bytes), 0);
+            failures.push(format!("{name}: {reason}\n  {value}"));
+        }
+        // A maker of values that finds no fault, or nothing but faults, would prove nothing.
+        let few = usize::try_from(cases / 50).expect("a small number");
+        assert!(seen[0] > few && seen[1] > few, "{name}: {} refused and {} accepted are too few", seen[0], seen[1]);
+    }
+    assert!(failures.is_empty(), "STRATUS_SEED={seed}\n{}", failures.join("\n"));
+}
+
+/// Whether both accept the value; an error if they differ, or if what the type writes is not what it read.
+fn agree(judge: &Validator, recode: Recode, value: &Value) -> Result<bool, TestCaseError> {
+    let expected = judge.is_valid(value);
+    let written = recode(value.to_string().as_bytes());
+    prop_assert_eq!(written.is_ok(), expected, "the schema says {}, the type says {:?}", expected, written);
+    if let Ok(written) = written {
+        let again: Value = serde_json::from_slice(&written).expect("a type writes JSON");
+        prop_assert!(judge.is_valid(&again), "it writes what its schema refuses: {}", again);
+        prop_assert!(holds(&again, value), "it writes something else: {}", again);
+    }
+    Ok(expected)
+}
+
+/// Whether the written value says nothing but what was read, defaults apart.
+fn holds(written: &Value, read: &Value) -> bool {
+    match (written, read) {
+        (Value::Object(written), Value::Object(read)) => {
+            written.iter().all(|(key, value)| read.get(key).is_none_or(|read| holds(value, read)))
+        }
+        (Value::Array(written), Value::Array(read)) => {
+            written.len() == read.len() && written.iter().zip(read).all(|(written, read)| holds(written, read))
+        }
+        (Value::Number(written), Value::Number(read)) => written == read || written.as_f64() == read.as_f64(),
+        (written, read) => written == read,
+    }
+}
+
+fn runner(seed: u64, cases: u32) -> TestRunner {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config { cases, max_shrink_iters: 20_000, failure_persistence: None, ..Config::default() };
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+fn rand_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
+}
