@@ -5,4 +5,5 @@
 pub mod closed_loop;
 pub mod outside;
 pub mod small;
+pub mod standalone;
 pub mod values;

@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 use tests::closed_loop::{differences, normalise};
+use tests::standalone::Standalone;
+
+fn text() -> Vec<u8> {
+    std::fs::read("../openapi.yaml").expect("the contract is beside the crates")
+}
 
 fn contract() -> Value {
-    let text = std::fs::read("../openapi.yaml").expect("the contract is beside the crates");
-    let loaded = contract::load_text("openapi.yaml", &text);
-    loaded.contract.expect("the contract is right").document
+    contract::load_text("openapi.yaml", &text()).contract.expect("the contract is right").document
 }
 
 #[test]
@@ -46,4 +49,45 @@ fn what_schemars_writes_is_the_contract() {
 fn in_components(schema: Value) -> Value {
     let text = schema.to_string().replace("\"#/$defs/", "\"#/components/schemas/");
     serde_json::from_str(&text).expect("a reference for a reference is JSON still")
+}
+
+/// Prints the document that the crates derive.
+const DERIVE: &str = "fn main() {\n    println!(\"{}\", api_server::openapi::json());\n}\n";
+
+#[test]
+fn a_change_in_the_generated_rust_is_reported() {
+    let crates = Standalone::generate(env!("CARGO_TARGET_TMPDIR"), "faults", "openapi.yaml", &text(), "api");
+    crates.add_program("derive", "api-server = { path = \"../api-server\", features = [\"utoipa\"] }\n", DERIVE);
+    // A required flag.
+    let count = "#[field(optional)]\n    pub count: Option<Count>,\n    /// The virtual";
+    crates.replace("api-types/src/vm.rs", "pub count: Count,\n    /// The virtual", count);
+    // A bound.
+    let bound = "minimum = 1, maximum = 2147483647)]\npub struct StorageSizeGib";
+    crates.replace("api-types/src/shared.rs", bound, &bound.replace("= 1,", "= 2,"));
+    // A pattern.
+    let pattern = "pattern = \"^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$\")]\npub struct Name(";
+    crates.replace("api-types/src/shared.rs", pattern, &pattern.replace("[a-z0-9](?", "[a-z](?"));
+    // A status.
+    let status = "impl VmListAnswer {\n    pub(crate) const OK: server::Reply = server::Reply::code(200)";
+    crates.replace("api-server/src/vm.rs", status, &status.replace("200", "202"));
+    // A parameter.
+    let parameter = "server::Parameter::query(\"page_size\")\n        .default(\"10\")";
+    crates.replace("api-server/src/vm.rs", parameter, &parameter.replace("page_size", "size"));
+
+    let derived = crates.cargo_succeeds(&["run", "--quiet", "--package", "derive"]);
+    let derived: Value = serde_json::from_str(&derived).expect("the program prints JSON");
+    let found = differences(&normalise(&contract()), &normalise(&derived));
+    for fault in [
+        "/components/schemas/Name/pattern: ",
+        "/components/schemas/StorageSizeGib/minimum: the contract says 1, the Rust says 2",
+        "/components/schemas/VmPage/required: the contract says [\"count\",\"items\"], the Rust says [\"items\"]",
+        "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/parameters/3/name: \
+         the contract says \"page_size\", the Rust says \"size\"",
+        "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/responses/200: ",
+        "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/responses/202: the contract says nothing",
+    ] {
+        let reports = found.iter().filter(|found| found.starts_with(fault)).count();
+        assert_eq!(reports, 1, "{fault}\n{}", found.join("\n"));
+    }
+    assert_eq!(found.len(), 6, "{}", found.join("\n"));
 }

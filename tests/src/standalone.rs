@@ -1,0 +1,103 @@
+//! Generated crates outside this workspace, as another team has them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder with the crates of a contract and the run time beside them.
+pub struct Standalone {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Standalone {
+    /// Generates a contract into an empty folder `name` below `scratch`, which is the caller's
+    /// `env!("CARGO_TARGET_TMPDIR")`.
+    ///
+    /// # Panics
+    ///
+    /// If the contract is wrong or the folder cannot be written.
+    #[must_use]
+    pub fn generate(scratch: &str, name: &str, file: &str, contract: &[u8], prefix: &str) -> Self {
+        let loaded = contract::load_text(file, contract);
+        let findings = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
+        let contract = loaded.contract.unwrap_or_else(|| panic!("{findings}"));
+        let files = codegen::generate(&contract, &codegen::Options::new(prefix)).expect("a contract is generated");
+        let scratch = Path::new(scratch).join("standalone");
+        let root = scratch.join(name);
+        if root.exists() {
+            fs::remove_dir_all(&root).expect("the folder is ours");
+        }
+        let made = Self { root, target: scratch.join("target") };
+        for file in files {
+            made.write(&file.path, &file.text);
+        }
+        // The same versions as here, so that nothing has to be fetched.
+        fs::copy("../Cargo.lock", made.root.join("Cargo.lock")).expect("the lock file can be copied");
+        made
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Writes a file.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be written.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the folder can be made");
+        fs::write(path, text).expect("the file can be written");
+    }
+
+    /// Replaces a text that the file must hold exactly once.
+    ///
+    /// # Panics
+    ///
+    /// If the text is not there, or more than once.
+    pub fn replace(&self, path: &str, old: &str, new: &str) {
+        let text = fs::read_to_string(self.root.join(path)).expect("the file can be read");
+        assert_eq!(text.matches(old).count(), 1, "{path} must hold this once: {old}");
+        self.write(path, &text.replace(old, new));
+    }
+
+    /// Adds a program `name` that depends on crates of this folder, given as lines of a manifest.
+    pub fn add_program(&self, name: &str, dependencies: &str, main: &str) {
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}"
+        );
+        self.write(&format!("{name}/Cargo.toml"), &manifest);
+        self.write(&format!("{name}/src/main.rs"), main);
+        self.replace("Cargo.toml", "members = [", &format!("members = [\"{name}\", "));
+    }
+
+    /// Runs cargo in it, without a network.
+    ///
+    /// # Panics
+    ///
+    /// If cargo cannot be started.
+    #[must_use]
+    pub fn cargo(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(arguments).arg("--offline").current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        command.output().expect("cargo can be started")
+    }
+
+    /// The same, and what it printed on its standard output.
+    ///
+    /// # Panics
+    ///
+    /// If it fails, or has anything to warn of.
+    #[must_use]
+    pub fn cargo_succeeds(&self, arguments: &[&str]) -> String {
+        let output = self.cargo(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cargo {}:\n{errors}", arguments.join(" "));
+        assert!(!errors.contains("warning: "), "cargo {}:\n{errors}", arguments.join(" "));
+        String::from_utf8(output.stdout).expect("the output is text")
+    }
+}
