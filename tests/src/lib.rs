@@ -3,7 +3,10 @@
 //! The tests themselves are in `tests/`, one file per front door.
 
 pub mod closed_loop;
+pub mod memory;
 pub mod outside;
+pub mod seed;
+pub mod served;
 pub mod small;
 pub mod standalone;
 pub mod values;

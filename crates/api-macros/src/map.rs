@@ -65,6 +65,16 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             }
 
             #[automatically_derived]
+            impl ::core::iter::FromIterator<(::std::string::String, #values)> for #ident {
+                fn from_iter<I>(entries: I) -> Self
+                where
+                    I: ::core::iter::IntoIterator<Item = (::std::string::String, #values)>,
+                {
+                    Self(entries.into_iter().collect())
+                }
+            }
+
+            #[automatically_derived]
             impl ::core::default::Default for #ident {
                 fn default() -> Self {
                     Self(::core::default::Default::default())
@@ -100,6 +110,26 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 
             fn deref(&self) -> &#inner {
                 &self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::iter::IntoIterator for #ident {
+            type Item = (::std::string::String, #values);
+            type IntoIter = <#inner as ::core::iter::IntoIterator>::IntoIter;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.0.into_iter()
+            }
+        }
+
+        #[automatically_derived]
+        impl<'a> ::core::iter::IntoIterator for &'a #ident {
+            type Item = (&'a ::std::string::String, &'a #values);
+            type IntoIter = <&'a #inner as ::core::iter::IntoIterator>::IntoIter;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.0.iter()
             }
         }
 

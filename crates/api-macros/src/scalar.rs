@@ -216,6 +216,7 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
             }
         }
     };
+    let other_integers = other_integers(ident, inner);
     let from = if rules.is_unconstrained() {
         let borrowed = is_text.then(|| {
             quote! {
@@ -272,6 +273,7 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
     quote! {
         #into
         #from
+        #other_integers
 
         #[automatically_derived]
         impl ::core::str::FromStr for #ident {
@@ -282,6 +284,31 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
             }
         }
     }
+}
+
+/// The other integers that convert: a literal is an `i32` unless something says otherwise, a length is a `usize`.
+fn other_integers(ident: &syn::Ident, inner: &Type) -> TokenStream {
+    const INTEGERS: [&str; 5] = ["i32", "i64", "u32", "u64", "usize"];
+    let is = |name: &str| matches!(inner, Type::Path(path) if path.path.is_ident(name));
+    if !INTEGERS.iter().any(|name| is(name)) {
+        return TokenStream::new();
+    }
+    let others = INTEGERS.iter().filter(|name| !is(name)).map(|name| {
+        let other = quote::format_ident!("{name}");
+        quote! {
+            #[automatically_derived]
+            impl ::core::convert::TryFrom<#other> for #ident {
+                type Error = ::api_runtime::ConstraintError;
+
+                fn try_from(value: #other) -> ::core::result::Result<Self, Self::Error> {
+                    let value = <#inner as ::core::convert::TryFrom<#other>>::try_from(value)
+                        .map_err(|_| ::api_runtime::ConstraintError::Kind("a number in range"))?;
+                    Self::checked(value)
+                }
+            }
+        }
+    });
+    quote!(#(#others)*)
 }
 
 /// Debug, Display and the ways to the text; a secret has one way only, whose name says so.

@@ -1,0 +1,186 @@
+//! A small implementation of the API in memory: what the generated server is tested and measured with.
+//!
+//! It keeps one project and one location, and checks no more than it must to answer each operation.
+
+mod firewall;
+mod inference_api_key;
+mod load_balancer;
+mod postgres;
+mod private_subnet;
+mod refuse;
+mod vm;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use api_server::{Security, responses, server};
+use api_types::{
+    BearerChallenge, Count, Error, ErrorBody, ErrorCode, ErrorDetails, ErrorText, ErrorType, Firewall, LoadBalancer,
+    OrderColumn, PageSize, Postgres, PrivateSubnet, RetryAfterSeconds, StartAfter, Vm,
+};
+
+pub use refuse::ContractErrors;
+
+/// The project that exists.
+pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
+/// The location that exists.
+pub const LOCATION: &str = "eu-central-h1";
+/// A token that may do anything. One that ends in a status is answered with that status, see [`Caller`].
+pub const TOKEN: &str = "pat-good";
+
+/// Everything that exists.
+#[derive(Debug, Default)]
+pub struct State {
+    /// Virtual machines.
+    pub vms: Vec<Vm>,
+    /// Load balancers.
+    pub load_balancers: Vec<LoadBalancer>,
+    /// Databases.
+    pub databases: Vec<Postgres>,
+    /// Private subnets.
+    pub subnets: Vec<PrivateSubnet>,
+    /// Firewalls.
+    pub firewalls: Vec<Firewall>,
+}
+
+/// The API over a [`State`].
+#[derive(Debug, Default)]
+pub struct Memory {
+    state: Mutex<State>,
+}
+
+impl Memory {
+    /// The API over these things.
+    #[must_use]
+    pub fn new(state: State) -> Self {
+        Self { state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who calls.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// What this caller is refused with, whatever the call: tests ask for it by the token `pat-refuse-<status>`.
+    refusal: Option<u16>,
+}
+
+/// Knows [`TOKEN`] and the tokens that ask for a refusal.
+#[derive(Debug)]
+pub struct Gate;
+
+impl Security for Gate {
+    type Principal = Caller;
+
+    async fn bearer(
+        &self,
+        credential: server::Bearer,
+        _: &'static server::Operation,
+    ) -> Result<Caller, server::AuthError> {
+        let token = credential.token.expose();
+        if token == TOKEN {
+            return Ok(Caller { refusal: None });
+        }
+        match token.strip_prefix("pat-refuse-").and_then(|status| status.parse().ok()) {
+            Some(status) => Ok(Caller { refusal: Some(status) }),
+            None => Err(server::AuthError::Invalid),
+        }
+    }
+}
+
+/// An error in the contract's words.
+fn error(status: u16, kind: ErrorType, message: &str, field: Option<(&str, &str)>) -> Error {
+    let code = ErrorCode::try_from(i32::from(status)).expect("the status is an error's");
+    let mut body = ErrorBody::new(code, kind, message.to_owned());
+    if let Some((field, words)) = field {
+        let words = ErrorText::try_from(words).expect("there are words");
+        body = body.with_details(Some(ErrorDetails::from_iter([(field.to_owned(), words.into())])));
+    }
+    Error::new(body)
+}
+
+fn invalid(field: &str, words: &str) -> responses::BadRequest {
+    let message = "the request carries values that cannot be used";
+    responses::BadRequest::new(error(400, ErrorType::InvalidRequest, message, Some((field, words))))
+}
+
+fn not_found() -> responses::NotFound {
+    responses::NotFound::new(error(404, ErrorType::ResourceNotFound, "there is no such resource", None))
+}
+
+/// Refuses a caller who asked for it, then whatever is not of the one project and location.
+fn admit<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
+where
+    E: From<responses::BadRequest>
+        + From<responses::Unauthorized>
+        + From<responses::NotFound>
+        + From<responses::TooManyRequests>
+        + From<responses::UnexpectedError>
+        + From<responses::Unavailable>,
+{
+    let wait = RetryAfterSeconds::try_from(7).expect("seven seconds are in range");
+    let told = |kind| error(caller.refusal.unwrap_or(500), kind, "the caller asked for it", None);
+    match caller.refusal {
+        Some(400) => return Err(invalid("name", "the caller asked for it").into()),
+        Some(401) => {
+            let body = told(ErrorType::InvalidCredentials);
+            return Err(responses::Unauthorized::new(body, BearerChallenge::Bearer).into());
+        }
+        Some(404) => return Err(not_found().into()),
+        Some(429) => return Err(responses::TooManyRequests::new(told(ErrorType::TooManyRequests), wait).into()),
+        Some(500) => return Err(responses::UnexpectedError::new(told(ErrorType::UnexpectedError)).into()),
+        Some(503) => return Err(responses::Unavailable::new(told(ErrorType::Unavailable), wait).into()),
+        _ => {}
+    }
+    if project != PROJECT || location.is_some_and(|location| location != LOCATION) {
+        return Err(not_found().into());
+    }
+    Ok(())
+}
+
+/// The same for changes, which list more refusals.
+fn admit_change<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
+where
+    E: From<responses::BadRequest>
+        + From<responses::Unauthorized>
+        + From<responses::Forbidden>
+        + From<responses::NotFound>
+        + From<responses::Conflict>
+        + From<responses::PayloadTooLarge>
+        + From<responses::UnsupportedMediaType>
+        + From<responses::TooManyRequests>
+        + From<responses::UnexpectedError>
+        + From<responses::Unavailable>,
+{
+    let told = |status, kind| error(status, kind, "the caller asked for it", None);
+    match caller.refusal {
+        Some(403) => Err(responses::Forbidden::new(told(403, ErrorType::Forbidden)).into()),
+        Some(409) => Err(responses::Conflict::new(told(409, ErrorType::Conflict)).into()),
+        Some(413) => Err(responses::PayloadTooLarge::new(told(413, ErrorType::PayloadTooLarge)).into()),
+        Some(415) => Err(responses::UnsupportedMediaType::new(told(415, ErrorType::UnsupportedMediaType)).into()),
+        _ => admit(caller, project, location),
+    }
+}
+
+/// A page of what is there, and how much that is.
+fn page<T: Clone>(
+    all: &[T],
+    key: impl Fn(&T, bool) -> String,
+    order: &OrderColumn,
+    after: Option<&StartAfter>,
+    size: PageSize,
+) -> Result<(Count, Vec<T>), responses::BadRequest> {
+    let by_name = match order.as_str() {
+        "id" => false,
+        "name" => true,
+        _ => return Err(invalid("order_column", "must be id or name")),
+    };
+    let mut items: Vec<(String, &T)> = all.iter().map(|item| (key(item, by_name), item)).collect();
+    items.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let size = usize::try_from(size.get()).unwrap_or(usize::MAX).min(1000);
+    let rest = items.into_iter().filter(|(key, _)| after.is_none_or(|after| key.as_str() > after.as_str()));
+    let count = Count::try_from(i64::try_from(all.len()).unwrap_or(i64::MAX)).expect("memory is smaller");
+    Ok((count, rest.take(size).map(|(_, item)| item.clone()).collect()))
+}

@@ -1,0 +1,30 @@
+use api_server::firewall::{
+    Firewall, FirewallDetachSubnetAnswer, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+};
+
+use super::{Caller, Memory, admit_change, invalid, not_found};
+
+impl Firewall<Caller> for Memory {
+    async fn firewall_detach_subnet(
+        &self,
+        caller: Caller,
+        request: FirewallDetachSubnetRequest,
+    ) -> Result<FirewallDetachSubnetAnswer, FirewallDetachSubnetError> {
+        let location = Some(request.location.as_str());
+        admit_change::<FirewallDetachSubnetError>(&caller, request.project_id.as_str(), location)?;
+        let mut state = self.state();
+        let reference = request.firewall_reference.as_str();
+        let subnet = request.body.private_subnet_id.as_str();
+        let known = state.subnets.iter().any(|other| other.id.as_str() == subnet);
+        let firewall = state
+            .firewalls
+            .iter_mut()
+            .find(|firewall| firewall.id.as_str() == reference || firewall.name.as_str() == reference)
+            .ok_or_else(not_found)?;
+        if !known {
+            return Err(invalid("private_subnet_id", "there is no such private subnet").into());
+        }
+        firewall.private_subnets.retain(|attached| attached.as_str() != subnet);
+        Ok(firewall.clone().into())
+    }
+}

@@ -1,0 +1,160 @@
+use api_server::postgres::{
+    Postgres, PostgresCreateAnswer, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
+    PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
+    PostgresResetSuperuserPasswordRequest, PostgresUpdateAnswer, PostgresUpdateError, PostgresUpdateOk,
+    PostgresUpdateRequest, PostgresViewAnswer, PostgresViewError, PostgresViewOk, PostgresViewRequest,
+    ProjectPostgresListAnswer, ProjectPostgresListError, ProjectPostgresListRequest,
+};
+use api_server::responses;
+use api_types::{
+    Name, NoStore, PostgresFields, PostgresPage, PostgresSize, PostgresState, PostgresSummary, PostgresSummaryFields,
+    Reference, StorageSizeGib, Tag, TagInput,
+};
+
+use super::{Caller, Memory, State, admit, admit_change, invalid, not_found, page};
+
+impl Postgres<Caller> for Memory {
+    async fn project_postgres_list(
+        &self,
+        caller: Caller,
+        request: ProjectPostgresListRequest,
+    ) -> Result<ProjectPostgresListAnswer, ProjectPostgresListError> {
+        admit::<ProjectPostgresListError>(&caller, request.project_id.as_str(), None)?;
+        let key = |item: &api_types::Postgres, by_name: bool| {
+            if by_name { item.name.to_string() } else { item.id.to_string() }
+        };
+        let after = request.start_after.as_ref();
+        let (count, items) = page(&self.state().databases, key, &request.order_column, after, request.page_size)?;
+        Ok(PostgresPage::new(count, items.into_iter().map(summary).collect()).into())
+    }
+
+    async fn postgres_view(
+        &self,
+        caller: Caller,
+        request: PostgresViewRequest,
+    ) -> Result<PostgresViewAnswer, PostgresViewError> {
+        admit::<PostgresViewError>(&caller, request.project_id.as_str(), Some(request.location.as_str()))?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.postgres_database_reference)?;
+        Ok(PostgresViewOk::new(found.clone(), NoStore::NoStore).into())
+    }
+
+    async fn postgres_create(
+        &self,
+        caller: Caller,
+        request: PostgresCreateRequest,
+    ) -> Result<PostgresCreateAnswer, PostgresCreateError> {
+        let location = Some(request.location.as_str());
+        admit_change::<PostgresCreateError>(&caller, request.project_id.as_str(), location)?;
+        let name = Name::try_from(request.postgres_database_reference.as_str())
+            .map_err(|_| invalid("name", "is not the name of a database"))?;
+        let mut state = self.state();
+        if find(&mut state, &request.postgres_database_reference).is_ok() {
+            return Err(invalid("name", "there is a database of this name already").into());
+        }
+        let storage = storage(request.body.storage_size.get())?;
+        let number = state.databases.len() + 1;
+        let made = api_types::Postgres::from(PostgresFields {
+            flavor: request.body.flavor,
+            ha_type: request.body.ha_type,
+            id: format!("pg{number:024}").parse().expect("digits make an id"),
+            location: request.location,
+            name,
+            state: PostgresState::Creating,
+            storage_size_gib: storage,
+            version: request.body.version.clone(),
+            target_version: request.body.version,
+            vm_size: size(request.body.size.as_str())?,
+            maintenance_window_start_at: 3.try_into().expect("it is an hour"),
+            read_replica: false,
+            tags: tags(request.body.tags),
+            connection_string: None,
+            earliest_restore_time: None,
+            latest_restore_time: "2026-03-02T17:42:10Z".parse().expect("it is a time"),
+            firewall_rules: Vec::new(),
+            primary: true,
+        });
+        state.databases.push(made.clone());
+        Ok(PostgresCreateOk::new(made, NoStore::NoStore).into())
+    }
+
+    async fn postgres_update(
+        &self,
+        caller: Caller,
+        request: PostgresUpdateRequest,
+    ) -> Result<PostgresUpdateAnswer, PostgresUpdateError> {
+        let location = Some(request.location.as_str());
+        admit_change::<PostgresUpdateError>(&caller, request.project_id.as_str(), location)?;
+        let mut state = self.state();
+        let found = find(&mut state, &request.postgres_database_reference)?;
+        let body = request.body.unwrap_or_default();
+        if let Some(size_asked) = body.size {
+            found.target_vm_size = Some(size(size_asked.as_str())?);
+        }
+        if let Some(asked) = body.storage_size {
+            found.target_storage_size_gib = Some(storage(asked.get())?);
+        }
+        if let Some(ha_type) = body.ha_type {
+            found.ha_type = ha_type;
+        }
+        if body.tags.is_some() {
+            found.tags = tags(body.tags);
+        }
+        Ok(PostgresUpdateOk::new(found.clone(), NoStore::NoStore).into())
+    }
+
+    async fn postgres_reset_superuser_password(
+        &self,
+        caller: Caller,
+        request: PostgresResetSuperuserPasswordRequest,
+    ) -> Result<PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError> {
+        let location = Some(request.location.as_str());
+        admit_change::<PostgresResetSuperuserPasswordError>(&caller, request.project_id.as_str(), location)?;
+        if request.body.password.expose().len() < 12 {
+            return Err(invalid("password", "must be at least 12 characters long").into());
+        }
+        let mut state = self.state();
+        let found = find(&mut state, &request.postgres_database_reference)?;
+        Ok(PostgresResetSuperuserPasswordOk::new(found.clone(), NoStore::NoStore).into())
+    }
+}
+
+fn find<'s>(state: &'s mut State, reference: &Reference) -> Result<&'s mut api_types::Postgres, responses::NotFound> {
+    let reference = reference.as_str();
+    let mut all = state.databases.iter_mut();
+    all.find(|found| found.id.as_str() == reference || found.name.as_str() == reference).ok_or_else(not_found)
+}
+
+fn size(asked: &str) -> Result<PostgresSize, responses::BadRequest> {
+    asked.parse().map_err(|_| invalid("size", "is no size of a database"))
+}
+
+fn storage(gib: i64) -> Result<StorageSizeGib, responses::BadRequest> {
+    let gib = i32::try_from(gib).ok().and_then(|gib| StorageSizeGib::try_from(gib).ok());
+    gib.ok_or_else(|| invalid("storage_size", "does not go with the size"))
+}
+
+fn tags(asked: Option<Vec<TagInput>>) -> Vec<Tag> {
+    asked.into_iter().flatten().map(|tag| Tag::new(tag.key, tag.value)).collect()
+}
+
+fn summary(full: api_types::Postgres) -> PostgresSummary {
+    let mut summary = PostgresSummary::from(PostgresSummaryFields {
+        flavor: full.flavor,
+        ha_type: full.ha_type,
+        id: full.id,
+        location: full.location,
+        name: full.name,
+        state: full.state,
+        storage_size_gib: full.storage_size_gib,
+        version: full.version,
+        target_version: full.target_version,
+        vm_size: full.vm_size,
+        maintenance_window_start_at: full.maintenance_window_start_at,
+        read_replica: full.read_replica,
+        tags: full.tags,
+    });
+    summary.target_storage_size_gib = full.target_storage_size_gib;
+    summary.target_vm_size = full.target_vm_size;
+    summary
+}
