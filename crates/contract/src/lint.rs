@@ -50,9 +50,7 @@ pub(crate) fn contract(
     paths::check(resolver, sources, built, diagnostics);
     security::check(resolver, built, diagnostics);
     unused::check(resolver, built, diagnostics);
-    if cycles::schemas(built, diagnostics) {
-        return;
-    }
+    cycles::schemas(built, diagnostics);
     paging::check(resolver, built, diagnostics);
     values::check(built, diagnostics);
 }

@@ -92,6 +92,8 @@ impl Sources {
                 let end = starts.get(number).map_or(text.len(), |next| *next);
                 (number, text[starts[number - 1]..end].trim_end_matches(['\n', '\r']))
             })
+            // What follows the last line feed is no line.
+            .filter(|(number, text)| *number <= line || *number < starts.len() || !text.is_empty())
             .collect()
     }
 

@@ -184,8 +184,8 @@ fn types(node: &Node) -> Option<Types> {
             .collect(),
         _ => vec![value.as_str()?],
     };
-    let types = names.into_iter().filter_map(type_of);
-    Some(types.fold(Types::default(), Types::with))
+    // A type that does not exist is reported where it stands, and says nothing else.
+    names.into_iter().filter_map(type_of).reduce(Types::with)
 }
 
 fn type_of(name: &str) -> Option<Types> {

@@ -35,8 +35,9 @@ pub(super) fn references(links: &[Link], diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Finds schemas that contain themselves without going into the value, and says whether there are any.
-pub(super) fn schemas(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> bool {
+/// Finds schemas that contain themselves without going into the value. From here on they accept anything, so that
+/// everything else can be judged still.
+pub(super) fn schemas(built: &mut Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
     let schemas = &built.contract.schemas;
     let steps: Vec<Vec<usize>> = schemas
         .iter()
@@ -45,7 +46,7 @@ pub(super) fn schemas(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> b
             SchemaKind::Bool(_) => Vec::new(),
         })
         .collect();
-    let mut found = false;
+    let mut circular = Vec::new();
     let mut state = vec![State::New; schemas.len()];
     for start in 0..schemas.len() {
         if state[start] != State::New {
@@ -67,18 +68,20 @@ pub(super) fn schemas(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> b
                     path.push((next, 0));
                 }
                 State::Open => {
-                    found = true;
                     let from = path.iter().position(|(node, _)| *node == next).unwrap_or(0);
                     let circle = &path[from..];
                     let spans =
                         circle.iter().filter_map(|(node, _)| built.nodes[*node].get("$ref").map(|target| target.span));
                     let composed = circle.iter().any(|(node, _)| built.nodes[*node].get("$ref").is_none());
                     report(spans.collect(), composed, diagnostics);
+                    circular.extend(circle.iter().map(|(node, _)| *node));
                 }
             }
         }
     }
-    found
+    for node in circular {
+        built.contract.schemas[node].kind = SchemaKind::Bool(true);
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -23,10 +23,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
 
 fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     let help = "patterns are regular expressions as ECMA 262 has them".to_owned();
-    let compiled = jsonschema_regex::to_rust_regex(pattern)
-        .map_err(|()| "it is not a regular expression".to_owned())
-        .and_then(|translated| compile(&translated));
-    if let Err(why) = compiled {
+    if let Some(why) = why_unusable(pattern) {
         return walk.error("bad-pattern", span, format!("the pattern cannot be used: {why}"), help);
     }
     if !jsonschema_regex::is_valid_ecma_regex(pattern) {
@@ -37,6 +34,13 @@ fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
             help,
         );
     }
+}
+
+/// Why no engine can run the pattern; none if one can.
+pub(super) fn why_unusable(pattern: &str) -> Option<String> {
+    let translated = jsonschema_regex::to_rust_regex(pattern);
+    let compiled = translated.map_err(|()| "it is not a regular expression".to_owned());
+    compiled.and_then(|translated| compile(&translated)).err()
 }
 
 fn compile(pattern: &str) -> Result<(), String> {

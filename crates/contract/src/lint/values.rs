@@ -10,6 +10,7 @@ use crate::bundle::{ends, for_each_child, schema_bundle, schema_reference};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{Contract, Keywords, Operation, SchemaId, SchemaKind, Types};
 use crate::node::{Node, NodeValue};
+use super::pattern;
 use violation::{Annotated, violations};
 
 /// Documents may nest as deep as their reader allows, so judging them needs room.
@@ -19,9 +20,22 @@ const STACK_BYTES: usize = 256 << 20;
 ///
 /// A default that its schema refuses is taken out of the model, so that nobody applies it.
 pub(super) fn check(built: &mut Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
+    if diagnostics.iter().any(|finding| finding.code == "bad-pattern" && finding.severity == Severity::Error) {
+        drop_bad_patterns(&mut built.contract);
+    }
     for id in judge(built, diagnostics) {
         if let SchemaKind::Object(keywords) = &mut built.contract.schemas[id.0 as usize].kind {
             keywords.default = None;
+        }
+    }
+}
+
+/// Takes out the patterns that are reported already, so that everything else can be judged still.
+fn drop_bad_patterns(contract: &mut Contract) {
+    for schema in &mut contract.schemas {
+        if let SchemaKind::Object(keywords) = &mut schema.kind {
+            keywords.pattern = keywords.pattern.take().filter(|pattern| pattern::why_unusable(pattern).is_none());
+            keywords.pattern_properties.retain(|pattern, _| pattern::why_unusable(pattern).is_none());
         }
     }
 }
@@ -33,9 +47,7 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
     let mut refused = Vec::new();
     let sites: Vec<&ValueSite<'_>> =
         built.values.iter().filter(|site| !is_plainly_right(contract, &ends, site)).collect();
-    if sites.is_empty()
-        || diagnostics.iter().any(|finding| finding.code == "bad-pattern" && finding.severity == Severity::Error)
-    {
+    if sites.is_empty() {
         return refused;
     }
     let values: Vec<Value> = sites.iter().map(|site| site.node.to_json()).collect();

@@ -1,0 +1,179 @@
+//! The commands as a terminal or CI has them: what is printed, what is written, with which code they end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The folder of the documents that the tests read.
+fn documents() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents")
+}
+
+/// Runs a command in a folder; gives its code and everything it printed, times and folders aside.
+fn xtask(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).current_dir(folder).output();
+    let Output { status, stdout, stderr } = output.expect("the program runs");
+    let printed = String::from_utf8([stderr, stdout].concat()).expect("it prints text");
+    let printed: Vec<&str> = printed
+        .lines()
+        .map(|line| line.rsplit_once(", ").filter(|(_, t)| t.ends_with(" s")).map_or(line, |l| l.0))
+        .collect();
+    (status.code().expect("it ends by itself"), printed.join("\n"))
+}
+
+fn generate(folder: &Path, more: &[&str]) -> (i32, String) {
+    fs::copy(documents().join("pets.yaml"), folder.join("pets.yaml")).expect("the document can be copied");
+    let arguments = ["codegen", "--contract", "pets.yaml", "--out", "out", "--name", "pets"];
+    xtask(folder, &[&arguments, more].concat())
+}
+
+#[test]
+fn help_says_what_there_is() {
+    let (code, printed) = xtask(&documents(), &["--help"]);
+    assert_eq!(code, 0);
+    insta::assert_snapshot!("help", printed);
+    let (code, printed) = xtask(&documents(), &["codegen", "--help"]);
+    assert_eq!(code, 0);
+    insta::assert_snapshot!("help_codegen", printed);
+}
+
+#[test]
+fn a_wrong_document_is_refused_with_every_finding() {
+    for (document, codes) in [("wrong.yaml", 1), ("syntax.yaml", 1), ("swagger.yaml", 1)] {
+        let (code, printed) = xtask(&documents(), &["lint", document]);
+        assert_eq!(code, codes, "{printed}");
+        insta::assert_snapshot!(document.replace('.', "_"), printed);
+    }
+}
+
+#[test]
+fn a_wrong_document_writes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let document = documents().join("wrong.yaml").display().to_string();
+    let (code, printed) = xtask(folder.path(), &["codegen", "--contract", &document, "--out", "out"]);
+    assert_eq!(code, 1, "{printed}");
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let (code, printed) = xtask(folder.path(), &["lint", "missing.yaml"]);
+    assert_eq!(code, 1);
+    assert!(printed.contains("missing.yaml") && printed.contains("cannot be read"), "{printed}");
+    let (code, printed) = xtask(folder.path(), &["codegen", "--out", "out"]);
+    assert_eq!(code, 1);
+    assert!(printed.contains("workspace"), "{printed}");
+}
+
+#[test]
+fn wrong_arguments_end_with_two() {
+    for arguments in
+        [&["codegen", "--chek"][..], &["codegen", "--name", "../api"], &["codegen", "--name", "Api"], &["build"], &[]]
+    {
+        let (code, printed) = xtask(&documents(), arguments);
+        assert_eq!(code, 2, "{arguments:?}: {printed}");
+    }
+}
+
+#[test]
+fn crates_are_written_once_and_then_fresh() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let (code, printed) = generate(folder.path(), &[]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.starts_with("wrote "), "{printed}");
+    for file in ["Cargo.toml", "README.md", "src/lib.rs"] {
+        assert!(folder.path().join("out/pets-client").join(file).is_file(), "{file}");
+    }
+    let (code, printed) = generate(folder.path(), &[]);
+    assert_eq!(code, 0);
+    assert!(printed.starts_with("wrote 0 of "), "{printed}");
+    let (code, printed) = generate(folder.path(), &["--check"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.starts_with("compared "), "{printed}");
+}
+
+#[test]
+fn check_names_what_is_stale_missing_and_orphaned_and_writes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    assert_eq!(generate(folder.path(), &[]).0, 0);
+    let source = folder.path().join("out/pets-types/src");
+    let types = fs::read_to_string(source.join("pet.rs")).expect("it was written");
+    let changed = types.replace("min_length = 1", "min_length = 2");
+    assert_ne!(changed, types);
+    fs::write(source.join("pet.rs"), &changed).expect("it can be written");
+    fs::remove_file(folder.path().join("out/pets-server/README.md")).expect("it was written");
+    fs::write(source.join("cat.rs"), "// Left over.\n").expect("it can be written");
+
+    let (code, printed) = generate(folder.path(), &["--check"]);
+    assert_eq!(code, 4, "{printed}");
+    insta::assert_snapshot!("check", printed);
+    assert_eq!(fs::read_to_string(source.join("pet.rs")).expect("it is there"), changed);
+    assert!(source.join("cat.rs").exists());
+
+    // The command that it prints mends it.
+    let command = printed.lines().map(str::trim).find_map(|line| line.strip_prefix("cargo xtask "));
+    let arguments: Vec<&str> = command.expect("a command is printed").split(' ').collect();
+    let (code, printed) = xtask(folder.path(), &arguments);
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("removed out/pets-types/src/cat.rs"), "{printed}");
+    assert_eq!(generate(folder.path(), &["--check"]).0, 0);
+}
+
+#[test]
+fn what_was_not_generated_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    fs::create_dir_all(folder.path().join("out/pets-types/src")).expect("a folder can be made");
+    fs::write(folder.path().join("out/pets-types/Cargo.toml"), "[package]\nname = \"mine\"\n").expect("a file");
+    fs::write(folder.path().join("out/pets-types/src/lib.rs"), "// Mine.\n").expect("a file");
+    let (code, printed) = generate(folder.path(), &[]);
+    assert_eq!(code, 1);
+    assert!(printed.contains("was not generated"), "{printed}");
+    let kept = fs::read_to_string(folder.path().join("out/pets-types/src/lib.rs")).expect("it is there");
+    assert_eq!(kept, "// Mine.\n");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    fs::write(folder.path().join("out"), "a file").expect("a file");
+    let (code, printed) = generate(folder.path(), &[]);
+    assert_eq!(code, 1);
+    assert!(printed.contains("out"), "{printed}");
+}
+
+#[test]
+fn json_and_yaml_and_another_folder_give_the_same_bytes() {
+    let (one, other) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    assert_eq!(generate(one.path(), &[]).0, 0);
+    let text = fs::read(documents().join("pets.yaml")).expect("the document is there");
+    let model = contract::load_text("pets.yaml", &text).contract.expect("the document is right");
+    fs::write(other.path().join("pets.json"), model.document.to_string()).expect("a file");
+    let arguments = ["codegen", "--contract", "pets.json", "--out", "deep/er", "--name", "pets"];
+    assert_eq!(xtask(other.path(), &arguments).0, 0);
+    let (one, other) = (files(&one.path().join("out")), files(&other.path().join("deep/er")));
+    assert_eq!(one.len(), other.len());
+    for ((path, text), (other_path, other_text)) in one.iter().zip(&other) {
+        assert_eq!(path, other_path);
+        // The contract itself is served in the form that it was written in.
+        assert_eq!(text, other_text, "{}", path.display());
+    }
+}
+
+/// Every file below a folder, sorted.
+fn files(root: &Path) -> Vec<(PathBuf, String)> {
+    let (mut found, mut pending) = (Vec::new(), vec![root.to_owned()]);
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(folder).expect("a folder can be read") {
+            let path = entry.expect("a folder can be read").path();
+            if path.is_dir() {
+                pending.push(path);
+            } else {
+                let text = fs::read_to_string(&path).expect("generated files are text");
+                found.push((path.strip_prefix(root).expect("it is below").to_owned(), text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
