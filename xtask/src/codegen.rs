@@ -21,7 +21,7 @@ const NAME: &str = "api";
 /// 2 the arguments are wrong, 4 the crates are stale (with --check).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The `OpenAPI` 3.0 or 3.1 document [default: openapi.yaml of the workspace]
+    /// The OpenAPI 3.0 or 3.1 document [default: openapi.yaml of the workspace]
     #[arg(long, value_name = "FILE")]
     contract: Option<PathBuf>,
     /// Folder that the crates are put into [default: crates of the workspace]
@@ -127,6 +127,7 @@ fn report(out: &mut dyn Write, summary: &Summary<'_>) -> anyhow::Result<()> {
     let Summary { verb, folder, files, changed, operations, time } = summary;
     let changed = changed.map(|changed| format!("{changed} of ")).unwrap_or_default();
     let (folder, time) = (folder.display(), time.as_secs_f64());
-    writeln!(out, "{verb} {changed}{files} files in {folder}: {operations} operations, {time:.2} s")?;
+    let plural = if *operations == 1 { "" } else { "s" };
+    writeln!(out, "{verb} {changed}{files} files in {folder}: {operations} operation{plural}, {time:.2} s")?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 /// Exit codes: 0 nothing is wrong, 1 the document is wrong, 2 the arguments are.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The `OpenAPI` 3.0 or 3.1 document
+    /// The OpenAPI 3.0 or 3.1 document
     file: PathBuf,
 }
 

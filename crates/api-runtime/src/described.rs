@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Map, Value, json};
 
-/// Where component schemas live in an `OpenAPI` document.
+/// Where component schemas live in an OpenAPI document.
 const COMPONENTS: &str = "#/components/schemas/";
 
 /// A type that knows its schema.

@@ -1,4 +1,4 @@
-//! Checks of the formats that JSON Schema 2020-12 names, and of `OpenAPI`'s `byte`.
+//! Checks of the formats that JSON Schema 2020-12 names, and of OpenAPI's `byte`.
 
 mod moment;
 

@@ -35,8 +35,8 @@ pub fn lower<'c>(contract: &'c Contract, prefix: &str) -> Api<'c> {
         lowering.types.into_iter().map(|slot| slot.expect("every item that was begun is finished")).collect();
     name_required_fields(&mut types);
     recursion::break_cycles(&mut types);
-    reach::mark(&mut types, &operations);
     let error = operation::shared_error(&types, &operations);
+    reach::mark(&mut types, &operations, error.as_ref());
     Api {
         contract,
         names: CrateNames { prefix: prefix.to_owned() },

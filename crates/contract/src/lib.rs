@@ -1,4 +1,4 @@
-//! Reads an `OpenAPI` 3.0 or 3.1 document into a [`Contract`], with a position for every node.
+//! Reads an OpenAPI 3.0 or 3.1 document into a [`Contract`], with a position for every node.
 //!
 //! Start at [`load()`]. The readers ([`read`]) turn JSON or YAML into [`node::Node`]s, `build` turns
 //! those into the [`model`], `lint` judges the result, [`bundle`] writes the schemas for a validator.

@@ -1,4 +1,4 @@
-//! The contract: an `OpenAPI` document of either dialect, resolved, with a position for every part.
+//! The contract: an OpenAPI document of either dialect, resolved, with a position for every part.
 //!
 //! Lowering has happened here once and for all: references are followed, 3.0 schemas are written in
 //! the keywords of JSON Schema 2020-12 (as 3.1 has them), path-level parameters are merged into their
@@ -43,9 +43,9 @@ pub struct Contract {
 /// The dialects that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// `OpenAPI` 3.0.x
+    /// OpenAPI 3.0.x
     V30,
-    /// `OpenAPI` 3.1.x
+    /// OpenAPI 3.1.x
     V31,
 }
 
@@ -93,7 +93,7 @@ pub struct Tag {
     pub description: Option<String>,
 }
 
-/// The methods that `OpenAPI` knows.
+/// The methods that OpenAPI knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the variants are HTTP's methods")]
 pub enum Method {
@@ -595,7 +595,7 @@ pub struct Keywords {
     pub then_schema: Option<SchemaId>,
     /// `else`
     pub else_schema: Option<SchemaId>,
-    /// `OpenAPI`'s `discriminator`
+    /// OpenAPI's `discriminator`
     pub discriminator: Option<Discriminator>,
 
     /// `title`

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use crate::ir::{Operation, TypeDef, TypeId, TypeRef};
 
 /// Marks every type with the tags that reach it and the directions it travels.
-pub(super) fn mark(types: &mut [TypeDef], operations: &[Operation]) {
+///
+/// The type of every error is there whatever the tags, since client and router name it.
+pub(super) fn mark(types: &mut [TypeDef], operations: &[Operation], error: Option<&TypeRef>) {
     let edges: Vec<Vec<TypeId>> = types.iter().map(|def| def.kind.mentions()).collect();
     for operation in operations {
         let request = operation
@@ -28,6 +30,9 @@ pub(super) fn mark(types: &mut [TypeDef], operations: &[Operation]) {
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_response = true;
         }
+    }
+    if let Some(TypeRef::Named(id)) = error {
+        types[id.0].tags = BTreeSet::new();
     }
     share(types, &edges);
 }

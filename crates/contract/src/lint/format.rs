@@ -4,7 +4,7 @@ use super::syntax::Walk;
 use crate::node::Node;
 use crate::spelling::nearest;
 
-/// Formats of JSON Schema, of `OpenAPI` and its registry, and others that documents use on purpose.
+/// Formats of JSON Schema, of OpenAPI and its registry, and others that documents use on purpose.
 static KNOWN: &[&str] = &[
     "date-time",
     "date",

@@ -1,4 +1,4 @@
-//! What the standard allows where: the fields of every `OpenAPI` object, as tables.
+//! What the standard allows where: the fields of every OpenAPI object, as tables.
 
 use crate::model::Dialect;
 

@@ -81,7 +81,7 @@ pub(super) fn ambiguous(text: &str, span: Span) -> Option<Diagnostic> {
     Some(finding(text, &other, span))
 }
 
-/// The same for a key, where only words matter: a status such as `200` is a text to everyone who reads `OpenAPI`.
+/// The same for a key, where only words matter: a status such as `200` is a text to everyone who reads OpenAPI.
 pub(super) fn ambiguous_key(text: &str, span: Span) -> Option<Diagnostic> {
     // `y` and `n` are common names of coordinates, and readers that take them for truth values are gone.
     let short = text.len() == 1;
