@@ -1,0 +1,60 @@
+//! Measuring and printing, for every benchmark.
+
+#![allow(dead_code, reason = "each benchmark uses its part")]
+
+use std::fs;
+
+/// The median of some figures.
+pub fn median(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// The most memory that this process has had, in KiB.
+pub fn peak_kibibytes() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").expect("a Linux machine says so");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a Linux machine says so");
+    line.trim_end_matches("kB").trim().parse().expect("it is a number")
+}
+
+/// The time that a thread has been on a processor, in nanoseconds. `thread` is its [`own_thread`].
+pub fn cpu_nanoseconds(thread: &str) -> f64 {
+    let statistics = fs::read_to_string(format!("/proc/{thread}/schedstat")).expect("a Linux machine says so");
+    statistics.split(' ').next().and_then(|time| time.parse().ok()).expect("it is a number")
+}
+
+/// What the system calls this thread: `<process>/task/<thread>`.
+pub fn own_thread() -> String {
+    let link = fs::read_link("/proc/thread-self").expect("a Linux machine says so");
+    link.to_string_lossy().into_owned()
+}
+
+/// A table in Markdown, so that it can go into docs/benchmarks.md as it is.
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn new(head: &[&str]) -> Self {
+        Self { rows: vec![head.iter().map(|cell| (*cell).to_owned()).collect()] }
+    }
+
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.rows.push(cells.to_vec());
+    }
+
+    pub fn print(&self, title: &str) {
+        println!("\n### {title}\n");
+        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        for (at, row) in self.rows.iter().enumerate() {
+            let cells: Vec<String> =
+                row.iter().enumerate().map(|(column, cell)| format!("{cell:<width$}", width = width(column))).collect();
+            println!("| {} |", cells.join(" | "));
+            if at == 0 {
+                let line: Vec<String> = (0..row.len()).map(|column| "-".repeat(width(column))).collect();
+                println!("| {} |", line.join(" | "));
+            }
+        }
+    }
+}

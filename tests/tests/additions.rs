@@ -1,0 +1,53 @@
+//! What is added to a contract breaks nobody who calls: judged by cargo-semver-checks on the generated crates.
+
+use std::process::{Command, Output};
+
+use tests::standalone::Standalone;
+
+const OLD: &str = include_str!("additions/old.yaml");
+const NEW: &str = include_str!("additions/new.yaml");
+
+/// The crates that callers depend on.
+const CALLED: [&str; 2] = ["pets-types", "pets-client"];
+
+fn is_installed() -> bool {
+    let found = Command::new("cargo").args(["semver-checks", "--version"]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        assert!(std::env::var_os("CI").is_none(), "CI needs cargo-semver-checks");
+        println!("skipped: cargo-semver-checks is not installed");
+    }
+    found
+}
+
+fn generate(name: &str, contract: &str) -> Standalone {
+    Standalone::generate(env!("CARGO_TARGET_TMPDIR"), name, "pets.yaml", contract.as_bytes(), "pets")
+}
+
+fn compare(old: &Standalone, new: &Standalone, krate: &str) -> Output {
+    let mut command = Command::new("cargo");
+    command.args(["semver-checks", "--color", "never", "--manifest-path"]).arg(new.root().join(krate).join("Cargo.toml"));
+    command.arg("--baseline-root").arg(old.root()).args(["--package", krate, "--release-type", "minor"]);
+    command.env("CARGO_NET_OFFLINE", "true").output().expect("cargo can be started")
+}
+
+#[test]
+fn what_is_additive_in_the_contract_is_additive_in_rust() {
+    if !is_installed() {
+        return;
+    }
+    let (old, new) = (generate("semver-old", OLD), generate("semver-new", NEW));
+    for krate in CALLED {
+        let output = compare(&old, &new, krate);
+        let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success(), "{printed}");
+        assert!(printed.contains("no semver update required"), "{printed}");
+    }
+    // The other way around everything that was added is taken away.
+    for krate in CALLED {
+        let output = compare(&new, &old, krate);
+        let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!output.status.success(), "{printed}");
+        assert!(printed.contains("requires new major version"), "{printed}");
+    }
+}
