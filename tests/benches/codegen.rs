@@ -65,7 +65,10 @@ fn synthetic(operations: usize) -> String {
     let mut schemas = serde_json::Map::new();
     let reference = |name: &str| serde_json::json!({"$ref": format!("#/components/schemas/{name}")});
     let body = |name: &str| serde_json::json!({"application/json": {"schema": reference(name)}});
-    schemas.insert("Error".to_owned(), serde_json::json!({"type": "object", "properties": {"message": {"type": "string"}}}));
+    schemas.insert(
+        "Error".to_owned(),
+        serde_json::json!({"type": "object", "properties": {"message": {"type": "string"}}}),
+    );
     for number in 0..operations {
         let (asked, given) = (format!("Asked{number}"), format!("Given{number}"));
         let properties = serde_json::json!({

@@ -36,9 +36,9 @@ fn what_schemars_writes_is_the_contract() {
         own.remove("$schema");
         // schemars titles a schema that has no title by its type's name.
         own.remove("title").filter(|title| title != name).map(|title| own.insert("title".to_owned(), title));
-        let mut found = differences(&contract["components"]["schemas"][name], &normalise(&in_components(derived)));
+        let mut found = differences(&contract["components"]["schemas"][name], &normalise(&in_components(&derived)));
         for (other, derived) in mentioned.as_object().expect("definitions are an object") {
-            let derived = normalise(&in_components(derived.clone()));
+            let derived = normalise(&in_components(derived));
             found.extend(differences(&contract["components"]["schemas"][other], &derived));
         }
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
@@ -46,7 +46,7 @@ fn what_schemars_writes_is_the_contract() {
 }
 
 /// The schema with its references pointing to where OpenAPI has them.
-fn in_components(schema: Value) -> Value {
+fn in_components(schema: &Value) -> Value {
     let text = schema.to_string().replace("\"#/$defs/", "\"#/components/schemas/");
     serde_json::from_str(&text).expect("a reference for a reference is JSON still")
 }

@@ -155,7 +155,7 @@ fn json_and_yaml_and_another_folder_give_the_same_bytes() {
     assert_eq!(one.len(), other.len());
     for ((path, text), (other_path, other_text)) in one.iter().zip(&other) {
         assert_eq!(path, other_path);
-        
+
         assert_eq!(text, other_text, "{}", path.display());
     }
 }

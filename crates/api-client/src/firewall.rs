@@ -4,7 +4,7 @@
 use api_runtime::client as runtime;
 
 /// The operations of `firewall`, as methods of [`Client`](crate::Client).
-pub trait ClientFirewallExt {
+pub trait ClientFirewallExt: crate::sealed::Sealed {
     /// Detach a private subnet from a firewall
     ///
     /// Takes a private subnet out of a firewall, and answers the firewall without it.

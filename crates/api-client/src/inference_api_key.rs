@@ -4,7 +4,7 @@
 use api_runtime::client as runtime;
 
 /// The operations of `inference_api_key`, as methods of [`Client`](crate::Client).
-pub trait ClientInferenceApiKeyExt {
+pub trait ClientInferenceApiKeyExt: crate::sealed::Sealed {
     /// Create an inference API key
     ///
     /// Makes a new key each time it is called.

@@ -157,6 +157,14 @@ mod schemes {
     pub(crate) const BEARER: usize = 0usize;
 }
 
+/// Keeps the traits of operations to [`Client`], so that another operation breaks nobody.
+#[allow(dead_code, reason = "the features of all tags may be off")]
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for crate::Client {}
+}
+
 /// A client of Stratus. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {

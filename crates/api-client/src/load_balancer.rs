@@ -4,7 +4,7 @@
 use api_runtime::client as runtime;
 
 /// The operations of `load_balancer`, as methods of [`Client`](crate::Client).
-pub trait ClientLoadBalancerExt {
+pub trait ClientLoadBalancerExt: crate::sealed::Sealed {
     /// List the load balancers of a location
     ///
     /// Answers one page of the project's load balancers in a location.

@@ -4,7 +4,7 @@
 use api_runtime::client as runtime;
 
 /// The operations of `postgres`, as methods of [`Client`](crate::Client).
-pub trait ClientPostgresExt {
+pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// List the Postgres databases of a project
     ///
     /// Answers one page of the project's Postgres databases, whatever their location.

@@ -4,7 +4,7 @@
 use api_runtime::client as runtime;
 
 /// The operations of `private_subnet`, as methods of [`Client`](crate::Client).
-pub trait ClientPrivateSubnetExt {
+pub trait ClientPrivateSubnetExt: crate::sealed::Sealed {
     /// View a private subnet
     ///
     /// Answers everything about a private subnet, its firewalls and network interfaces included.

@@ -4,7 +4,7 @@
 use api_runtime::client as runtime;
 
 /// The operations of `vm`, as methods of [`Client`](crate::Client).
-pub trait ClientVmExt {
+pub trait ClientVmExt: crate::sealed::Sealed {
     /// List the virtual machines of a location
     ///
     /// Answers one page of the project's virtual machines in a location.

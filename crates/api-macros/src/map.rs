@@ -82,6 +82,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             }
         }
     };
+    let iteration = iteration(ident, inner, values);
     Ok(quote! {
         impl #ident {
             fn checked(entries: #inner) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
@@ -113,6 +114,14 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             }
         }
 
+        #iteration
+        #wire #serde #from #described
+    })
+}
+
+/// The ways to walk over the entries.
+fn iteration(ident: &syn::Ident, inner: &syn::Type, values: &syn::Type) -> TokenStream {
+    quote! {
         #[automatically_derived]
         impl ::core::iter::IntoIterator for #ident {
             type Item = (::std::string::String, #values);
@@ -132,9 +141,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 self.0.iter()
             }
         }
-
-        #wire #serde #from #described
-    })
+    }
 }
 
 fn rules(input: &DeriveInput) -> Result<Rules> {

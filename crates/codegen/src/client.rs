@@ -90,7 +90,7 @@ fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientE
 
 fn tag_file(api: &Api<'_>, names: &names::ClientNames, at: usize) -> Result<String, ClientError> {
     let builders = builders(api, names, at)?;
-    Ok(rust_tree(tag::tree(api, at, builders)?))
+    Ok(rust_tree(tag::tree(api, names, at, builders)?))
 }
 
 /// Who writes each operation's builder, in the document's order.

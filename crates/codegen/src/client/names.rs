@@ -11,7 +11,7 @@ use crate::names::{identifier, unique};
 const METHODS: [&str; 4] = ["new", "send", "stream", "clone"];
 
 /// The modules of the crate's root beside those of tags.
-const MODULES: [&str; 3] = ["types", "prelude", "schemes"];
+const MODULES: [&str; 4] = ["types", "prelude", "schemes", "sealed"];
 
 /// The methods of the client's builder beside those of security schemes.
 const SETTINGS: [&str; 10] = [
@@ -34,8 +34,8 @@ pub(super) struct ClientNames {
     pub(super) schemes: Vec<String>,
     /// A method for each security scheme.
     pub(super) credentials: Vec<String>,
-    /// The modules of the crate's root: types, prelude, constants of security schemes.
-    pub(super) modules: [String; 3],
+    /// The modules of the crate's root: types, prelude, constants of security schemes, what seals the traits.
+    pub(super) modules: [String; 4],
 }
 
 /// The names of an operation.

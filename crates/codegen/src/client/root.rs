@@ -87,7 +87,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
 }
 
 fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
-    let [_, prelude, schemes] = names.modules.each_ref().map(|name| ident(name));
+    let [_, prelude, schemes, sealed] = names.modules.each_ref().map(|name| ident(name));
     let (declared, traits): (Vec<TokenStream>, Vec<TokenStream>) = api
         .tags
         .iter()
@@ -125,6 +125,14 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         }
 
         #schemes
+
+        /// Keeps the traits of operations to [`Client`], so that another operation breaks nobody.
+        #[allow(dead_code, reason = "the features of all tags may be off")]
+        mod #sealed {
+            pub trait Sealed {}
+
+            impl Sealed for crate::Client {}
+        }
     }
 }
 

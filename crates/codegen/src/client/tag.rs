@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::names::ClientNames;
 use super::{ClientError, text};
 use crate::ir::{Api, Operation};
 use crate::tokens::{docs, ident, inner_docs};
@@ -12,11 +13,13 @@ use crate::tokens::{docs, ident, inner_docs};
 /// The file of the tag at `at`.
 pub(super) fn tree(
     api: &Api<'_>,
+    names: &ClientNames,
     at: usize,
     mut builders: HashMap<usize, Vec<syn::Item>>,
 ) -> Result<syn::File, ClientError> {
     let tag = &api.tags[at];
     let name = ident(&format!("Client{}Ext", tag.trait_name));
+    let sealed = ident(&names.modules[3]);
     let head = inner_docs(&match (&tag.name, tag.description.as_deref()) {
         (_, Some(description)) => description.to_owned(),
         (Some(name), None) => format!("The operations of `{name}`."),
@@ -41,7 +44,7 @@ pub(super) fn tree(
         use api_runtime::client as runtime;
 
         #trait_docs
-        pub trait #name {
+        pub trait #name: crate::#sealed::Sealed {
             #(#declared)*
         }
 

@@ -5,12 +5,12 @@ mod violation;
 
 use serde_json::{Value, json};
 
+use super::pattern;
 use crate::build::{Built, Role, ValueSite};
 use crate::bundle::{ends, for_each_child, schema_bundle, schema_reference};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{Contract, Keywords, Operation, SchemaId, SchemaKind, Types};
 use crate::node::{Node, NodeValue};
-use super::pattern;
 use violation::{Annotated, violations};
 
 /// Documents may nest as deep as their reader allows, so judging them needs room.
