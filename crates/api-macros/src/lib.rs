@@ -1,7 +1,7 @@
 //! Derives of generated API types: serde, checks and JSON Schema from one set of attributes.
 //!
 //! The attributes say what the contract says (see each derive). Expansions lean on `api_runtime`, which
-//! re-exports the derives; nobody depends on this crate directly. Start at [`object`], the longest one.
+//! re-exports the derives; nobody depends on this crate directly. Start at `object.rs`, the longest one.
 
 mod array;
 mod enumeration;

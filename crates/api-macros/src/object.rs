@@ -152,6 +152,7 @@ impl Object<'_> {
         let places: Vec<Ident> = (0..self.properties.len()).map(|at| format_ident!("place_{at}")).collect();
         let types: Vec<&Type> = self.properties.iter().map(Property::wire_type).collect();
         let indices = 0..self.properties.len();
+        let places_at = indices.clone();
         let closed = self.rules.closed;
         let (others, keep, kept) = match &self.additional {
             Some((field, ty)) => (
@@ -163,7 +164,7 @@ impl Object<'_> {
                 Some(quote!(#field: others,)),
             ),
             None => (
-                quote!(let mut others = ::std::collections::HashSet::new();),
+                quote!(let mut others = ::std::collections::BTreeSet::new();),
                 quote!(::api_runtime::__private::skip(&mut map, &mut others, name, #closed)?),
                 None,
             ),
@@ -194,10 +195,13 @@ impl Object<'_> {
                     self,
                     mut map: A,
                 ) -> ::core::result::Result<#ident, A::Error> {
-                    let mut keys = ::api_runtime::__private::Keys { names: &[#(#wires),*], next: 0 };
+                    let keys = ::api_runtime::__private::Keys(|name: &str| match name {
+                        #(#wires => ::core::option::Option::Some(#places_at),)*
+                        _ => ::core::option::Option::None,
+                    });
                     #(let mut #places: ::core::option::Option<#types> = ::core::option::Option::None;)*
                     #others
-                    while let ::core::option::Option::Some(key) = map.next_key_seed(&mut keys)? {
+                    while let ::core::option::Option::Some(key) = map.next_key_seed(keys)? {
                         match key {
                             #(::api_runtime::__private::Key::Known(#indices) => {
                                 ::api_runtime::__private::fill(&mut #places, #wires, &mut map)?;

@@ -95,6 +95,7 @@ pub struct Text {
 
 impl Text {
     /// Checks a text.
+    #[inline]
     pub fn check(&self, text: &str) -> Result<(), ConstraintError> {
         if let Some(least) = self.min_length
             && (text.len() < least || !reaches(text, least))

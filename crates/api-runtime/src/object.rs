@@ -1,6 +1,6 @@
 //! Reading the properties of an object: what the `Object` derive leans on.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
@@ -17,45 +17,34 @@ pub enum Key {
     Unknown(String),
 }
 
-/// Reads a property's name. Properties mostly come in the declared order, so the next one is tried first.
-pub struct Keys {
-    /// The known names.
-    pub names: &'static [&'static str],
-    /// Where the next one is expected.
-    pub next: usize,
-}
+/// Reads a property's name, with what knows the index of each.
+#[derive(Clone, Copy)]
+pub struct Keys<F>(pub F);
 
-impl<'de> DeserializeSeed<'de> for &mut Keys {
+impl<'de, F: Fn(&str) -> Option<usize>> DeserializeSeed<'de> for Keys<F> {
     type Value = Key;
 
+    #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
-impl Visitor<'_> for &mut Keys {
+impl<F: Fn(&str) -> Option<usize>> Visitor<'_> for Keys<F> {
     type Value = Key;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a property's name")
     }
 
+    #[inline]
     fn visit_str<E: Error>(self, name: &str) -> Result<Key, E> {
-        if self.names.get(self.next).is_some_and(|next| *next == name) {
-            self.next += 1;
-            return Ok(Key::Known(self.next - 1));
-        }
-        Ok(match self.names.iter().position(|known| *known == name) {
-            Some(at) => {
-                self.next = at + 1;
-                Key::Known(at)
-            }
-            None => Key::Unknown(name.to_owned()),
-        })
+        Ok((self.0)(name).map_or_else(|| Key::Unknown(name.to_owned()), Key::Known))
     }
 }
 
 /// Reads a property's value into its place, once.
+#[inline]
 pub fn fill<'de, T: crate::Wire, A: MapAccess<'de>>(
     place: &mut Option<T>,
     name: &'static str,
@@ -69,10 +58,9 @@ pub fn fill<'de, T: crate::Wire, A: MapAccess<'de>>(
 }
 
 /// Skips an unknown property; a closed object refuses it, unless answers are being read.
-#[expect(clippy::implicit_hasher, reason = "the derives alone call it")]
 pub fn skip<'de, A: MapAccess<'de>>(
     map: &mut A,
-    seen: &mut HashSet<String>,
+    seen: &mut BTreeSet<String>,
     name: String,
     closed: bool,
 ) -> Result<(), A::Error> {

@@ -2,8 +2,15 @@
 
 use std::sync::OnceLock;
 
+use regex_automata::Input;
+use regex_automata::dfa::{Automaton, dense};
+
 /// How many steps a pattern with look-around may take before it counts as not matching.
 const BACKTRACK_LIMIT: usize = 100_000;
+
+/// The largest table that a pattern may become, and the most memory that making it may take, in bytes.
+const LARGEST_TABLE: usize = 16 << 10;
+const TABLE_WORK: usize = 256 << 10;
 
 /// A pattern, compiled when it is first used.
 #[derive(Debug)]
@@ -14,6 +21,8 @@ pub struct Pattern {
 
 #[derive(Debug)]
 enum Compiled {
+    /// A table of states, for patterns that make a small one: a step per byte, and nothing else.
+    Table(Box<dense::DFA<Vec<u32>>>),
     /// In linear time.
     Linear(regex::Regex),
     /// With look-around or back-references, and a limit.
@@ -39,6 +48,10 @@ impl Pattern {
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         match self.compiled.get_or_init(|| compile(self.source)) {
+            Compiled::Table(table) => {
+                // Without word boundaries, which make no table, a search has no way to fail.
+                table.try_search_fwd(&Input::new(text).earliest(true)).is_ok_and(|found| found.is_some())
+            }
             Compiled::Linear(regex) => regex.is_match(text),
             Compiled::Backtracking(regex) => regex.is_match(text).unwrap_or(false),
             Compiled::Never => false,
@@ -51,8 +64,17 @@ fn compile(source: &str) -> Compiled {
         return Compiled::Never;
     };
     if let Ok(regex) = regex::Regex::new(&translated) {
-        return Compiled::Linear(regex);
+        return table(&translated).map_or(Compiled::Linear(regex), |table| Compiled::Table(Box::new(table)));
     }
     let backtracking = fancy_regex::RegexBuilder::new(&translated).backtrack_limit(BACKTRACK_LIMIT).build();
     backtracking.map_or(Compiled::Never, Compiled::Backtracking)
+}
+
+/// The pattern as a table of states, if that is a small one.
+fn table(pattern: &str) -> Option<dense::DFA<Vec<u32>>> {
+    let limits = dense::Config::new()
+        .dfa_size_limit(Some(LARGEST_TABLE))
+        .determinize_size_limit(Some(TABLE_WORK))
+        .start_kind(regex_automata::dfa::StartKind::Unanchored);
+    dense::Builder::new().configure(limits).build(pattern).ok()
 }

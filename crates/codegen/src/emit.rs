@@ -62,7 +62,7 @@ pub fn check(out: &Path, files: &[File]) -> Result<Vec<Stale>, EmitError> {
     Ok(stale.collect())
 }
 
-/// What [`write`] has done; both lists are sorted.
+/// What [`write()`] has done; both lists are sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Written {
     /// Files that are new or have changed.

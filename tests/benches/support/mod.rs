@@ -4,6 +4,12 @@
 
 use std::fs;
 
+/// Whether a benchmark of this name is to run: all are, unless an argument says a part of some names.
+pub fn is_wanted(name: &str) -> bool {
+    let mut wanted = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).peekable();
+    wanted.peek().is_none() || wanted.any(|part| name.contains(&part))
+}
+
 /// The median of some figures.
 pub fn median(figures: impl Iterator<Item = f64>) -> f64 {
     let mut figures: Vec<f64> = figures.collect();

@@ -1,0 +1,145 @@
+//! The generated client against reqwest by hand.
+//!
+//! Both ask one server, which has its answers ready and runs on a thread of its own; a figure is the time that the
+//! client's thread was on a processor, per call. Rounds of the two alternate, and the ratio is that of the medians.
+
+#[path = "client/by_hand.rs"]
+mod by_hand;
+#[path = "support/mod.rs"]
+mod support;
+
+use std::sync::mpsc;
+use std::thread;
+
+use api_client::prelude::*;
+use api_client::types;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use support::{Table, cpu_nanoseconds, median, own_thread};
+use tests::memory::{LOCATION, PROJECT, TOKEN};
+use tests::seed;
+
+const ROUNDS: usize = 61;
+
+/// What is asked, in a fixed number of calls.
+#[derive(Clone, Copy)]
+struct Ask {
+    name: &'static str,
+    calls: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Small,
+    List,
+    Post(usize),
+}
+
+const ASKED: [Ask; 4] = [
+    Ask { name: "GET, a small object", calls: 1000, kind: Kind::Small },
+    Ask { name: "GET, a list of 100", calls: 300, kind: Kind::List },
+    Ask { name: "POST, a small body", calls: 1000, kind: Kind::Post(2) },
+    Ask { name: "POST, 100 KiB", calls: 100, kind: Kind::Post(370) },
+];
+
+fn main() {
+    let base = serve();
+    // The one choice of TLS that a program makes; no call here uses it.
+    rustls::crypto::ring::default_provider().install_default().expect("nobody chose before");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
+    runtime.block_on(async {
+        let generated = Client::builder(&base).bearer(TOKEN).build().expect("the settings are good");
+        let by_hand = by_hand::Client::new(&base);
+        let mut table = Table::new(&["call", "generated", "by hand", "ratio"]);
+        for ask in ASKED.into_iter().filter(|ask| support::is_wanted(ask.name)) {
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            for round in 0..=ROUNDS {
+                let (first, second) = if round % 2 == 0 {
+                    let first = measure(ask, || call(&generated, ask.kind)).await;
+                    (first, measure(ask, || by_hand.call(ask.kind)).await)
+                } else {
+                    let second = measure(ask, || by_hand.call(ask.kind)).await;
+                    (measure(ask, || call(&generated, ask.kind)).await, second)
+                };
+                // The first round warms up.
+                if round > 0 {
+                    ours.push(first);
+                    theirs.push(second);
+                }
+            }
+            let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
+            let ratio = format!("{:.2}", ours / theirs);
+            table.row([ask.name.to_owned(), format!("{ours:.1} µs"), format!("{theirs:.1} µs"), ratio]);
+        }
+        table.print("CPU per call, generated client and reqwest by hand");
+    });
+}
+
+/// CPU time per call, in microseconds. Each call says how much it has read, so that none is left out.
+async fn measure<F: Future<Output = usize>>(ask: Ask, call: impl Fn() -> F) -> f64 {
+    let thread = own_thread();
+    let expected = call().await;
+    assert!(expected > 0, "{}", ask.name);
+    let before = cpu_nanoseconds(&thread);
+    for _ in 0..ask.calls {
+        assert_eq!(call().await, expected, "{}", ask.name);
+    }
+    (cpu_nanoseconds(&thread) - before) / 1000.0 / f64::from(ask.calls)
+}
+
+/// A call of the generated client; gives how many things it has read.
+async fn call(client: &Client, kind: Kind) -> usize {
+    match kind {
+        Kind::Small => {
+            let call = client.private_subnet_view().project_id(PROJECT).location(LOCATION);
+            let answer = call.private_subnet_reference("backend").send().await.expect("the server answers");
+            answer.into_inner().name.as_str().len()
+        }
+        Kind::List => {
+            let call = client.vm_list().project_id(PROJECT).location(LOCATION).page_size(100).order_column("name");
+            call.send().await.expect("the server answers").into_inner().items.len()
+        }
+        Kind::Post(tags) => {
+            let size = "standard-2".parse().expect("it is a size");
+            let tags = (0..tags).map(|tag| {
+                let key = format!("tag-{tag}").parse().expect("it is a key");
+                types::TagInput::new(key, "a".repeat(250).parse().expect("it is a value"))
+            });
+            let storage = 64.try_into().expect("it is a number");
+            let body = types::PostgresCreate::new(size, storage).with_tags(tags.collect());
+            let call = client.postgres_create().project_id(PROJECT).location(LOCATION);
+            let answer = call.postgres_database_reference("orders").body(body).send().await;
+            answer.expect("the server answers").into_inner().name.as_str().len()
+        }
+    }
+}
+
+/// A server with its answers ready.
+fn serve() -> String {
+    let state = seed::state(100);
+    let subnet = serde_json::to_string(&state.subnets[0]).expect("it is JSON");
+    let page = types::VmPage::new(100.try_into().expect("it is a count"), state.vms);
+    let page = serde_json::to_string(&page).expect("it is JSON");
+    let database = serde_json::to_string(&state.databases[0]).expect("it is JSON");
+    let answer =
+        |body: String| ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], body).into_response();
+    let place = "/project/{project_id}/location/{location}";
+    let router = axum::Router::new()
+        .route(&format!("{place}/private-subnet/{{reference}}"), get(async move || answer(subnet.clone())))
+        .route(&format!("{place}/vm"), get(async move || answer(page.clone())))
+        .route(
+            &format!("{place}/postgres/{{reference}}"),
+            post(async move |_: axum::body::Bytes| answer(database.clone())),
+        );
+    let (told, asked) = mpsc::channel();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
+        runtime.block_on(async move {
+            told.send(tests::served::serve(router).await).expect("somebody asks");
+            std::future::pending::<()>().await;
+        });
+    });
+    asked.recv().expect("the server starts")
+}

@@ -1,0 +1,107 @@
+//! What is asked, and a connection that asks it with as little work as can be.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use serde_json::json;
+use tests::memory::{LOCATION, PROJECT, TOKEN};
+
+/// A request as bytes, and how often a round sends it.
+pub struct Exchange {
+    pub name: &'static str,
+    pub request: Vec<u8>,
+    /// Requests that differ in one place and must be refused.
+    pub wrong: Vec<Vec<u8>>,
+    pub repeat: u32,
+}
+
+pub fn exchanges() -> Vec<Exchange> {
+    let place = format!("/project/{PROJECT}/location/{LOCATION}");
+    let get = |path: &str| request("GET", path, "");
+    let database = format!("{place}/postgres/orders");
+    let post = |tags: usize, size: usize| {
+        let tags: Vec<_> =
+            (0..tags).map(|tag| json!({"key": format!("tag-{tag}"), "value": "a".repeat(size)})).collect();
+        let body = json!({
+            "size": "standard-2", "storage_size": 64, "flavor": "standard", "ha_type": "async", "version": "18",
+            "restrict_by_default": true, "tags": tags,
+        });
+        request("POST", &database, &body.to_string())
+    };
+    let wrong_post = |body: serde_json::Value| request("POST", &database, &body.to_string());
+    vec![
+        Exchange {
+            name: "GET, a small object",
+            request: get(&format!("{place}/private-subnet/backend")),
+            wrong: vec![
+                get(&format!("{place}/private-subnet/back_end")),
+                get("/project/1/location/x/private-subnet/a"),
+            ],
+            repeat: 2000,
+        },
+        Exchange {
+            name: "GET, a list of 100",
+            request: get(&format!("{place}/vm?page_size=100&order_column=name&start_after=app-1")),
+            wrong: vec![get(&format!("{place}/vm?page_size=0")), get(&format!("{place}/vm?page_size=ten"))],
+            repeat: 500,
+        },
+        Exchange {
+            name: "POST, validated",
+            request: post(2, 20),
+            wrong: vec![
+                wrong_post(json!({"size": "standard-2"})),
+                wrong_post(json!({"size": "standard-2", "storage_size": "64"})),
+                wrong_post(json!({"size": "standard-2", "storage_size": 64, "colour": "green"})),
+                wrong_post(json!({"size": "standard-2", "storage_size": 64, "flavor": "lavender"})),
+                wrong_post(json!({"size": "standard-2", "storage_size": 64, "tags": [{"key": "", "value": ""}]})),
+            ],
+            repeat: 2000,
+        },
+        Exchange { name: "POST, 100 KiB", request: post(370, 250), wrong: Vec::new(), repeat: 200 },
+    ]
+}
+
+fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body.as_bytes()].concat()
+}
+
+/// Status and body of an answer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub body: String,
+}
+
+/// A connection that is kept open.
+pub struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    pub fn open(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).expect("the server listens");
+        stream.set_nodelay(true).expect("the system knows how");
+        Self(BufReader::new(stream))
+    }
+
+    pub fn send(&mut self, request: &[u8]) -> Answer {
+        self.0.get_mut().write_all(request).expect("the server reads");
+        let (mut line, mut status, mut length) = (String::new(), 0, 0);
+        while line != "\r\n" {
+            line.clear();
+            self.0.read_line(&mut line).expect("the server answers");
+            let lower = line.to_ascii_lowercase();
+            if let Some(rest) = lower.strip_prefix("http/1.1 ") {
+                status = rest[..3].parse().expect("it is a status");
+            } else if let Some(rest) = lower.strip_prefix("content-length:") {
+                length = rest.trim().parse().expect("it is a length");
+            }
+        }
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body).expect("the server answers");
+        Answer { status, body: String::from_utf8(body).expect("it is text") }
+    }
+}
