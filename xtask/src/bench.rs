@@ -1,14 +1,61 @@
 //! `cargo xtask bench`: figures and ratios, for docs/benchmarks.md.
 
+mod check;
+
+use std::fs;
 use std::io::Write;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
 
 use crate::exit::Exit;
+use crate::workspace;
 
-/// Measure the generator and what it generates
+/// The benchmarks of the package `tests`, each a program of its own.
+const PROGRAMS: [&str; 3] = ["codegen", "server", "client"];
+/// The one that times the compiler.
+const CHECK: &str = "check";
+
+/// Measure the generator and what it generates, in tables for docs/benchmarks.md
+///
+/// Other documents than ours are measured where `STRATUS_CORPUS` names their folder.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// Run only this one
+    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], CHECK])]
+    only: Option<String>,
+}
 
-pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    writeln!(out, "no benchmark is registered")?;
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let root = workspace::root()?;
+    let is_wanted = |name: &str| arguments.only.as_deref().is_none_or(|only| only == name);
+    writeln!(out, "{}", machine())?;
+    for program in PROGRAMS.into_iter().filter(|program| is_wanted(program)) {
+        out.flush()?;
+        let mut command = Command::new(crate::test::cargo());
+        command.args(["bench", "--quiet", "--package", "tests", "--bench", program]).current_dir(&root);
+        let status = command.status().context("failed to start cargo")?;
+        if !status.success() {
+            bail!("the benchmark `{program}` failed: its errors are above");
+        }
+    }
+    if is_wanted(CHECK) {
+        check::run(&root, out)?;
+    }
     Ok(Exit::Fresh)
+}
+
+/// The machine that the figures are of.
+fn machine() -> String {
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let models: Vec<&str> = processors
+        .lines()
+        .filter_map(|line| line.strip_prefix("model name")?.split_once(':'))
+        .map(|(_, model)| model.trim())
+        .collect();
+    let model = models.first().unwrap_or(&"an unknown processor");
+    let rustc = Command::new("rustc").arg("--version").output();
+    let rustc =
+        rustc.map_or_else(|_| "rustc".to_owned(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+    format!("{} cores of {model}, {}", models.len(), rustc.trim())
 }

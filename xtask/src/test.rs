@@ -61,7 +61,7 @@ fn has_nextest() -> bool {
 }
 
 /// The cargo that runs us, so that its toolchain stays the same throughout.
-fn cargo() -> std::ffi::OsString {
+pub(crate) fn cargo() -> std::ffi::OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 

@@ -1,0 +1,147 @@
+//! How long the compiler takes to check what was generated, dependencies aside.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use std::{env, fs};
+
+use anyhow::{Context as _, bail};
+use codegen::Options;
+use contract::Contract;
+
+const RUNS: usize = 5;
+
+/// Checks the crates of our contract, and of a large one where it is, several times each.
+pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut documents = vec![root.join("openapi.yaml")];
+    match env::var_os("STRATUS_CORPUS").map(PathBuf::from).filter(|folder| folder.is_dir()) {
+        Some(corpus) => documents.push(corpus.join("nexus.json")),
+        None => writeln!(out, "skipped: STRATUS_CORPUS names no folder")?,
+    }
+    writeln!(out, "\n### `cargo check` of generated crates, dependencies warm\n")?;
+    writeln!(out, "| document | operations | types and server | per 100 operations | all crates | openapi-to-rust |")?;
+    writeln!(out, "| --- | --- | --- | --- | --- | --- |")?;
+    for document in documents {
+        let measured = Measured::of(root, &document)?;
+        let name = document.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        #[expect(clippy::cast_precision_loss, reason = "documents have few operations")]
+        let hundreds = measured.operations as f64 / 100.0;
+        let theirs = measured.theirs.map_or_else(|why| why, |seconds| format!("{seconds:.1} s"));
+        writeln!(
+            out,
+            "| {name} | {} | {:.1} s | {:.1} s | {:.1} s | {theirs} |",
+            measured.operations,
+            measured.served,
+            measured.served / hundreds,
+            measured.all,
+        )?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// Seconds, each the median of some runs.
+struct Measured {
+    operations: usize,
+    served: f64,
+    all: f64,
+    /// What another generator's types and server take, or why that is not known.
+    theirs: Result<f64, String>,
+}
+
+impl Measured {
+    fn of(root: &Path, document: &Path) -> anyhow::Result<Self> {
+        let loaded = contract::load(document);
+        let Some(contract) = loaded.contract else { bail!("{} is not a contract", document.display()) };
+        let files = codegen::generate(&contract, &Options::new("bench"))?;
+        let scratch = root.join("target/bench-check");
+        let folder = scratch.join(document.file_stem().unwrap_or_default());
+        codegen::emit::write(&folder, &files)?;
+        fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("failed to copy Cargo.lock")?;
+        let checked = Checked { folder: &folder, target: scratch.join("target") };
+        Ok(Self {
+            operations: contract.operations.len(),
+            served: checked.seconds(&["bench-types", "bench-server"])?,
+            all: checked.seconds(&["bench-types", "bench-server", "bench-client"])?,
+            theirs: theirs(document, &contract, &scratch)?,
+        })
+    }
+}
+
+/// A workspace whose packages are checked.
+struct Checked<'f> {
+    folder: &'f Path,
+    target: PathBuf,
+}
+
+impl Checked<'_> {
+    /// The time to check these packages again, with nothing else to do.
+    fn seconds(&self, packages: &[&str]) -> anyhow::Result<f64> {
+        self.check(packages)?;
+        let mut times = Vec::new();
+        for _ in 0..RUNS {
+            for package in packages {
+                let library = self.folder.join(package).join("src/lib.rs");
+                let text = fs::read(&library).with_context(|| format!("failed to read {}", library.display()))?;
+                fs::write(&library, text).with_context(|| format!("failed to write {}", library.display()))?;
+            }
+            let start = Instant::now();
+            self.check(packages)?;
+            times.push(start.elapsed().as_secs_f64());
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(times[RUNS / 2])
+    }
+
+    fn check(&self, packages: &[&str]) -> anyhow::Result<()> {
+        let mut command = Command::new(crate::test::cargo());
+        command.args(["check", "--quiet"]).current_dir(self.folder).env("CARGO_TARGET_DIR", &self.target);
+        for package in packages {
+            command.args(["--package", package]);
+        }
+        let status = command.status().context("failed to start cargo")?;
+        if !status.success() {
+            bail!("cargo check of {} in {} failed", packages.join(", "), self.folder.display());
+        }
+        Ok(())
+    }
+}
+
+/// What the types and server of openapi-to-rust take for the same document, where that program is installed.
+fn theirs(document: &Path, contract: &Contract, scratch: &Path) -> anyhow::Result<Result<f64, String>> {
+    const PROGRAM: &str = "openapi-to-rust";
+    if Command::new(PROGRAM).arg("--version").output().is_err() {
+        return Ok(Err("not installed".to_owned()));
+    }
+    let folder = scratch.join(format!("theirs-{}", document.file_stem().unwrap_or_default().to_string_lossy()));
+    let package = folder.join("theirs");
+    let source = package.join("src");
+    fs::create_dir_all(&source).with_context(|| format!("failed to make {}", source.display()))?;
+    let write = |path: PathBuf, text: String| {
+        fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))
+    };
+    let selectors = contract.operations.iter().map(|operation| {
+        let is_given = !operation.id_is_derived;
+        let selector = format!("{} {}", operation.method.as_str().to_uppercase(), operation.path);
+        serde_json::Value::from(if is_given { operation.id.clone() } else { selector })
+    });
+    let settings = format!(
+        "[generator]\nspec_path = {}\noutput_dir = \"src/generated\"\nmodule_name = \"openapi\"\n\n\
+         [features]\nenable_async_client = false\n\n[server]\nframework = \"axum\"\noperations = {}\n",
+        serde_json::Value::from(document.canonicalize()?.display().to_string()),
+        serde_json::Value::Array(selectors.collect()),
+    );
+    write(package.join("openapi-to-rust.toml"), settings)?;
+    let generated = Command::new(PROGRAM).args(["generate", "--quiet"]).current_dir(&package).output()?;
+    if !generated.status.success() {
+        return Ok(Err("does not generate".to_owned()));
+    }
+    let dependencies = fs::read_to_string(source.join("generated/REQUIRED_DEPS.toml"))?;
+    let manifest = "[package]\nname = \"theirs\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n";
+    write(package.join("Cargo.toml"), format!("{manifest}{dependencies}"))?;
+    write(source.join("lib.rs"), "pub mod generated;\n".to_owned())?;
+    write(folder.join("Cargo.toml"), "[workspace]\nresolver = \"3\"\nmembers = [\"theirs\"]\n".to_owned())?;
+    let checked = Checked { folder: &folder, target: scratch.join("target") };
+    Ok(checked.seconds(&["theirs"]).map_err(|_| "does not compile".to_owned()))
+}
