@@ -89,5 +89,17 @@ fn a_change_in_the_generated_rust_is_reported() {
         let reports = found.iter().filter(|found| found.starts_with(fault)).count();
         assert_eq!(reports, 1, "{fault}\n{}", found.join("\n"));
     }
-    assert_eq!(found.len(), 6, "{}", found.join("\n"));
+    // Nothing else differs, but for the words of what has lost its name.
+    let strangers = found.iter().filter(|found| {
+        ![
+            "/components/schemas/Name/",
+            "/components/schemas/StorageSizeGib/",
+            "/components/schemas/VmPage/",
+            "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/parameters/3/",
+            "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/responses/20",
+        ]
+        .iter()
+        .any(|place| found.starts_with(place))
+    });
+    assert_eq!(strangers.count(), 0, "{}", found.join("\n"));
 }

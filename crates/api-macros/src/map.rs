@@ -50,7 +50,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             impl ::core::convert::TryFrom<#inner> for #ident {
                 type Error = ::api_runtime::ConstraintError;
 
-                fn try_from(entries: #inner) -> ::core::result::Result<Self, Self::Error> {
+                fn try_from(entries: #inner) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                     Self::checked(entries)
                 }
             }

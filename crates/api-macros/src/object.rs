@@ -302,14 +302,15 @@ impl Object<'_> {
                     },
                     None => schema,
                 };
-                quote!(#wire: #schema)
+                quote!((#wire, #schema))
             });
-            pairs.push(quote!(("properties", json!({#(#properties),*}))));
+            // Not `json!`, whose recursion ends long before the properties of some objects do.
+            pairs.push(quote!(("properties", ::api_runtime::described::with(json!({}), &[#(#properties),*]))));
         }
         let required: Vec<&String> =
             self.properties.iter().filter(|property| property.is_required()).map(|property| &property.wire).collect();
         if !required.is_empty() {
-            pairs.push(quote!(("required", json!([#(#required),*]))));
+            pairs.push(quote!(("required", ::api_runtime::__private::Value::from_iter([#(#required),*]))));
         }
         if self.rules.closed {
             pairs.push(quote!(("additionalProperties", json!(false))));

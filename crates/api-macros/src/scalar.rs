@@ -244,7 +244,7 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
                 impl ::core::convert::TryFrom<&str> for #ident {
                     type Error = ::api_runtime::ConstraintError;
 
-                    fn try_from(value: &str) -> ::core::result::Result<Self, Self::Error> {
+                    fn try_from(value: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                         Self::checked(value.to_owned())
                     }
                 }
@@ -255,7 +255,7 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
             impl ::core::convert::TryFrom<#inner> for #ident {
                 type Error = ::api_runtime::ConstraintError;
 
-                fn try_from(value: #inner) -> ::core::result::Result<Self, Self::Error> {
+                fn try_from(value: #inner) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                     Self::checked(value)
                 }
             }
@@ -279,7 +279,7 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
         impl ::core::str::FromStr for #ident {
             type Err = ::api_runtime::ConstraintError;
 
-            fn from_str(text: &str) -> ::core::result::Result<Self, Self::Err> {
+            fn from_str(text: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                 #parse
             }
         }
@@ -300,7 +300,7 @@ fn other_integers(ident: &syn::Ident, inner: &Type) -> TokenStream {
             impl ::core::convert::TryFrom<#other> for #ident {
                 type Error = ::api_runtime::ConstraintError;
 
-                fn try_from(value: #other) -> ::core::result::Result<Self, Self::Error> {
+                fn try_from(value: #other) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                     let value = <#inner as ::core::convert::TryFrom<#other>>::try_from(value)
                         .map_err(|_| ::api_runtime::ConstraintError::Kind("a number in range"))?;
                     Self::checked(value)

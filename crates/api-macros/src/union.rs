@@ -174,7 +174,11 @@ fn keywords(rules: &Rules, variants: &[Variant]) -> TokenStream {
         quote!(<#ty as ::api_runtime::Described>::reference())
     });
     let keyword = if rules.any_of { "anyOf" } else { "oneOf" };
-    let base = quote!(json!({#keyword: [#(#references),*]}));
+    let base = quote! {
+        ::api_runtime::described::with(json!({}), &[
+            (#keyword, ::api_runtime::__private::Value::from_iter([#(#references),*])),
+        ])
+    };
     match &rules.tag {
         None => base,
         Some(tag) => {

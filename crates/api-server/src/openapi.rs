@@ -36,152 +36,141 @@ pub fn json() -> api_runtime::server::serde_json::Value {
 }
 
 fn document() -> Document {
-    let mut document = Document::new(
-        r#"{"openapi":"3.1.0","info":{"title":"Stratus","summary":"Manage the cloud resources of a project.","version":"0.1.0","license":{"name":"MIT OR Apache-2.0","identifier":"MIT OR Apache-2.0"},"description":"Stratus manages the cloud resources that belong to a project: load balancers, Postgres databases, private subnets, firewalls, virtual machines and inference API keys.\nProjects, tokens, locations, virtual machines, load balancers and firewalls on their own are declared by the operator, no operation creates them.\n\n## Requests and answers\n\nBodies are JSON, with the content type `application/json` both ways.\nEvery operation that succeeds answers 200 with a JSON body, creates and actions included.\nThe `Accept` header is ignored, and so are unknown query parameters.\nAn empty body counts as `{}` where the contract does not require a body.\nEvery answer that carries a secret says `Cache-Control: no-store`.\n\n## Authentication\n\nEvery operation needs `Authorization: Bearer <token>`.\nThe scheme's case does not matter, and `Bearer: <token>`, with a colon, is understood too.\nA token belongs to one project, and is either good for everything or read-only; a read-only token gets 403 on changes.\nTo a token, every other project looks as if it did not exist.\n\n## Order of checks\n\nThe first check that fails decides the answer:\n\n1. the credential (401);\n2. the route (404 for an unknown path, 405 with `Allow` for a method that the path does not have);\n3. path, query, content type and body against this contract (400, 413, 415);\n4. the project (404), then the location (404), then the resource (404);\n5. the token's permission (403);\n6. the values (400);\n7. uniqueness (400).\n\n## Strictness\n\nA wrong JSON type, an unknown property, null for what is not nullable, a missing required property and a duplicate key are refused with 400 `BadRequest`.\nAll violations of a body are reported at once, each with the place where it is.\nAn enumeration marked `x-extensible-enum` may grow: a client must bear values in answers that it does not know, while a value in a request must be one that is listed here.\nLikewise, objects in answers may gain properties, objects in requests are closed.\n\n## Errors\n\nEvery error is an `Error` object, also those that come from no operation: 404 on an unknown path has the type `ResourceNotFound`, 405 the type `MethodNotAllowed` and an `Allow` header.\nThe two types of 400 differ: `BadRequest` does not fit this contract, `InvalidRequest` fits it but carries values that cannot be used.\n\n## Ids, names and references\n\nAn id has 26 characters: a prefix of two for its type, and 24 of lower-case Crockford base 32 (`0-9a-z` without `i`, `l`, `o` and `u`).\nA name has 1 to 63 characters of `a-z`, `0-9` and `-`, with no hyphen at either end, and is unique per kind within project and location.\nA reference in a path is an id if it has the prefix of that type and an id's pattern, otherwise it is a name; there is no fallback from one to the other.\nBoth are looked up inside the path's project and location only.\nA body names other objects by id, never by name.\n\n## Lists\n\nA list answers one page: `items`, and in `count` the size of the whole visible set.\nThe next page is asked for with `start_after`, the last item's value in the column that orders the list.\nPast the end, `items` is empty and `count` stays the same.\nThe document's `x-paging` says the same in a form that programs read.\n\n## Versions\n\nPaths carry no version.\n`info.version` is the semantic version of this contract."},"servers":[{"url":"{base_url}","description":"A Stratus service.","variables":{"base_url":{"default":"https://api.stratus.example","description":"Where the service answers, without a slash at the end."}}}],"security":[{"bearer":[]}],"x-paging":{"start_after":"start_after","page_size":"page_size","order_column":"order_column","items":"items","count":"count","key":"id"},"tags":[{"name":"load_balancer","description":"Load balancers spread connections over virtual machines of a private subnet."},{"name":"postgres","description":"Managed PostgreSQL databases."},{"name":"private_subnet","description":"Private networks that connect virtual machines within a location."},{"name":"firewall","description":"Firewalls decide which connections reach a private subnet."},{"name":"vm","description":"Virtual machines."},{"name":"inference_api_key","description":"Keys for the inference endpoints."}],"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer","bearerFormat":"pat","description":"An access token, `pat-`, its 26-character id, `-`, and 32 letters and digits.\nIt belongs to one project, gives full access or reads only, and is issued and revoked by the operator.\nThe service stores no more than its hash.\nThe scheme's case does not matter, and `Bearer: <token>`, with a colon, is understood too."}}}}"#,
-    );
-    document.component::<api_types::ProjectId>("ProjectId", "");
+    let mut document = Document::new(include_str!("words.json"));
+    document.component::<api_types::ProjectId>("ProjectId");
     #[cfg(feature = "load_balancer")]
-    document.component::<api_types::LoadBalancerId>("LoadBalancerId", "");
-    document.component::<api_types::VmId>("VmId", "");
+    document.component::<api_types::LoadBalancerId>("LoadBalancerId");
+    document.component::<api_types::VmId>("VmId");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresId>("PostgresId", "");
+    document.component::<api_types::PostgresId>("PostgresId");
     #[cfg(feature = "postgres")]
-    document
-        .component::<api_types::PostgresFirewallRuleId>("PostgresFirewallRuleId", "");
-    document.component::<api_types::PrivateSubnetId>("PrivateSubnetId", "");
-    #[cfg(feature = "private_subnet")]
-    document.component::<api_types::NicId>("NicId", "");
-    document.component::<api_types::FirewallId>("FirewallId", "");
-    document.component::<api_types::FirewallRuleId>("FirewallRuleId", "");
+    document.component::<api_types::PostgresFirewallRuleId>("PostgresFirewallRuleId");
+    document.component::<api_types::PrivateSubnetId>("PrivateSubnetId");
+    #[cfg(feature = "private_subnet")] document.component::<api_types::NicId>("NicId");
+    document.component::<api_types::FirewallId>("FirewallId");
+    document.component::<api_types::FirewallRuleId>("FirewallRuleId");
     #[cfg(feature = "inference_api_key")]
-    document.component::<api_types::InferenceApiKeyId>("InferenceApiKeyId", "");
-    document.component::<api_types::ObjectIdInput>("ObjectIdInput", "");
-    document.component::<api_types::Name>("Name", "");
-    document.component::<api_types::Reference>("Reference", "");
-    document.component::<api_types::Location>("Location", "");
+    document.component::<api_types::InferenceApiKeyId>("InferenceApiKeyId");
+    document.component::<api_types::ObjectIdInput>("ObjectIdInput");
+    document.component::<api_types::Name>("Name");
+    document.component::<api_types::Reference>("Reference");
+    document.component::<api_types::Location>("Location");
     #[cfg(feature = "load_balancer")]
-    document.component::<api_types::Hostname>("Hostname", "");
-    #[cfg(feature = "load_balancer")] document.component::<api_types::Port>("Port", "");
-    document.component::<api_types::PortRange>("PortRange", "");
-    document.component::<api_types::Ipv4Address>("Ipv4Address", "");
-    document.component::<api_types::Ipv6Address>("Ipv6Address", "");
+    document.component::<api_types::Hostname>("Hostname");
+    #[cfg(feature = "load_balancer")] document.component::<api_types::Port>("Port");
+    document.component::<api_types::PortRange>("PortRange");
+    document.component::<api_types::Ipv4Address>("Ipv4Address");
+    document.component::<api_types::Ipv6Address>("Ipv6Address");
     #[cfg(feature = "private_subnet")]
-    document.component::<api_types::Ipv4Cidr>("Ipv4Cidr", "");
+    document.component::<api_types::Ipv4Cidr>("Ipv4Cidr");
     #[cfg(feature = "private_subnet")]
-    document.component::<api_types::Ipv6Cidr>("Ipv6Cidr", "");
-    document.component::<api_types::Cidr>("Cidr", "");
+    document.component::<api_types::Ipv6Cidr>("Ipv6Cidr");
+    document.component::<api_types::Cidr>("Cidr");
+    #[cfg(feature = "postgres")] document.component::<api_types::Timestamp>("Timestamp");
+    document.component::<api_types::StorageSizeGib>("StorageSizeGib");
+    document.component::<api_types::Count>("Count");
+    document.component::<api_types::StartAfter>("StartAfter");
+    document.component::<api_types::PageSize>("PageSize");
+    document.component::<api_types::OrderColumn>("OrderColumn");
+    #[cfg(feature = "load_balancer")]
+    document.component::<api_types::LoadBalancerAlgorithm>("LoadBalancerAlgorithm");
+    #[cfg(feature = "load_balancer")]
+    document.component::<api_types::HealthCheckProtocol>("HealthCheckProtocol");
+    #[cfg(feature = "load_balancer")]
+    document.component::<api_types::HealthCheckEndpoint>("HealthCheckEndpoint");
+    #[cfg(feature = "load_balancer")]
+    document.component::<api_types::NetworkStack>("NetworkStack");
+    #[cfg(feature = "load_balancer")]
+    document.component::<api_types::LoadBalancerSummary>("LoadBalancerSummary");
+    #[cfg(feature = "load_balancer")]
+    document.component::<api_types::LoadBalancerPage>("LoadBalancerPage");
+    #[cfg(feature = "load_balancer")]
+    document.component::<api_types::LoadBalancer>("LoadBalancer");
+    #[cfg(feature = "load_balancer")]
+    document.component::<api_types::LoadBalancerUpdate>("LoadBalancerUpdate");
+    #[cfg(feature = "load_balancer")]
+    document.component::<api_types::LoadBalancerDetachVm>("LoadBalancerDetachVm");
+    document.component::<api_types::VmSize>("VmSize");
+    document.component::<api_types::VmState>("VmState");
+    document.component::<api_types::Vm>("Vm");
+    #[cfg(feature = "vm")] document.component::<api_types::VmPage>("VmPage");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::Timestamp>("Timestamp", "");
-    document.component::<api_types::StorageSizeGib>("StorageSizeGib", "");
-    document.component::<api_types::Count>("Count", "");
-    document.component::<api_types::StartAfter>("StartAfter", "");
-    document.component::<api_types::PageSize>("PageSize", "");
-    document.component::<api_types::OrderColumn>("OrderColumn", "");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::LoadBalancerAlgorithm>("LoadBalancerAlgorithm", "");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::HealthCheckProtocol>("HealthCheckProtocol", "");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::HealthCheckEndpoint>("HealthCheckEndpoint", "");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::NetworkStack>("NetworkStack", "");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::LoadBalancerSummary>("LoadBalancerSummary", "");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::LoadBalancerPage>("LoadBalancerPage", "");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::LoadBalancer>("LoadBalancer", "");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::LoadBalancerUpdate>("LoadBalancerUpdate", "");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::LoadBalancerDetachVm>("LoadBalancerDetachVm", "");
-    document.component::<api_types::VmSize>("VmSize", "");
-    document.component::<api_types::VmState>("VmState", "");
-    document.component::<api_types::Vm>("Vm", "");
-    #[cfg(feature = "vm")] document.component::<api_types::VmPage>("VmPage", "");
+    document.component::<api_types::PostgresFlavor>("PostgresFlavor");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresFlavor>("PostgresFlavor", "");
+    document.component::<api_types::PostgresHaType>("PostgresHaType");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresHaType>("PostgresHaType", "");
+    document.component::<api_types::PostgresVersion>("PostgresVersion");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresVersion>("PostgresVersion", "");
+    document.component::<api_types::PostgresState>("PostgresState");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresState>("PostgresState", "");
+    document.component::<api_types::PostgresSize>("PostgresSize");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresSize>("PostgresSize", "");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresSizeInput>("PostgresSizeInput", "");
+    document.component::<api_types::PostgresSizeInput>("PostgresSizeInput");
     #[cfg(feature = "postgres")]
     document
-        .component::<
-            api_types::PostgresStorageSizeInput,
-        >("PostgresStorageSizeInput", "");
+        .component::<api_types::PostgresStorageSizeInput>("PostgresStorageSizeInput");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::MaintenanceHour>("MaintenanceHour", "");
+    document.component::<api_types::MaintenanceHour>("MaintenanceHour");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::CaCertificates>("CaCertificates", "");
+    document.component::<api_types::CaCertificates>("CaCertificates");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::ConnectionString>("ConnectionString", "");
+    document.component::<api_types::ConnectionString>("ConnectionString");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::SuperuserPassword>("SuperuserPassword", "");
+    document.component::<api_types::SuperuserPassword>("SuperuserPassword");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresParent>("PostgresParent", "");
-    #[cfg(feature = "postgres")] document.component::<api_types::TagKey>("TagKey", "");
+    document.component::<api_types::PostgresParent>("PostgresParent");
+    #[cfg(feature = "postgres")] document.component::<api_types::TagKey>("TagKey");
+    #[cfg(feature = "postgres")] document.component::<api_types::TagValue>("TagValue");
+    #[cfg(feature = "postgres")] document.component::<api_types::Tag>("Tag");
+    #[cfg(feature = "postgres")] document.component::<api_types::TagInput>("TagInput");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::TagValue>("TagValue", "");
-    #[cfg(feature = "postgres")] document.component::<api_types::Tag>("Tag", "");
+    document.component::<api_types::PostgresFirewallRule>("PostgresFirewallRule");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::TagInput>("TagInput", "");
+    document.component::<api_types::PostgresSummary>("PostgresSummary");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresFirewallRule>("PostgresFirewallRule", "");
+    document.component::<api_types::PostgresPage>("PostgresPage");
+    #[cfg(feature = "postgres")] document.component::<api_types::Postgres>("Postgres");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresSummary>("PostgresSummary", "");
+    document.component::<api_types::PostgresCreate>("PostgresCreate");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresPage>("PostgresPage", "");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::Postgres>("Postgres", "");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresCreate>("PostgresCreate", "");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresUpdate>("PostgresUpdate", "");
+    document.component::<api_types::PostgresUpdate>("PostgresUpdate");
     #[cfg(feature = "postgres")]
     document
         .component::<
             api_types::PostgresResetSuperuserPassword,
-        >("PostgresResetSuperuserPassword", "");
-    document.component::<api_types::FirewallRule>("FirewallRule", "");
+        >("PostgresResetSuperuserPassword");
+    document.component::<api_types::FirewallRule>("FirewallRule");
     #[cfg(feature = "private_subnet")]
-    document.component::<api_types::FirewallSummary>("FirewallSummary", "");
+    document.component::<api_types::FirewallSummary>("FirewallSummary");
+    #[cfg(feature = "firewall")] document.component::<api_types::Firewall>("Firewall");
     #[cfg(feature = "firewall")]
-    document.component::<api_types::Firewall>("Firewall", "");
-    #[cfg(feature = "firewall")]
-    document.component::<api_types::FirewallDetachSubnet>("FirewallDetachSubnet", "");
+    document.component::<api_types::FirewallDetachSubnet>("FirewallDetachSubnet");
     #[cfg(feature = "private_subnet")]
-    document.component::<api_types::PrivateSubnetState>("PrivateSubnetState", "");
-    #[cfg(feature = "private_subnet")] document.component::<api_types::Nic>("Nic", "");
+    document.component::<api_types::PrivateSubnetState>("PrivateSubnetState");
+    #[cfg(feature = "private_subnet")] document.component::<api_types::Nic>("Nic");
     #[cfg(feature = "private_subnet")]
-    document.component::<api_types::PrivateSubnet>("PrivateSubnet", "");
+    document.component::<api_types::PrivateSubnet>("PrivateSubnet");
     #[cfg(feature = "private_subnet")]
-    document.component::<api_types::PrivateSubnetCreate>("PrivateSubnetCreate", "");
+    document.component::<api_types::PrivateSubnetCreate>("PrivateSubnetCreate");
     #[cfg(feature = "private_subnet")]
-    document.component::<api_types::PrivateSubnetConnect>("PrivateSubnetConnect", "");
+    document.component::<api_types::PrivateSubnetConnect>("PrivateSubnetConnect");
     #[cfg(feature = "inference_api_key")]
-    document.component::<api_types::InferenceApiKeyCreate>("InferenceApiKeyCreate", "");
+    document.component::<api_types::InferenceApiKeyCreate>("InferenceApiKeyCreate");
     #[cfg(feature = "inference_api_key")]
-    document.component::<api_types::InferenceApiKeySecret>("InferenceApiKeySecret", "");
+    document.component::<api_types::InferenceApiKeySecret>("InferenceApiKeySecret");
     #[cfg(feature = "inference_api_key")]
-    document.component::<api_types::InferenceApiKey>("InferenceApiKey", "");
-    document.component::<api_types::NoStore>("NoStore", "");
-    document.component::<api_types::BearerChallenge>("BearerChallenge", "");
-    document.component::<api_types::RetryAfterSeconds>("RetryAfterSeconds", "");
-    document.component::<api_types::ErrorCode>("ErrorCode", "");
-    document.component::<api_types::ErrorType>("ErrorType", "");
-    document.component::<api_types::ErrorText>("ErrorText", "");
-    document.component::<api_types::ErrorTexts>("ErrorTexts", "");
-    document.component::<api_types::ErrorDetail>("ErrorDetail", "");
-    document.component::<api_types::ErrorDetails>("ErrorDetails", "");
-    document.component::<api_types::ErrorBody>("ErrorBody", "");
-    document.component::<api_types::Error>("Error", "");
+    document.component::<api_types::InferenceApiKey>("InferenceApiKey");
+    document.component::<api_types::NoStore>("NoStore");
+    document.component::<api_types::BearerChallenge>("BearerChallenge");
+    document.component::<api_types::RetryAfterSeconds>("RetryAfterSeconds");
+    document.component::<api_types::ErrorCode>("ErrorCode");
+    document.component::<api_types::ErrorType>("ErrorType");
+    document.component::<api_types::ErrorText>("ErrorText");
+    document.component::<api_types::ErrorTexts>("ErrorTexts");
+    document.component::<api_types::ErrorDetail>("ErrorDetail");
+    document.component::<api_types::ErrorDetails>("ErrorDetails");
+    document.component::<api_types::ErrorBody>("ErrorBody");
+    document.component::<api_types::Error>("Error");
     #[cfg(feature = "load_balancer")] load_balancer::describe(&mut document);
     #[cfg(feature = "postgres")] postgres::describe(&mut document);
     #[cfg(feature = "private_subnet")] private_subnet::describe(&mut document);

@@ -9,6 +9,7 @@ mod request;
 mod router;
 mod security;
 mod tag;
+mod words;
 mod yaml;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,6 +34,8 @@ enum Job {
     Json,
     /// `openapi.yaml`
     Yaml,
+    /// `words.json`
+    Words,
 }
 
 /// What a file of Rust holds.
@@ -56,7 +59,7 @@ fn jobs(api: &Api<'_>) -> Vec<Job> {
     jobs.extend((!api.security.is_empty()).then(|| rust("security", Part::Security)));
     jobs.extend([rust("router", Part::Router), rust("openapi", Part::Document)]);
     jobs.extend(tags().map(|(at, tag)| Job::Rust(format!("{document}/{}", tag.module), Part::DocumentTag(at))));
-    jobs.extend([Job::Json, Job::Yaml]);
+    jobs.extend([Job::Json, Job::Yaml, Job::Words]);
     jobs
 }
 
@@ -66,6 +69,7 @@ impl Job {
         match self {
             Self::Rust(name, part) => File { path: format!("{root}/{name}.rs"), text: rust_file(part.tokens(api)) },
             Self::Json => File { path: format!("{root}/openapi.json"), text: json(api) },
+            Self::Words => File { path: format!("{root}/words.json"), text: words::write(api) },
             Self::Yaml => File { path: format!("{root}/openapi.yaml"), text: yaml::write(&api.contract.document) },
         }
     }
@@ -140,15 +144,6 @@ fn types_crate(api: &Api<'_>) -> Ident {
 /// `load_balancer_list` as the name of a constant.
 fn constant(name: &str) -> Ident {
     ident(&name.trim_start_matches("r#").to_uppercase())
-}
-
-/// The import of `serde_json`, if the tokens name it.
-fn serde_json_import(tokens: &TokenStream) -> Option<TokenStream> {
-    tokens.to_string().contains("serde_json ::").then(|| {
-        quote!(
-            use api_runtime::server::serde_json;
-        )
-    })
 }
 
 fn library(api: &Api<'_>) -> TokenStream {

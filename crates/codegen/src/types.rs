@@ -148,21 +148,21 @@ fn schemas(api: &Api<'_>) -> TokenStream {
         });
         entries.collect()
     };
-    let types = each(&|component, ty| quote!((#component, recode::<#ty>)));
-    let described = each(&|component, ty| quote!((#component, json_schema::<#ty>)));
+    let types = each(&|component, ty| quote!((#component, json::recode::<#ty>)));
+    let described = each(&|component, ty| quote!((#component, described::json_schema::<#ty>)));
     quote! {
         #docs
         use api_runtime::Schemas;
         #[cfg(feature = "schemars")]
-        use api_runtime::described::{JsonSchemaOf, json_schema};
-        use api_runtime::json::{Recode, recode};
+        use api_runtime::described;
+        use api_runtime::json;
         /// Every schema of the contract, each compiled when it is first needed.
         pub static SCHEMAS: Schemas = Schemas::new(include_str!("schemas.json"));
         /// Every component by its name in the contract, with what reads a JSON text as its type and writes it again.
-        pub static TYPES: &[(&str, Recode)] = &[#(#types),*];
+        pub static TYPES: &[(&str, json::Recode)] = &[#(#types),*];
         /// Every component by its name in the contract, with what makes a JSON Schema of its type.
         #[cfg(feature = "schemars")]
-        pub static JSON_SCHEMAS: &[(&str, JsonSchemaOf)] = &[#(#described),*];
+        pub static JSON_SCHEMAS: &[(&str, described::JsonSchemaOf)] = &[#(#described),*];
     }
 }
 

@@ -13,7 +13,11 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let annotations = Annotations::read(&enumeration.input.attrs)?;
     let texts: Vec<&String> = enumeration.listed.iter().map(|listed| &listed.value).collect();
     let names: Vec<&Ident> = enumeration.listed.iter().map(|listed| &listed.ident).collect();
-    let keywords = quote!(json!({"type": "string", "enum": [#(#texts),*]}));
+    let keywords = quote! {
+        ::api_runtime::described::with(json!({"type": "string"}), &[
+            ("enum", ::api_runtime::__private::Value::from_iter([#(#texts),*])),
+        ])
+    };
     let described = schema::described(enumeration.input, &annotations, &keywords, &[]);
     let serde = impls::serde(ident);
     let unlisted_text = enumeration.unlisted.as_ref().map(|unlisted| quote!(Self::#unlisted(text) => text,));
@@ -90,7 +94,7 @@ fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
             impl ::core::str::FromStr for #ident {
                 type Err = ::api_runtime::ConstraintError;
 
-                fn from_str(text: &str) -> ::core::result::Result<Self, Self::Err> {
+                fn from_str(text: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                     Self::listed(text).ok_or(::api_runtime::ConstraintError::Enum(Self::VALUES))
                 }
             }
@@ -99,7 +103,7 @@ fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
             impl ::core::convert::TryFrom<&str> for #ident {
                 type Error = ::api_runtime::ConstraintError;
 
-                fn try_from(text: &str) -> ::core::result::Result<Self, Self::Error> {
+                fn try_from(text: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                     text.parse()
                 }
             }
@@ -108,7 +112,7 @@ fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
             impl ::core::convert::TryFrom<::std::string::String> for #ident {
                 type Error = ::api_runtime::ConstraintError;
 
-                fn try_from(text: ::std::string::String) -> ::core::result::Result<Self, Self::Error> {
+                fn try_from(text: ::std::string::String) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                     text.parse()
                 }
             }
@@ -118,7 +122,7 @@ fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
             impl ::core::str::FromStr for #ident {
                 type Err = ::core::convert::Infallible;
 
-                fn from_str(text: &str) -> ::core::result::Result<Self, Self::Err> {
+                fn from_str(text: &str) -> ::core::result::Result<Self, ::core::convert::Infallible> {
                     ::core::result::Result::Ok(text.into())
                 }
             }

@@ -17,7 +17,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let keywords = quote! {
         ::api_runtime::described::with(json!({}), &[
             #ty
-            ("enum", json!([#(::api_runtime::__private::parsed(#texts)),*])),
+            ("enum", ::api_runtime::__private::Value::from_iter([#(::api_runtime::__private::parsed(#texts)),*])),
         ])
     };
     let described = schema::described(enumeration.input, &annotations, &keywords, &[]);
@@ -58,7 +58,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         impl ::core::convert::TryFrom<::api_runtime::__private::Value> for #ident {
             type Error = ::api_runtime::ConstraintError;
 
-            fn try_from(value: ::api_runtime::__private::Value) -> ::core::result::Result<Self, Self::Error> {
+            fn try_from(value: ::api_runtime::__private::Value) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                 let all = [#(Self::#names),*];
                 all.into_iter()
                     .find(|listed| ::api_runtime::__private::json_eq(&listed.value(), &value))
@@ -71,7 +71,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
             type Err = ::api_runtime::ConstraintError;
 
             /// Reads the value's JSON text, or the bare text of a string.
-            fn from_str(text: &str) -> ::core::result::Result<Self, Self::Err> {
+            fn from_str(text: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                 let value = ::api_runtime::__private::parsed(text);
                 Self::try_from(value).or_else(|_| Self::try_from(::api_runtime::__private::Value::from(text)))
             }

@@ -1,7 +1,7 @@
 //! Derives the document again from what the generated code enforces, so that a test can compare it with the contract.
 //!
 //! Types, required flags, defaults, statuses and security come from the Rust that serves requests; only words
-//! that no Rust enforces (descriptions, examples, extensions) are passed in as JSON.
+//! that no Rust enforces (descriptions, examples, extensions) come from a file of JSON.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::extensions::Extensions;
@@ -20,6 +20,7 @@ const SLOT: &str = "#slot/";
 /// A document in the making.
 #[derive(Debug)]
 pub struct Document {
+    words: Value,
     value: Map<String, Value>,
     paths: Map<String, Value>,
     schemas: Map<String, Value>,
@@ -63,24 +64,26 @@ pub fn opaque() -> Slot {
 }
 
 impl Document {
-    /// Begins with what no operation says: title, servers, tags, security schemes.
+    /// Begins with the words of everything, and with what no operation says: title, servers, tags, security schemes.
     #[must_use]
     pub fn new(words: &str) -> Self {
-        let mut value = object(words);
+        let words: Value = serde_json::from_str(words).unwrap_or_default();
+        let mut value = object(&words["document"]);
         let paths = value.remove("paths").and_then(|paths| paths.as_object().cloned()).unwrap_or_default();
-        Self { value, paths, schemas: Map::new(), slots: Vec::new() }
+        Self { words, value, paths, schemas: Map::new(), slots: Vec::new() }
     }
 
     /// Adds a component schema.
-    pub fn component<T: Described>(&mut self, name: &str, words: &str) {
+    pub fn component<T: Described>(&mut self, name: &str) {
         let mut schema = if T::NAME == Some(name) { T::schema() } else { T::reference() };
-        add_words(&mut schema, &object(words));
+        add_words(&mut schema, &object(&self.words["schemas"][name]));
         self.schemas.insert(name.to_owned(), schema);
     }
 
     /// Begins an operation.
-    pub fn operation(&mut self, operation: &'static Operation, words: &str) -> OperationDocument<'_> {
-        let mut value = object(words);
+    pub fn operation(&mut self, operation: &'static Operation) -> OperationDocument<'_> {
+        let words = self.words["operations"][operation.id].clone();
+        let mut value = object(&words["words"]);
         value.insert("operationId".to_owned(), operation.id.into());
         if let (Some(tag), None) = (operation.tag, value.get("tags")) {
             value.insert("tags".to_owned(), json!([tag]));
@@ -90,7 +93,7 @@ impl Document {
             Value::Object(schemes.collect())
         });
         value.insert("security".to_owned(), security.collect());
-        OperationDocument { document: self, operation, value, media: "requestBody", status: String::new(), contents: 0 }
+        OperationDocument { document: self, operation, words, value, answer: None }
     }
 
     /// The document as JSON.
@@ -227,19 +230,21 @@ fn fill_schema(schema: &mut Option<RefOr<Schema>>, slots: &[Value]) {
 pub struct OperationDocument<'d> {
     document: &'d mut Document,
     operation: &'static Operation,
+    words: Value,
     value: Map<String, Value>,
-    media: &'static str,
-    status: String,
-    contents: usize,
+    /// The answer that was begun; none while the body is written.
+    answer: Option<String>,
 }
 
 impl OperationDocument<'_> {
     /// Adds a parameter.
     #[must_use]
-    pub fn parameter(mut self, parameter: &Parameter, slot: Slot, words: &str) -> Self {
+    pub fn parameter(mut self, parameter: &Parameter, slot: Slot) -> Self {
+        let location = parameter.location.as_str();
+        let words = &self.words["parameters"][format!("{location} {}", parameter.name)];
         let mut value = described(self.document, parameter, slot, words);
         value.insert("name".to_owned(), parameter.name.into());
-        value.insert("in".to_owned(), parameter.location.as_str().into());
+        value.insert("in".to_owned(), location.into());
         // utoipa reads no parameter that leaves it out.
         value.entry("required").or_insert(false.into());
         self.list("parameters").push(Value::Object(value));
@@ -248,48 +253,48 @@ impl OperationDocument<'_> {
 
     /// Begins the body.
     #[must_use]
-    pub fn body(mut self, body: &Body, is_optional: bool, words: &str) -> Self {
-        let mut value = object(words);
+    pub fn body(mut self, body: &Body, is_optional: bool) -> Self {
+        let mut value = object(&self.words["body"]["words"]);
         if body.required || !is_optional {
             value.insert("required".to_owned(), true.into());
         }
         self.value.insert("requestBody".to_owned(), Value::Object(value));
-        self.media = "requestBody";
-        self.contents = 0;
         self
     }
 
     /// Begins an answer.
     #[must_use]
-    pub fn answer(mut self, reply: &Reply, words: &str) -> Self {
+    pub fn answer(mut self, reply: &Reply) -> Self {
+        let status = reply.key.to_string();
+        let words = object(&self.words["answers"][&status]["words"]);
         let responses = self.value.entry("responses").or_insert_with(|| json!({}));
-        self.status = reply.key.to_string();
-        responses[&self.status] = Value::Object(object(words));
-        self.media = "responses";
-        self.contents = 0;
+        responses[&status] = Value::Object(words);
+        self.answer = Some(status);
         self
     }
 
     /// Adds the next media type of the body or answer that was begun.
     #[must_use]
-    pub fn content(mut self, media: &str, slot: Slot, words: &str) -> Self {
-        let mut value = object(words);
+    pub fn content(mut self, media: &str, slot: Slot) -> Self {
+        let (words, _) = self.begun();
+        let mut value = object(&words["content"][media]);
         let schema_words = value.remove("schema");
         let mut schema = slot.schema;
         if let Some(Value::Object(words)) = &schema_words {
             add_words(&mut schema, words);
         }
         value.insert("schema".to_owned(), self.document.slot(schema));
-        let content = self.begun().entry("content").or_insert_with(|| json!({}));
+        let content = self.begun().1.entry("content").or_insert_with(|| json!({}));
         content[media] = Value::Object(value);
         self
     }
 
     /// Adds a header of the answer that was begun.
     #[must_use]
-    pub fn header(mut self, header: &Parameter, slot: Slot, words: &str) -> Self {
-        let value = described(self.document, header, slot, words);
-        let headers = self.begun().entry("headers").or_insert_with(|| json!({}));
+    pub fn header(mut self, header: &Parameter, slot: Slot) -> Self {
+        let words = self.begun().0["headers"][header.name].clone();
+        let value = described(self.document, header, slot, &words);
+        let headers = self.begun().1.entry("headers").or_insert_with(|| json!({}));
         headers[header.name] = Value::Object(value);
         self
     }
@@ -301,13 +306,13 @@ impl OperationDocument<'_> {
         path[&method] = Value::Object(self.value);
     }
 
-    fn begun(&mut self) -> &mut Map<String, Value> {
-        let begun = if self.media == "responses" {
-            &mut self.value["responses"][&self.status]
-        } else {
-            &mut self.value["requestBody"]
+    /// The body or answer that was begun: its words, and what is there of it.
+    fn begun(&mut self) -> (&Value, &mut Map<String, Value>) {
+        let (words, begun) = match &self.answer {
+            Some(status) => (&self.words["answers"][status], &mut self.value["responses"][status]),
+            None => (&self.words["body"], &mut self.value["requestBody"]),
         };
-        begun.as_object_mut().expect("a body or answer was begun as an object")
+        (words, begun.as_object_mut().expect("a body or answer was begun as an object"))
     }
 
     fn list(&mut self, key: &str) -> &mut Vec<Value> {
@@ -317,7 +322,7 @@ impl OperationDocument<'_> {
 }
 
 /// What parameters and headers have in common.
-fn described(document: &mut Document, parameter: &Parameter, slot: Slot, words: &str) -> Map<String, Value> {
+fn described(document: &mut Document, parameter: &Parameter, slot: Slot, words: &Value) -> Map<String, Value> {
     let mut value = object(words);
     let schema_words = value.remove("schema");
     let mut schema = slot.schema;
@@ -390,12 +395,6 @@ fn without_null(schema: Value) -> Value {
     Value::Object(schema)
 }
 
-fn object(json: &str) -> Map<String, Value> {
-    if json.is_empty() {
-        return Map::new();
-    }
-    match serde_json::from_str(json) {
-        Ok(Value::Object(object)) => object,
-        _ => Map::new(),
-    }
+fn object(words: &Value) -> Map<String, Value> {
+    words.as_object().cloned().unwrap_or_default()
 }

@@ -12,158 +12,98 @@ pub(super) fn describe(document: &mut openapi::Document) {
 
 fn firewall_detach_subnet(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::FIREWALL_DETACH_SUBNET,
-            r#"{"description":"Takes a private subnet out of a firewall, and answers the firewall without it.\nA subnet that is not attached changes nothing, and the answer is 200 all the same.\nRefused as 400 `InvalidRequest` with `details.private_subnet_id` when the subnet is unknown, in another project or location, malformed, or a name.","summary":"Detach a private subnet from a firewall"}"#,
-        )
+        .operation(&tag::FIREWALL_DETACH_SUBNET)
         .parameter(
             &tag::FirewallDetachSubnetRequest::PROJECT_ID,
             openapi::field(|request: &tag::FirewallDetachSubnetRequest| {
                 &request.project_id
             }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::FirewallDetachSubnetRequest::LOCATION,
             openapi::field(|request: &tag::FirewallDetachSubnetRequest| {
                 &request.location
             }),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::FirewallDetachSubnetRequest::FIREWALL_REFERENCE,
             openapi::field(|request: &tag::FirewallDetachSubnetRequest| {
                 &request.firewall_reference
             }),
-            r#"{"description":"The firewall's id (prefix `fw`) or name.","examples":{"name":{"summary":"By name","value":"web-only"},"id":{"summary":"By id","value":"fw42mye83tbaffedn7eh0fyrep"}}}"#,
         )
-        .body(
-            &tag::FirewallDetachSubnetRequest::BODY,
-            false,
-            r#"{"description":"Which private subnet to detach."}"#,
-        )
+        .body(&tag::FirewallDetachSubnetRequest::BODY, false)
         .content(
             "application/json",
             openapi::field(|request: &tag::FirewallDetachSubnetRequest| &request.body),
-            r#"{"examples":{"detach":{"summary":"Detach a subnet","value":{"private_subnet_id":"ps0xdry28j6tgr9vw2zy3p7c16"}}}}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetAnswer::OK,
-            r#"{"description":"The firewall without the subnet."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetAnswer::OK)
         .content(
             "application/json",
             openapi::variant(tag::FirewallDetachSubnetAnswer::Ok),
-            r#"{"examples":{"detached":{"summary":"A firewall that still guards one subnet","value":{"description":"Lets the web in","firewall_rules":[{"cidr":"0.0.0.0/0","id":"fre37v1x8403hpfemjr5vhqv1h","port_range":"80..443"}],"id":"fw42mye83tbaffedn7eh0fyrep","location":"eu-central-h1","name":"web-only","private_subnets":["ps05a49b568gmgczzj3jdtnpjw"]}}}}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::FORBIDDEN,
-            r#"{"description":"The token may read only, and the operation makes a change (`Forbidden`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
-            r#"{"examples":{"forbidden":{"summary":"A change with a read-only token","value":{"error":{"code":403,"type":"Forbidden","message":"the token may read only"}}}}}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::CONFLICT,
-            r#"{"description":"A concurrent change got in between (`Conflict`).\nNothing was changed; the same request may succeed when it is sent again."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
-            r#"{"examples":{"conflict":{"summary":"Two changes at once","value":{"error":{"code":409,"type":"Conflict","message":"another change got in between, send the request again"}}}}}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::PAYLOAD_TOO_LARGE,
-            r#"{"description":"The body is larger than the service takes (`PayloadTooLarge`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
-            r#"{"examples":{"payload_too_large":{"summary":"A body over the limit","value":{"error":{"code":413,"type":"PayloadTooLarge","message":"the body must be at most 1048576 bytes long"}}}}}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::UNSUPPORTED_MEDIA_TYPE,
-            r#"{"description":"The body's content type is not `application/json` (`UnsupportedMediaType`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
-            r#"{"examples":{"unsupported_media_type":{"summary":"A body that is not JSON","value":{"error":{"code":415,"type":"UnsupportedMediaType","message":"send the body as `Content-Type: application/json`"}}}}}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::FirewallDetachSubnetError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::FirewallDetachSubnetError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }

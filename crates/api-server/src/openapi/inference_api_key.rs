@@ -12,151 +12,92 @@ pub(super) fn describe(document: &mut openapi::Document) {
 
 fn inference_api_key_create(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::INFERENCE_API_KEY_CREATE,
-            r#"{"description":"Makes a new key each time it is called.\nThe key is shown in this answer only, the service keeps no more than its hash.","summary":"Create an inference API key"}"#,
-        )
+        .operation(&tag::INFERENCE_API_KEY_CREATE)
         .parameter(
             &tag::InferenceApiKeyCreateRequest::PROJECT_ID,
             openapi::field(|request: &tag::InferenceApiKeyCreateRequest| {
                 &request.project_id
             }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
-        .body(
-            &tag::InferenceApiKeyCreateRequest::BODY,
-            true,
-            r#"{"description":"An object without properties, or nothing."}"#,
-        )
+        .body(&tag::InferenceApiKeyCreateRequest::BODY, true)
         .content(
             "application/json",
             openapi::field(|request: &tag::InferenceApiKeyCreateRequest| &request.body),
-            r#"{"examples":{"empty":{"summary":"The empty object","value":{}}}}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateAnswer::OK,
-            r#"{"description":"The new key."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateAnswer::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::InferenceApiKeyCreateOk| &response.body),
-            r#"{"examples":{"created":{"summary":"A new key","value":{"id":"akmagvrjz7cptgqmw5121gqp0c","key":"ExampleExampleExampleExample0123"}}}}"#,
         )
         .header(
             &tag::InferenceApiKeyCreateOk::CACHE_CONTROL,
             openapi::field(|response: &tag::InferenceApiKeyCreateOk| {
                 &response.cache_control
             }),
-            r#"{"description":"Keeps an answer that carries a secret out of every cache.","example":"no-store"}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::FORBIDDEN,
-            r#"{"description":"The token may read only, and the operation makes a change (`Forbidden`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
-            r#"{"examples":{"forbidden":{"summary":"A change with a read-only token","value":{"error":{"code":403,"type":"Forbidden","message":"the token may read only"}}}}}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::CONFLICT,
-            r#"{"description":"A concurrent change got in between (`Conflict`).\nNothing was changed; the same request may succeed when it is sent again."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
-            r#"{"examples":{"conflict":{"summary":"Two changes at once","value":{"error":{"code":409,"type":"Conflict","message":"another change got in between, send the request again"}}}}}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::PAYLOAD_TOO_LARGE,
-            r#"{"description":"The body is larger than the service takes (`PayloadTooLarge`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
-            r#"{"examples":{"payload_too_large":{"summary":"A body over the limit","value":{"error":{"code":413,"type":"PayloadTooLarge","message":"the body must be at most 1048576 bytes long"}}}}}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::UNSUPPORTED_MEDIA_TYPE,
-            r#"{"description":"The body's content type is not `application/json` (`UnsupportedMediaType`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
-            r#"{"examples":{"unsupported_media_type":{"summary":"A body that is not JSON","value":{"error":{"code":415,"type":"UnsupportedMediaType","message":"send the body as `Content-Type: application/json`"}}}}}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::InferenceApiKeyCreateError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::InferenceApiKeyCreateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }

@@ -15,553 +15,344 @@ pub(super) fn describe(document: &mut openapi::Document) {
 
 fn load_balancer_list(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::LOAD_BALANCER_LIST,
-            r#"{"description":"Answers one page of the project's load balancers in a location.","summary":"List the load balancers of a location"}"#,
-        )
+        .operation(&tag::LOAD_BALANCER_LIST)
         .parameter(
             &tag::LoadBalancerListRequest::PROJECT_ID,
             openapi::field(|request: &tag::LoadBalancerListRequest| &request.project_id),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::LoadBalancerListRequest::LOCATION,
             openapi::field(|request: &tag::LoadBalancerListRequest| &request.location),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::LoadBalancerListRequest::START_AFTER,
-            openapi::field(|request: &tag::LoadBalancerListRequest| {
-                &request.start_after
-            }),
-            r#"{"description":"Where the page starts: after this value of the ordering column, which itself is left out.\nWhen ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.\nWhen ordered by `name`, it may be any text.\nWithout it, the list starts at its beginning.","examples":{"name":{"summary":"After a name, with `order_column=name`","value":"app-1"},"id":{"summary":"After an id","value":"vmd2c5dxk14h5fj5f83vg6b13x"}}}"#,
+            openapi::field(|request: &tag::LoadBalancerListRequest| &request.start_after),
         )
         .parameter(
             &tag::LoadBalancerListRequest::PAGE_SIZE,
             openapi::field(|request: &tag::LoadBalancerListRequest| &request.page_size),
-            r#"{"description":"How many items a page has at most.\nA value above 1000 counts as 1000.","example":100}"#,
         )
         .parameter(
             &tag::LoadBalancerListRequest::ORDER_COLUMN,
             openapi::field(|request: &tag::LoadBalancerListRequest| {
                 &request.order_column
             }),
-            r#"{"description":"What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.\nAnything else is 400 `InvalidRequest` with `details.order_column`.","example":"name"}"#,
         )
-        .answer(
-            &tag::LoadBalancerListAnswer::OK,
-            r#"{"description":"One page of load balancers."}"#,
-        )
-        .content(
-            "application/json",
-            openapi::variant(tag::LoadBalancerListAnswer::Ok),
-            r#"{"examples":{"page":{"summary":"The only load balancer of the location","value":{"count":1,"items":[{"algorithm":"round_robin","stack":"dual","dst_port":8080,"health_check_endpoint":"/up","health_check_protocol":"http","hostname":"web.tnpjw.stratus.example","id":"1b5st0rev262mmfwhxpraebw3n","location":"eu-central-h1","name":"web","src_port":443,"cert_enabled":true}]}},"past_the_end":{"summary":"A page past the end of the list","value":{"count":1,"items":[]}}}}"#,
-        )
-        .answer(
-            &tag::LoadBalancerListError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerListAnswer::OK)
+        .content("application/json", openapi::variant(tag::LoadBalancerListAnswer::Ok))
+        .answer(&tag::LoadBalancerListError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerListError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerListError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::LoadBalancerListError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerListError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerListError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerListError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::LoadBalancerListError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::LoadBalancerListError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerListError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::LoadBalancerListError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }
 
 fn project_load_balancer_list(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::PROJECT_LOAD_BALANCER_LIST,
-            r#"{"description":"Answers one page of the project's load balancers, whatever their location.\nNames are unique within a location only, so a page that ends between two load balancers of one name is continued after both; order by `id` to be sure to see every one.","summary":"List the load balancers of a project"}"#,
-        )
+        .operation(&tag::PROJECT_LOAD_BALANCER_LIST)
         .parameter(
             &tag::ProjectLoadBalancerListRequest::PROJECT_ID,
             openapi::field(|request: &tag::ProjectLoadBalancerListRequest| {
                 &request.project_id
             }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::ProjectLoadBalancerListRequest::START_AFTER,
             openapi::field(|request: &tag::ProjectLoadBalancerListRequest| {
                 &request.start_after
             }),
-            r#"{"description":"Where the page starts: after this value of the ordering column, which itself is left out.\nWhen ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.\nWhen ordered by `name`, it may be any text.\nWithout it, the list starts at its beginning.","examples":{"name":{"summary":"After a name, with `order_column=name`","value":"app-1"},"id":{"summary":"After an id","value":"vmd2c5dxk14h5fj5f83vg6b13x"}}}"#,
         )
         .parameter(
             &tag::ProjectLoadBalancerListRequest::PAGE_SIZE,
             openapi::field(|request: &tag::ProjectLoadBalancerListRequest| {
                 &request.page_size
             }),
-            r#"{"description":"How many items a page has at most.\nA value above 1000 counts as 1000.","example":100}"#,
         )
         .parameter(
             &tag::ProjectLoadBalancerListRequest::ORDER_COLUMN,
             openapi::field(|request: &tag::ProjectLoadBalancerListRequest| {
                 &request.order_column
             }),
-            r#"{"description":"What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.\nAnything else is 400 `InvalidRequest` with `details.order_column`.","example":"name"}"#,
         )
-        .answer(
-            &tag::ProjectLoadBalancerListAnswer::OK,
-            r#"{"description":"One page of load balancers."}"#,
-        )
+        .answer(&tag::ProjectLoadBalancerListAnswer::OK)
         .content(
             "application/json",
             openapi::variant(tag::ProjectLoadBalancerListAnswer::Ok),
-            r#"{"examples":{"page":{"summary":"Two load balancers in two locations","value":{"count":2,"items":[{"algorithm":"round_robin","stack":"dual","dst_port":8080,"health_check_endpoint":"/up","health_check_protocol":"http","hostname":"web.tnpjw.stratus.example","id":"1b5st0rev262mmfwhxpraebw3n","location":"eu-central-h1","name":"web","src_port":443,"cert_enabled":true},{"algorithm":"hash_based","stack":"ipv4","dst_port":9000,"health_check_endpoint":"https://internal.example/health","health_check_protocol":"https","hostname":"uploads.p7c16.stratus.example","id":"1bgczp8fgcese2y6ta8gafbcgk","location":"us-east-a2","name":"uploads","src_port":80,"cert_enabled":false}]}}}}"#,
         )
-        .answer(
-            &tag::ProjectLoadBalancerListError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::ProjectLoadBalancerListError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::ProjectLoadBalancerListError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::ProjectLoadBalancerListError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::ProjectLoadBalancerListError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::ProjectLoadBalancerListError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::ProjectLoadBalancerListError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::ProjectLoadBalancerListError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::ProjectLoadBalancerListError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::ProjectLoadBalancerListError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::ProjectLoadBalancerListError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::ProjectLoadBalancerListError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }
 
 fn load_balancer_update(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::LOAD_BALANCER_UPDATE,
-            r#"{"description":"Sets how a load balancer works and which virtual machines it serves.\nThe health check's protocol stays as it is.\nRefused as 400 `InvalidRequest` with `details.vms` when an entry is unknown, in another project or location, malformed, a name, twice in the list, or attached to another load balancer.","summary":"Update a load balancer"}"#,
-        )
+        .operation(&tag::LOAD_BALANCER_UPDATE)
         .parameter(
             &tag::LoadBalancerUpdateRequest::PROJECT_ID,
             openapi::field(|request: &tag::LoadBalancerUpdateRequest| {
                 &request.project_id
             }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::LoadBalancerUpdateRequest::LOCATION,
             openapi::field(|request: &tag::LoadBalancerUpdateRequest| &request.location),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::LoadBalancerUpdateRequest::LOAD_BALANCER_REFERENCE,
             openapi::field(|request: &tag::LoadBalancerUpdateRequest| {
                 &request.load_balancer_reference
             }),
-            r#"{"description":"The load balancer's id (prefix `1b`) or name.","examples":{"name":{"summary":"By name","value":"web"},"id":{"summary":"By id","value":"1b5st0rev262mmfwhxpraebw3n"}}}"#,
         )
-        .body(
-            &tag::LoadBalancerUpdateRequest::BODY,
-            false,
-            r#"{"description":"What the load balancer shall be like."}"#,
-        )
+        .body(&tag::LoadBalancerUpdateRequest::BODY, false)
         .content(
             "application/json",
             openapi::field(|request: &tag::LoadBalancerUpdateRequest| &request.body),
-            r#"{"examples":{"everything":{"summary":"Set everything","value":{"algorithm":"round_robin","dst_port":8080,"health_check_endpoint":"/up","src_port":443,"vms":["vmsxag6kbg7nbeshra89et4w2j","vmd2c5dxk14h5fj5f83vg6b13x"],"stack":"dual","cert_enabled":true}},"required_only":{"summary":"Detach every virtual machine, leave stack and certificate as they are","value":{"algorithm":"round_robin","dst_port":8080,"health_check_endpoint":"/up","src_port":443,"vms":[]}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerUpdateAnswer::OK,
-            r#"{"description":"The load balancer as it is now."}"#,
-        )
-        .content(
-            "application/json",
-            openapi::variant(tag::LoadBalancerUpdateAnswer::Ok),
-            r#"{"examples":{"updated":{"summary":"A load balancer with two virtual machines","value":{"algorithm":"round_robin","dst_port":8080,"health_check_endpoint":"/up","health_check_protocol":"http","hostname":"web.tnpjw.stratus.example","id":"1b5st0rev262mmfwhxpraebw3n","location":"eu-central-h1","name":"web","src_port":443,"subnet":"backend","vms":[{"id":"vmsxag6kbg7nbeshra89et4w2j","ip4":"203.0.113.21","ip4_enabled":true,"ip6":"2001:db8:4f3:9c00::2","location":"eu-central-h1","name":"app-1","size":"standard-2","state":"running","storage_size_gib":40,"unix_user":"deploy"},{"id":"vmd2c5dxk14h5fj5f83vg6b13x","ip4_enabled":false,"ip6":"2001:db8:4f3:9c40::2","location":"eu-central-h1","name":"app-2","size":"standard-2","state":"running","storage_size_gib":40,"unix_user":"deploy"}],"stack":"dual","cert_enabled":true}}}}"#,
-        )
-        .answer(
-            &tag::LoadBalancerUpdateError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateAnswer::OK)
+        .content("application/json", openapi::variant(tag::LoadBalancerUpdateAnswer::Ok))
+        .answer(&tag::LoadBalancerUpdateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerUpdateError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::LoadBalancerUpdateError::FORBIDDEN,
-            r#"{"description":"The token may read only, and the operation makes a change (`Forbidden`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
-            r#"{"examples":{"forbidden":{"summary":"A change with a read-only token","value":{"error":{"code":403,"type":"Forbidden","message":"the token may read only"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerUpdateError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerUpdateError::CONFLICT,
-            r#"{"description":"A concurrent change got in between (`Conflict`).\nNothing was changed; the same request may succeed when it is sent again."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
-            r#"{"examples":{"conflict":{"summary":"Two changes at once","value":{"error":{"code":409,"type":"Conflict","message":"another change got in between, send the request again"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerUpdateError::PAYLOAD_TOO_LARGE,
-            r#"{"description":"The body is larger than the service takes (`PayloadTooLarge`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
-            r#"{"examples":{"payload_too_large":{"summary":"A body over the limit","value":{"error":{"code":413,"type":"PayloadTooLarge","message":"the body must be at most 1048576 bytes long"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerUpdateError::UNSUPPORTED_MEDIA_TYPE,
-            r#"{"description":"The body's content type is not `application/json` (`UnsupportedMediaType`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
-            r#"{"examples":{"unsupported_media_type":{"summary":"A body that is not JSON","value":{"error":{"code":415,"type":"UnsupportedMediaType","message":"send the body as `Content-Type: application/json`"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerUpdateError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::LoadBalancerUpdateError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerUpdateError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::LoadBalancerUpdateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }
 
 fn load_balancer_detach_vm(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::LOAD_BALANCER_DETACH_VM,
-            r#"{"description":"Takes a virtual machine out of a load balancer, so that it is gone from `vms` in this very answer.\nA virtual machine that is not attached changes nothing, and the answer is 200 all the same.\nRefused as 400 `InvalidRequest` with `details.vm_id` when the virtual machine is unknown, in another project or location, malformed, or a name.","summary":"Detach a virtual machine from a load balancer"}"#,
-        )
+        .operation(&tag::LOAD_BALANCER_DETACH_VM)
         .parameter(
             &tag::LoadBalancerDetachVmRequest::PROJECT_ID,
             openapi::field(|request: &tag::LoadBalancerDetachVmRequest| {
                 &request.project_id
             }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::LoadBalancerDetachVmRequest::LOCATION,
             openapi::field(|request: &tag::LoadBalancerDetachVmRequest| {
                 &request.location
             }),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::LoadBalancerDetachVmRequest::LOAD_BALANCER_REFERENCE,
             openapi::field(|request: &tag::LoadBalancerDetachVmRequest| {
                 &request.load_balancer_reference
             }),
-            r#"{"description":"The load balancer's id (prefix `1b`) or name.","examples":{"name":{"summary":"By name","value":"web"},"id":{"summary":"By id","value":"1b5st0rev262mmfwhxpraebw3n"}}}"#,
         )
-        .body(
-            &tag::LoadBalancerDetachVmRequest::BODY,
-            false,
-            r#"{"description":"Which virtual machine to detach."}"#,
-        )
+        .body(&tag::LoadBalancerDetachVmRequest::BODY, false)
         .content(
             "application/json",
             openapi::field(|request: &tag::LoadBalancerDetachVmRequest| &request.body),
-            r#"{"examples":{"detach":{"summary":"Detach a virtual machine","value":{"vm_id":"vmd2c5dxk14h5fj5f83vg6b13x"}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmAnswer::OK,
-            r#"{"description":"The load balancer without the virtual machine."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmAnswer::OK)
         .content(
             "application/json",
             openapi::variant(tag::LoadBalancerDetachVmAnswer::Ok),
-            r#"{"examples":{"detached":{"summary":"A load balancer with one virtual machine","value":{"algorithm":"round_robin","dst_port":8080,"health_check_endpoint":"/up","health_check_protocol":"http","hostname":"web.tnpjw.stratus.example","id":"1b5st0rev262mmfwhxpraebw3n","location":"eu-central-h1","name":"web","src_port":443,"subnet":"backend","vms":[{"id":"vmsxag6kbg7nbeshra89et4w2j","ip4":"203.0.113.21","ip4_enabled":true,"ip6":"2001:db8:4f3:9c00::2","location":"eu-central-h1","name":"app-1","size":"standard-2","state":"running","storage_size_gib":40,"unix_user":"deploy"}],"stack":"dual","cert_enabled":true}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::FORBIDDEN,
-            r#"{"description":"The token may read only, and the operation makes a change (`Forbidden`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
-            r#"{"examples":{"forbidden":{"summary":"A change with a read-only token","value":{"error":{"code":403,"type":"Forbidden","message":"the token may read only"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::CONFLICT,
-            r#"{"description":"A concurrent change got in between (`Conflict`).\nNothing was changed; the same request may succeed when it is sent again."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
-            r#"{"examples":{"conflict":{"summary":"Two changes at once","value":{"error":{"code":409,"type":"Conflict","message":"another change got in between, send the request again"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::PAYLOAD_TOO_LARGE,
-            r#"{"description":"The body is larger than the service takes (`PayloadTooLarge`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
-            r#"{"examples":{"payload_too_large":{"summary":"A body over the limit","value":{"error":{"code":413,"type":"PayloadTooLarge","message":"the body must be at most 1048576 bytes long"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::UNSUPPORTED_MEDIA_TYPE,
-            r#"{"description":"The body's content type is not `application/json` (`UnsupportedMediaType`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
-            r#"{"examples":{"unsupported_media_type":{"summary":"A body that is not JSON","value":{"error":{"code":415,"type":"UnsupportedMediaType","message":"send the body as `Content-Type: application/json`"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::LoadBalancerDetachVmError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::LoadBalancerDetachVmError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }

@@ -16,719 +16,456 @@ pub(super) fn describe(document: &mut openapi::Document) {
 
 fn project_postgres_list(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::PROJECT_POSTGRES_LIST,
-            r#"{"description":"Answers one page of the project's Postgres databases, whatever their location.\nNames are unique within a location only, so a page that ends between two databases of one name is continued after both; order by `id` to be sure to see every one.","summary":"List the Postgres databases of a project"}"#,
-        )
+        .operation(&tag::PROJECT_POSTGRES_LIST)
         .parameter(
             &tag::ProjectPostgresListRequest::PROJECT_ID,
             openapi::field(|request: &tag::ProjectPostgresListRequest| {
                 &request.project_id
             }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::ProjectPostgresListRequest::START_AFTER,
             openapi::field(|request: &tag::ProjectPostgresListRequest| {
                 &request.start_after
             }),
-            r#"{"description":"Where the page starts: after this value of the ordering column, which itself is left out.\nWhen ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.\nWhen ordered by `name`, it may be any text.\nWithout it, the list starts at its beginning.","examples":{"name":{"summary":"After a name, with `order_column=name`","value":"app-1"},"id":{"summary":"After an id","value":"vmd2c5dxk14h5fj5f83vg6b13x"}}}"#,
         )
         .parameter(
             &tag::ProjectPostgresListRequest::PAGE_SIZE,
             openapi::field(|request: &tag::ProjectPostgresListRequest| {
                 &request.page_size
             }),
-            r#"{"description":"How many items a page has at most.\nA value above 1000 counts as 1000.","example":100}"#,
         )
         .parameter(
             &tag::ProjectPostgresListRequest::ORDER_COLUMN,
             openapi::field(|request: &tag::ProjectPostgresListRequest| {
                 &request.order_column
             }),
-            r#"{"description":"What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.\nAnything else is 400 `InvalidRequest` with `details.order_column`.","example":"name"}"#,
         )
-        .answer(
-            &tag::ProjectPostgresListAnswer::OK,
-            r#"{"description":"One page of Postgres databases."}"#,
-        )
+        .answer(&tag::ProjectPostgresListAnswer::OK)
         .content(
             "application/json",
             openapi::variant(tag::ProjectPostgresListAnswer::Ok),
-            r#"{"examples":{"page":{"summary":"A primary and its read replica in another location","value":{"count":2,"items":[{"flavor":"standard","ha_type":"none","id":"pg0q9ycw5b2sn6fxd97tcmczc9","location":"us-east-a2","name":"orders-replica","state":"creating","storage_size_gib":64,"version":"17","target_version":"17","vm_size":"standard-2","maintenance_window_start_at":0,"read_replica":true,"tags":[],"target_storage_size_gib":64,"target_vm_size":"standard-2","ca_certificates":null,"parent":"/location/eu-central-h1/postgres/orders"},{"flavor":"standard","ha_type":"async","id":"pgt10a2ct09p45wb0b42xgnrf3","location":"eu-central-h1","name":"orders","state":"running","storage_size_gib":64,"version":"17","target_version":"17","vm_size":"standard-2","maintenance_window_start_at":3,"read_replica":false,"tags":[{"key":"team","value":"checkout"}],"target_storage_size_gib":64,"target_vm_size":"standard-2","ca_certificates":"-----BEGIN CERTIFICATE-----\nMIIBdzCCAR2gAwIBAgIUZ5n0bq2vQ0yJk1m8c4sX7f3yJ2AwCgYIKoZIzj0EAwIw\nEjEQMA4GA1UEAwwHZXhhbXBsZTAeFw0yNjAxMDEwMDAwMDBaFw0zNjAxMDEwMDAw\n-----END CERTIFICATE-----\n","parent":null}]}}}}"#,
         )
-        .answer(
-            &tag::ProjectPostgresListError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::ProjectPostgresListError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::ProjectPostgresListError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::ProjectPostgresListError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::ProjectPostgresListError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::ProjectPostgresListError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::ProjectPostgresListError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::ProjectPostgresListError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::ProjectPostgresListError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::ProjectPostgresListError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::ProjectPostgresListError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::ProjectPostgresListError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }
 
 fn postgres_view(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::POSTGRES_VIEW,
-            r#"{"description":"Answers everything about a Postgres database.\nThe answer carries a secret, the connection string.","summary":"View a Postgres database"}"#,
-        )
+        .operation(&tag::POSTGRES_VIEW)
         .parameter(
             &tag::PostgresViewRequest::PROJECT_ID,
             openapi::field(|request: &tag::PostgresViewRequest| &request.project_id),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::PostgresViewRequest::LOCATION,
             openapi::field(|request: &tag::PostgresViewRequest| &request.location),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::PostgresViewRequest::POSTGRES_DATABASE_REFERENCE,
             openapi::field(|request: &tag::PostgresViewRequest| {
                 &request.postgres_database_reference
             }),
-            r#"{"description":"The Postgres database's id (prefix `pg`) or name.\nA create takes it as the new database's name.","examples":{"name":{"summary":"By name","value":"orders"},"id":{"summary":"By id","value":"pgt10a2ct09p45wb0b42xgnrf3"}}}"#,
         )
-        .answer(
-            &tag::PostgresViewAnswer::OK,
-            r#"{"description":"The Postgres database."}"#,
-        )
+        .answer(&tag::PostgresViewAnswer::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresViewOk| &response.body),
-            r#"{"examples":{"running":{"summary":"A database that is running","value":{"flavor":"standard","ha_type":"async","id":"pgt10a2ct09p45wb0b42xgnrf3","location":"eu-central-h1","name":"orders","state":"running","storage_size_gib":64,"version":"17","target_version":"17","vm_size":"standard-2","maintenance_window_start_at":3,"read_replica":false,"tags":[{"key":"team","value":"checkout"}],"target_storage_size_gib":64,"target_vm_size":"standard-2","ca_certificates":"-----BEGIN CERTIFICATE-----\nMIIBdzCCAR2gAwIBAgIUZ5n0bq2vQ0yJk1m8c4sX7f3yJ2AwCgYIKoZIzj0EAwIw\nEjEQMA4GA1UEAwwHZXhhbXBsZTAeFw0yNjAxMDEwMDAwMDBaFw0zNjAxMDEwMDAw\n-----END CERTIFICATE-----\n","parent":null,"connection_string":"postgres://postgres:Example-Passw0rd@orders.pgt10a2ct09p45wb0b42xgnrf3.stratus.example:5432/postgres?sslmode=require","earliest_restore_time":"2026-03-01T09:00:00Z","latest_restore_time":"2026-03-02T17:42:10Z","firewall_rules":[{"cidr":"0.0.0.0/0","description":"Open for IPv4","id":"pfba831ka2n0hn8q0f4a8mvvvy"},{"cidr":"::/0","description":"Open for IPv6","id":"pfcbpt3fntwp1bw5hj6tj74tha"}],"primary":true}},"creating":{"summary":"A database that is being created","value":{"flavor":"standard","ha_type":"async","id":"pgt10a2ct09p45wb0b42xgnrf3","location":"eu-central-h1","name":"orders","state":"creating","storage_size_gib":64,"version":"17","target_version":"17","vm_size":"standard-2","maintenance_window_start_at":0,"read_replica":false,"tags":[{"key":"team","value":"checkout"}],"target_storage_size_gib":64,"target_vm_size":"standard-2","ca_certificates":null,"parent":null,"connection_string":null,"earliest_restore_time":null,"latest_restore_time":"2026-03-01T08:00:00Z","firewall_rules":[],"primary":true}}}}"#,
         )
         .header(
             &tag::PostgresViewOk::CACHE_CONTROL,
             openapi::field(|response: &tag::PostgresViewOk| &response.cache_control),
-            r#"{"description":"Keeps an answer that carries a secret out of every cache.","example":"no-store"}"#,
         )
-        .answer(
-            &tag::PostgresViewError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresViewError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::PostgresViewError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresViewError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::PostgresViewError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresViewError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::PostgresViewError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresViewError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::PostgresViewError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::PostgresViewError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresViewError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::PostgresViewError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }
 
 fn postgres_create(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::POSTGRES_CREATE,
-            r#"{"description":"Creates a Postgres database; the reference in the path is its name.\nThe answer comes at once, with the state `creating`.\nRefused as 400 `InvalidRequest`, with nothing changed:\n\n- `details.name` when the name looks like the id of a Postgres database, or when a database of that name exists already in this location;\n- `details.location` when the location offers no Postgres, naming those that do;\n- `details.size` when the size is none of the allowed ones, naming them;\n- `details.storage_size` when the storage does not go with the size, naming what does.","summary":"Create a Postgres database"}"#,
-        )
+        .operation(&tag::POSTGRES_CREATE)
         .parameter(
             &tag::PostgresCreateRequest::PROJECT_ID,
             openapi::field(|request: &tag::PostgresCreateRequest| &request.project_id),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::PostgresCreateRequest::LOCATION,
             openapi::field(|request: &tag::PostgresCreateRequest| &request.location),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::PostgresCreateRequest::POSTGRES_DATABASE_REFERENCE,
             openapi::field(|request: &tag::PostgresCreateRequest| {
                 &request.postgres_database_reference
             }),
-            r#"{"description":"The Postgres database's id (prefix `pg`) or name.\nA create takes it as the new database's name.","examples":{"name":{"summary":"By name","value":"orders"},"id":{"summary":"By id","value":"pgt10a2ct09p45wb0b42xgnrf3"}}}"#,
         )
-        .body(
-            &tag::PostgresCreateRequest::BODY,
-            false,
-            r#"{"description":"What the database shall be like."}"#,
-        )
+        .body(&tag::PostgresCreateRequest::BODY, false)
         .content(
             "application/json",
             openapi::field(|request: &tag::PostgresCreateRequest| &request.body),
-            r#"{"examples":{"smallest":{"summary":"A size and a storage, everything else left to the defaults","value":{"size":"standard-2","storage_size":64}},"everything":{"summary":"Set everything","value":{"size":"standard-2","storage_size":64,"flavor":"standard","ha_type":"async","version":"17","restrict_by_default":true,"tags":[{"key":"team","value":"checkout"}]}}}}"#,
         )
-        .answer(
-            &tag::PostgresCreateAnswer::OK,
-            r#"{"description":"The new Postgres database."}"#,
-        )
+        .answer(&tag::PostgresCreateAnswer::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresCreateOk| &response.body),
-            r#"{"examples":{"creating":{"summary":"A database that is being created","value":{"flavor":"standard","ha_type":"async","id":"pgt10a2ct09p45wb0b42xgnrf3","location":"eu-central-h1","name":"orders","state":"creating","storage_size_gib":64,"version":"17","target_version":"17","vm_size":"standard-2","maintenance_window_start_at":0,"read_replica":false,"tags":[{"key":"team","value":"checkout"}],"target_storage_size_gib":64,"target_vm_size":"standard-2","ca_certificates":null,"parent":null,"connection_string":null,"earliest_restore_time":null,"latest_restore_time":"2026-03-01T08:00:00Z","firewall_rules":[],"primary":true}}}}"#,
         )
         .header(
             &tag::PostgresCreateOk::CACHE_CONTROL,
             openapi::field(|response: &tag::PostgresCreateOk| &response.cache_control),
-            r#"{"description":"Keeps an answer that carries a secret out of every cache.","example":"no-store"}"#,
         )
-        .answer(
-            &tag::PostgresCreateError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresCreateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::PostgresCreateError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresCreateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::PostgresCreateError::FORBIDDEN,
-            r#"{"description":"The token may read only, and the operation makes a change (`Forbidden`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresCreateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
-            r#"{"examples":{"forbidden":{"summary":"A change with a read-only token","value":{"error":{"code":403,"type":"Forbidden","message":"the token may read only"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresCreateError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresCreateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::PostgresCreateError::CONFLICT,
-            r#"{"description":"A concurrent change got in between (`Conflict`).\nNothing was changed; the same request may succeed when it is sent again."}"#,
-        )
+        .answer(&tag::PostgresCreateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
-            r#"{"examples":{"conflict":{"summary":"Two changes at once","value":{"error":{"code":409,"type":"Conflict","message":"another change got in between, send the request again"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresCreateError::PAYLOAD_TOO_LARGE,
-            r#"{"description":"The body is larger than the service takes (`PayloadTooLarge`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresCreateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
-            r#"{"examples":{"payload_too_large":{"summary":"A body over the limit","value":{"error":{"code":413,"type":"PayloadTooLarge","message":"the body must be at most 1048576 bytes long"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresCreateError::UNSUPPORTED_MEDIA_TYPE,
-            r#"{"description":"The body's content type is not `application/json` (`UnsupportedMediaType`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresCreateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
-            r#"{"examples":{"unsupported_media_type":{"summary":"A body that is not JSON","value":{"error":{"code":415,"type":"UnsupportedMediaType","message":"send the body as `Content-Type: application/json`"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresCreateError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresCreateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::PostgresCreateError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::PostgresCreateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresCreateError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::PostgresCreateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }
 
 fn postgres_update(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::POSTGRES_UPDATE,
-            r#"{"description":"Merges the body with the database's current targets, then checks the result as a create is checked.\nThe targets change at once, the actual values follow.\nAn empty object, or no body at all, changes nothing.\nRefused as 400 `InvalidRequest`, with nothing changed:\n\n- `details.size` when the size is none of the allowed ones, naming them;\n- `details.storage_size` when the storage does not go with the size, naming what does, or when it shrinks so far that the used space is not under 80 % of the new size.","summary":"Update a Postgres database"}"#,
-        )
+        .operation(&tag::POSTGRES_UPDATE)
         .parameter(
             &tag::PostgresUpdateRequest::PROJECT_ID,
             openapi::field(|request: &tag::PostgresUpdateRequest| &request.project_id),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::PostgresUpdateRequest::LOCATION,
             openapi::field(|request: &tag::PostgresUpdateRequest| &request.location),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::PostgresUpdateRequest::POSTGRES_DATABASE_REFERENCE,
             openapi::field(|request: &tag::PostgresUpdateRequest| {
                 &request.postgres_database_reference
             }),
-            r#"{"description":"The Postgres database's id (prefix `pg`) or name.\nA create takes it as the new database's name.","examples":{"name":{"summary":"By name","value":"orders"},"id":{"summary":"By id","value":"pgt10a2ct09p45wb0b42xgnrf3"}}}"#,
         )
-        .body(
-            &tag::PostgresUpdateRequest::BODY,
-            true,
-            r#"{"description":"What shall change."}"#,
-        )
+        .body(&tag::PostgresUpdateRequest::BODY, true)
         .content(
             "application/json",
             openapi::field(|request: &tag::PostgresUpdateRequest| &request.body),
-            r#"{"examples":{"grow":{"summary":"Twice the storage, new tags","value":{"storage_size":128,"tags":[{"key":"team","value":"checkout"},{"key":"stage","value":"production"}]}},"nothing":{"summary":"Change nothing","value":{}}}}"#,
         )
-        .answer(
-            &tag::PostgresUpdateAnswer::OK,
-            r#"{"description":"The Postgres database with its new targets."}"#,
-        )
+        .answer(&tag::PostgresUpdateAnswer::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresUpdateOk| &response.body),
-            r#"{"examples":{"growing":{"summary":"A database whose storage is about to grow","value":{"flavor":"standard","ha_type":"async","id":"pgt10a2ct09p45wb0b42xgnrf3","location":"eu-central-h1","name":"orders","state":"running","storage_size_gib":64,"version":"17","target_version":"17","vm_size":"standard-2","maintenance_window_start_at":3,"read_replica":false,"tags":[{"key":"team","value":"checkout"},{"key":"stage","value":"production"}],"target_storage_size_gib":128,"target_vm_size":"standard-2","ca_certificates":"-----BEGIN CERTIFICATE-----\nMIIBdzCCAR2gAwIBAgIUZ5n0bq2vQ0yJk1m8c4sX7f3yJ2AwCgYIKoZIzj0EAwIw\nEjEQMA4GA1UEAwwHZXhhbXBsZTAeFw0yNjAxMDEwMDAwMDBaFw0zNjAxMDEwMDAw\n-----END CERTIFICATE-----\n","parent":null,"connection_string":"postgres://postgres:Example-Passw0rd@orders.pgt10a2ct09p45wb0b42xgnrf3.stratus.example:5432/postgres?sslmode=require","earliest_restore_time":"2026-03-01T09:00:00Z","latest_restore_time":"2026-03-02T17:42:10Z","firewall_rules":[{"cidr":"0.0.0.0/0","description":"Open for IPv4","id":"pfba831ka2n0hn8q0f4a8mvvvy"},{"cidr":"::/0","description":"Open for IPv6","id":"pfcbpt3fntwp1bw5hj6tj74tha"}],"primary":true}}}}"#,
         )
         .header(
             &tag::PostgresUpdateOk::CACHE_CONTROL,
             openapi::field(|response: &tag::PostgresUpdateOk| &response.cache_control),
-            r#"{"description":"Keeps an answer that carries a secret out of every cache.","example":"no-store"}"#,
         )
-        .answer(
-            &tag::PostgresUpdateError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::PostgresUpdateError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::PostgresUpdateError::FORBIDDEN,
-            r#"{"description":"The token may read only, and the operation makes a change (`Forbidden`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
-            r#"{"examples":{"forbidden":{"summary":"A change with a read-only token","value":{"error":{"code":403,"type":"Forbidden","message":"the token may read only"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresUpdateError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::PostgresUpdateError::CONFLICT,
-            r#"{"description":"A concurrent change got in between (`Conflict`).\nNothing was changed; the same request may succeed when it is sent again."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
-            r#"{"examples":{"conflict":{"summary":"Two changes at once","value":{"error":{"code":409,"type":"Conflict","message":"another change got in between, send the request again"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresUpdateError::PAYLOAD_TOO_LARGE,
-            r#"{"description":"The body is larger than the service takes (`PayloadTooLarge`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
-            r#"{"examples":{"payload_too_large":{"summary":"A body over the limit","value":{"error":{"code":413,"type":"PayloadTooLarge","message":"the body must be at most 1048576 bytes long"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresUpdateError::UNSUPPORTED_MEDIA_TYPE,
-            r#"{"description":"The body's content type is not `application/json` (`UnsupportedMediaType`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
-            r#"{"examples":{"unsupported_media_type":{"summary":"A body that is not JSON","value":{"error":{"code":415,"type":"UnsupportedMediaType","message":"send the body as `Content-Type: application/json`"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresUpdateError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::PostgresUpdateError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresUpdateError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::PostgresUpdateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }
 
 fn postgres_reset_superuser_password(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::POSTGRES_RESET_SUPERUSER_PASSWORD,
-            r#"{"description":"Sets the password of the user `postgres`.\nRefused as 400 `InvalidRequest` with `details.password`, an array of every rule that the password fails: at least 12 characters, a lower-case letter, an upper-case letter, a digit.","summary":"Reset a Postgres database's superuser password"}"#,
-        )
+        .operation(&tag::POSTGRES_RESET_SUPERUSER_PASSWORD)
         .parameter(
             &tag::PostgresResetSuperuserPasswordRequest::PROJECT_ID,
             openapi::field(|request: &tag::PostgresResetSuperuserPasswordRequest| {
                 &request.project_id
             }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::PostgresResetSuperuserPasswordRequest::LOCATION,
             openapi::field(|request: &tag::PostgresResetSuperuserPasswordRequest| {
                 &request.location
             }),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::PostgresResetSuperuserPasswordRequest::POSTGRES_DATABASE_REFERENCE,
             openapi::field(|request: &tag::PostgresResetSuperuserPasswordRequest| {
                 &request.postgres_database_reference
             }),
-            r#"{"description":"The Postgres database's id (prefix `pg`) or name.\nA create takes it as the new database's name.","examples":{"name":{"summary":"By name","value":"orders"},"id":{"summary":"By id","value":"pgt10a2ct09p45wb0b42xgnrf3"}}}"#,
         )
-        .body(
-            &tag::PostgresResetSuperuserPasswordRequest::BODY,
-            false,
-            r#"{"description":"The new password."}"#,
-        )
+        .body(&tag::PostgresResetSuperuserPasswordRequest::BODY, false)
         .content(
             "application/json",
             openapi::field(|request: &tag::PostgresResetSuperuserPasswordRequest| {
                 &request.body
             }),
-            r#"{"examples":{"password":{"summary":"A password that passes every rule","value":{"password":"Example-Passw0rd"}}}}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordAnswer::OK,
-            r#"{"description":"The Postgres database, with the new password in its connection string."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordAnswer::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresResetSuperuserPasswordOk| {
                 &response.body
             }),
-            r#"{"examples":{"running":{"summary":"A database that is running","value":{"flavor":"standard","ha_type":"async","id":"pgt10a2ct09p45wb0b42xgnrf3","location":"eu-central-h1","name":"orders","state":"running","storage_size_gib":64,"version":"17","target_version":"17","vm_size":"standard-2","maintenance_window_start_at":3,"read_replica":false,"tags":[{"key":"team","value":"checkout"}],"target_storage_size_gib":64,"target_vm_size":"standard-2","ca_certificates":"-----BEGIN CERTIFICATE-----\nMIIBdzCCAR2gAwIBAgIUZ5n0bq2vQ0yJk1m8c4sX7f3yJ2AwCgYIKoZIzj0EAwIw\nEjEQMA4GA1UEAwwHZXhhbXBsZTAeFw0yNjAxMDEwMDAwMDBaFw0zNjAxMDEwMDAw\n-----END CERTIFICATE-----\n","parent":null,"connection_string":"postgres://postgres:Example-Passw0rd@orders.pgt10a2ct09p45wb0b42xgnrf3.stratus.example:5432/postgres?sslmode=require","earliest_restore_time":"2026-03-01T09:00:00Z","latest_restore_time":"2026-03-02T17:42:10Z","firewall_rules":[{"cidr":"0.0.0.0/0","description":"Open for IPv4","id":"pfba831ka2n0hn8q0f4a8mvvvy"},{"cidr":"::/0","description":"Open for IPv6","id":"pfcbpt3fntwp1bw5hj6tj74tha"}],"primary":true}}}}"#,
         )
         .header(
             &tag::PostgresResetSuperuserPasswordOk::CACHE_CONTROL,
             openapi::field(|response: &tag::PostgresResetSuperuserPasswordOk| {
                 &response.cache_control
             }),
-            r#"{"description":"Keeps an answer that carries a secret out of every cache.","example":"no-store"}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::FORBIDDEN,
-            r#"{"description":"The token may read only, and the operation makes a change (`Forbidden`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
-            r#"{"examples":{"forbidden":{"summary":"A change with a read-only token","value":{"error":{"code":403,"type":"Forbidden","message":"the token may read only"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::CONFLICT,
-            r#"{"description":"A concurrent change got in between (`Conflict`).\nNothing was changed; the same request may succeed when it is sent again."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
-            r#"{"examples":{"conflict":{"summary":"Two changes at once","value":{"error":{"code":409,"type":"Conflict","message":"another change got in between, send the request again"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::PAYLOAD_TOO_LARGE,
-            r#"{"description":"The body is larger than the service takes (`PayloadTooLarge`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
-            r#"{"examples":{"payload_too_large":{"summary":"A body over the limit","value":{"error":{"code":413,"type":"PayloadTooLarge","message":"the body must be at most 1048576 bytes long"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::UNSUPPORTED_MEDIA_TYPE,
-            r#"{"description":"The body's content type is not `application/json` (`UnsupportedMediaType`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
-            r#"{"examples":{"unsupported_media_type":{"summary":"A body that is not JSON","value":{"error":{"code":415,"type":"UnsupportedMediaType","message":"send the body as `Content-Type: application/json`"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::PostgresResetSuperuserPasswordError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::PostgresResetSuperuserPasswordError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }

@@ -14,426 +14,260 @@ pub(super) fn describe(document: &mut openapi::Document) {
 
 fn private_subnet_view(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::PRIVATE_SUBNET_VIEW,
-            r#"{"description":"Answers everything about a private subnet, its firewalls and network interfaces included.","summary":"View a private subnet"}"#,
-        )
+        .operation(&tag::PRIVATE_SUBNET_VIEW)
         .parameter(
             &tag::PrivateSubnetViewRequest::PROJECT_ID,
-            openapi::field(|request: &tag::PrivateSubnetViewRequest| {
-                &request.project_id
-            }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
+            openapi::field(|request: &tag::PrivateSubnetViewRequest| &request.project_id),
         )
         .parameter(
             &tag::PrivateSubnetViewRequest::LOCATION,
             openapi::field(|request: &tag::PrivateSubnetViewRequest| &request.location),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::PrivateSubnetViewRequest::PRIVATE_SUBNET_REFERENCE,
             openapi::field(|request: &tag::PrivateSubnetViewRequest| {
                 &request.private_subnet_reference
             }),
-            r#"{"description":"The private subnet's id (prefix `ps`) or name.\nA create takes it as the new subnet's name.","examples":{"name":{"summary":"By name","value":"backend"},"id":{"summary":"By id","value":"ps05a49b568gmgczzj3jdtnpjw"}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetViewAnswer::OK,
-            r#"{"description":"The private subnet."}"#,
-        )
-        .content(
-            "application/json",
-            openapi::variant(tag::PrivateSubnetViewAnswer::Ok),
-            r#"{"examples":{"available":{"summary":"A private subnet in use","value":{"firewalls":[{"description":"Lets the web in","firewall_rules":[{"cidr":"0.0.0.0/0","id":"fre37v1x8403hpfemjr5vhqv1h","port_range":"80..443"}],"id":"fw42mye83tbaffedn7eh0fyrep","location":"eu-central-h1","name":"web-only"}],"id":"ps05a49b568gmgczzj3jdtnpjw","location":"eu-central-h1","name":"backend","net4":"10.61.7.0/26","net6":"fd61:7a0c:55e1:9200::/64","nics":[{"id":"nc7xkgvcr91sf8mectwttmjxze","name":"app-1-nic","private_ipv4":"10.61.7.5","private_ipv6":"fd61:7a0c:55e1:9200::5","vm_name":"app-1"},{"id":"ncy84qqmbb0hcgn4pamy3v2px0","name":"spare-nic","private_ipv4":"10.61.7.6","private_ipv6":"fd61:7a0c:55e1:9200::6"}],"state":"available"}}}}"#,
-        )
-        .answer(
-            &tag::PrivateSubnetViewError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetViewAnswer::OK)
+        .content("application/json", openapi::variant(tag::PrivateSubnetViewAnswer::Ok))
+        .answer(&tag::PrivateSubnetViewError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetViewError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetViewError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::PrivateSubnetViewError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetViewError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetViewError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetViewError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::PrivateSubnetViewError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::PrivateSubnetViewError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetViewError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::PrivateSubnetViewError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }
 
 fn private_subnet_create(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::PRIVATE_SUBNET_CREATE,
-            r#"{"description":"Creates a private subnet; the reference in the path is its name.\nWith `firewall_id`, that firewall is attached.\nWithout it, a firewall named `<name>-default` is made and attached, open for IPv4 and IPv6.\n`net4` becomes a free /26 of 10.0.0.0/8 and `net6` a free /64 of fd00::/8; neither overlaps another subnet of the project.\nRefused as 400 `InvalidRequest`, with nothing changed:\n\n- `details.name` when the name looks like the id of a private subnet, when a subnet of that name exists already in this location, or when the default firewall's name would be taken or longer than 63 characters;\n- `details.firewall_id` when the firewall is unknown, in another project or location, malformed, or a name.","summary":"Create a private subnet"}"#,
-        )
+        .operation(&tag::PRIVATE_SUBNET_CREATE)
         .parameter(
             &tag::PrivateSubnetCreateRequest::PROJECT_ID,
             openapi::field(|request: &tag::PrivateSubnetCreateRequest| {
                 &request.project_id
             }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::PrivateSubnetCreateRequest::LOCATION,
-            openapi::field(|request: &tag::PrivateSubnetCreateRequest| {
-                &request.location
-            }),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
+            openapi::field(|request: &tag::PrivateSubnetCreateRequest| &request.location),
         )
         .parameter(
             &tag::PrivateSubnetCreateRequest::PRIVATE_SUBNET_REFERENCE,
             openapi::field(|request: &tag::PrivateSubnetCreateRequest| {
                 &request.private_subnet_reference
             }),
-            r#"{"description":"The private subnet's id (prefix `ps`) or name.\nA create takes it as the new subnet's name.","examples":{"name":{"summary":"By name","value":"backend"},"id":{"summary":"By id","value":"ps05a49b568gmgczzj3jdtnpjw"}}}"#,
         )
-        .body(
-            &tag::PrivateSubnetCreateRequest::BODY,
-            true,
-            r#"{"description":"How the subnet shall begin."}"#,
-        )
+        .body(&tag::PrivateSubnetCreateRequest::BODY, true)
         .content(
             "application/json",
             openapi::field(|request: &tag::PrivateSubnetCreateRequest| &request.body),
-            r#"{"examples":{"default_firewall":{"summary":"With a firewall of its own","value":{}},"given_firewall":{"summary":"With a firewall that exists already","value":{"firewall_id":"fw42mye83tbaffedn7eh0fyrep"}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateAnswer::OK,
-            r#"{"description":"The new private subnet."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateAnswer::OK)
         .content(
             "application/json",
             openapi::variant(tag::PrivateSubnetCreateAnswer::Ok),
-            r#"{"examples":{"creating":{"summary":"A subnet with a default firewall","value":{"firewalls":[{"description":"Default firewall of analytics","firewall_rules":[{"cidr":"0.0.0.0/0","id":"fr87r4anja29txsyzygcwv29md","port_range":"0..65535"},{"cidr":"::/0","id":"fr5nzb68bb9gc859c9msd2nqjg","port_range":"0..65535"}],"id":"fwm8cswzvrts6qcxagqtxw4144","location":"eu-central-h1","name":"analytics-default"}],"id":"ps0xdry28j6tgr9vw2zy3p7c16","location":"eu-central-h1","name":"analytics","net4":"10.128.4.64/26","net6":"fd3c:91aa:7b02:1f00::/64","nics":[],"state":"creating"}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::FORBIDDEN,
-            r#"{"description":"The token may read only, and the operation makes a change (`Forbidden`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
-            r#"{"examples":{"forbidden":{"summary":"A change with a read-only token","value":{"error":{"code":403,"type":"Forbidden","message":"the token may read only"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::CONFLICT,
-            r#"{"description":"A concurrent change got in between (`Conflict`).\nNothing was changed; the same request may succeed when it is sent again."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
-            r#"{"examples":{"conflict":{"summary":"Two changes at once","value":{"error":{"code":409,"type":"Conflict","message":"another change got in between, send the request again"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::PAYLOAD_TOO_LARGE,
-            r#"{"description":"The body is larger than the service takes (`PayloadTooLarge`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
-            r#"{"examples":{"payload_too_large":{"summary":"A body over the limit","value":{"error":{"code":413,"type":"PayloadTooLarge","message":"the body must be at most 1048576 bytes long"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::UNSUPPORTED_MEDIA_TYPE,
-            r#"{"description":"The body's content type is not `application/json` (`UnsupportedMediaType`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
-            r#"{"examples":{"unsupported_media_type":{"summary":"A body that is not JSON","value":{"error":{"code":415,"type":"UnsupportedMediaType","message":"send the body as `Content-Type: application/json`"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetCreateError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::PrivateSubnetCreateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }
 
 fn private_subnet_connect(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::PRIVATE_SUBNET_CONNECT,
-            r#"{"description":"Connects the private subnet of the path to another one of the same location, both ways, and answers the subnet of the path.\nRefused as 400 `InvalidRequest` with `details.connected-subnet-id` when the other subnet is missing, unknown, in another project or location, malformed, a name, the subnet itself, or connected already.","summary":"Connect two private subnets"}"#,
-        )
+        .operation(&tag::PRIVATE_SUBNET_CONNECT)
         .parameter(
             &tag::PrivateSubnetConnectRequest::PROJECT_ID,
             openapi::field(|request: &tag::PrivateSubnetConnectRequest| {
                 &request.project_id
             }),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::PrivateSubnetConnectRequest::LOCATION,
             openapi::field(|request: &tag::PrivateSubnetConnectRequest| {
                 &request.location
             }),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::PrivateSubnetConnectRequest::PRIVATE_SUBNET_REFERENCE,
             openapi::field(|request: &tag::PrivateSubnetConnectRequest| {
                 &request.private_subnet_reference
             }),
-            r#"{"description":"The private subnet's id (prefix `ps`) or name.\nA create takes it as the new subnet's name.","examples":{"name":{"summary":"By name","value":"backend"},"id":{"summary":"By id","value":"ps05a49b568gmgczzj3jdtnpjw"}}}"#,
         )
-        .body(
-            &tag::PrivateSubnetConnectRequest::BODY,
-            false,
-            r#"{"description":"Which private subnet to connect to."}"#,
-        )
+        .body(&tag::PrivateSubnetConnectRequest::BODY, false)
         .content(
             "application/json",
             openapi::field(|request: &tag::PrivateSubnetConnectRequest| &request.body),
-            r#"{"examples":{"connect":{"summary":"Connect to another subnet","value":{"connected-subnet-id":"ps0xdry28j6tgr9vw2zy3p7c16"}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectAnswer::OK,
-            r#"{"description":"The private subnet of the path."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectAnswer::OK)
         .content(
             "application/json",
             openapi::variant(tag::PrivateSubnetConnectAnswer::Ok),
-            r#"{"examples":{"connected":{"summary":"A private subnet in use","value":{"firewalls":[{"description":"Lets the web in","firewall_rules":[{"cidr":"0.0.0.0/0","id":"fre37v1x8403hpfemjr5vhqv1h","port_range":"80..443"}],"id":"fw42mye83tbaffedn7eh0fyrep","location":"eu-central-h1","name":"web-only"}],"id":"ps05a49b568gmgczzj3jdtnpjw","location":"eu-central-h1","name":"backend","net4":"10.61.7.0/26","net6":"fd61:7a0c:55e1:9200::/64","nics":[{"id":"nc7xkgvcr91sf8mectwttmjxze","name":"app-1-nic","private_ipv4":"10.61.7.5","private_ipv6":"fd61:7a0c:55e1:9200::5","vm_name":"app-1"},{"id":"ncy84qqmbb0hcgn4pamy3v2px0","name":"spare-nic","private_ipv4":"10.61.7.6","private_ipv6":"fd61:7a0c:55e1:9200::6"}],"state":"available"}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::FORBIDDEN,
-            r#"{"description":"The token may read only, and the operation makes a change (`Forbidden`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
-            r#"{"examples":{"forbidden":{"summary":"A change with a read-only token","value":{"error":{"code":403,"type":"Forbidden","message":"the token may read only"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::CONFLICT,
-            r#"{"description":"A concurrent change got in between (`Conflict`).\nNothing was changed; the same request may succeed when it is sent again."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
-            r#"{"examples":{"conflict":{"summary":"Two changes at once","value":{"error":{"code":409,"type":"Conflict","message":"another change got in between, send the request again"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::PAYLOAD_TOO_LARGE,
-            r#"{"description":"The body is larger than the service takes (`PayloadTooLarge`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
-            r#"{"examples":{"payload_too_large":{"summary":"A body over the limit","value":{"error":{"code":413,"type":"PayloadTooLarge","message":"the body must be at most 1048576 bytes long"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::UNSUPPORTED_MEDIA_TYPE,
-            r#"{"description":"The body's content type is not `application/json` (`UnsupportedMediaType`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
-            r#"{"examples":{"unsupported_media_type":{"summary":"A body that is not JSON","value":{"error":{"code":415,"type":"UnsupportedMediaType","message":"send the body as `Content-Type: application/json`"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::PrivateSubnetConnectError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::PrivateSubnetConnectError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }

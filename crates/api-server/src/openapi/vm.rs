@@ -12,116 +12,72 @@ pub(super) fn describe(document: &mut openapi::Document) {
 
 fn vm_list(document: &mut openapi::Document) {
     document
-        .operation(
-            &tag::VM_LIST,
-            r#"{"description":"Answers one page of the project's virtual machines in a location.","summary":"List the virtual machines of a location"}"#,
-        )
+        .operation(&tag::VM_LIST)
         .parameter(
             &tag::VmListRequest::PROJECT_ID,
             openapi::field(|request: &tag::VmListRequest| &request.project_id),
-            r#"{"description":"The project's id; a name is no use here.\nA value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.","example":"pjj99grz61ddttq24cf6gc6atm"}"#,
         )
         .parameter(
             &tag::VmListRequest::LOCATION,
             openapi::field(|request: &tag::VmListRequest| &request.location),
-            r#"{"description":"The location (region) that the resource lives in.\nAn unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.","example":"eu-central-h1"}"#,
         )
         .parameter(
             &tag::VmListRequest::START_AFTER,
             openapi::field(|request: &tag::VmListRequest| &request.start_after),
-            r#"{"description":"Where the page starts: after this value of the ordering column, which itself is left out.\nWhen ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.\nWhen ordered by `name`, it may be any text.\nWithout it, the list starts at its beginning.","examples":{"name":{"summary":"After a name, with `order_column=name`","value":"app-1"},"id":{"summary":"After an id","value":"vmd2c5dxk14h5fj5f83vg6b13x"}}}"#,
         )
         .parameter(
             &tag::VmListRequest::PAGE_SIZE,
             openapi::field(|request: &tag::VmListRequest| &request.page_size),
-            r#"{"description":"How many items a page has at most.\nA value above 1000 counts as 1000.","example":100}"#,
         )
         .parameter(
             &tag::VmListRequest::ORDER_COLUMN,
             openapi::field(|request: &tag::VmListRequest| &request.order_column),
-            r#"{"description":"What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.\nAnything else is 400 `InvalidRequest` with `details.order_column`.","example":"name"}"#,
         )
-        .answer(
-            &tag::VmListAnswer::OK,
-            r#"{"description":"One page of virtual machines."}"#,
-        )
-        .content(
-            "application/json",
-            openapi::variant(tag::VmListAnswer::Ok),
-            r#"{"examples":{"page":{"summary":"The last two of three virtual machines","value":{"count":3,"items":[{"id":"vmqw5nnvk3cpa1wnd9z6sscpss","ip4_enabled":false,"location":"eu-central-h1","name":"batch-1","size":"standard-16","state":"waiting for capacity","storage_size_gib":320,"unix_user":"deploy"},{"id":"vmsxag6kbg7nbeshra89et4w2j","ip4":"203.0.113.21","ip4_enabled":true,"ip6":"2001:db8:4f3:9c00::2","location":"eu-central-h1","name":"app-1","size":"standard-2","state":"running","storage_size_gib":40,"unix_user":"deploy"}]}}}}"#,
-        )
-        .answer(
-            &tag::VmListError::BAD_REQUEST,
-            r#"{"description":"The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).\nIn a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.\nIn an `InvalidRequest`, `details` names each field with what is wrong with its value.\nNothing was changed."}"#,
-        )
+        .answer(&tag::VmListAnswer::OK)
+        .content("application/json", openapi::variant(tag::VmListAnswer::Ok))
+        .answer(&tag::VmListError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
-            r#"{"examples":{"bad_request":{"summary":"A body with several violations","value":{"error":{"code":400,"type":"BadRequest","message":"the request does not fit the contract","details":{"dst_port":"/dst_port: must be at most 65535","vms":["/vms/0: must be a string","/vms/2: must be a string"]}}}},"invalid_request":{"summary":"A value that cannot be used","value":{"error":{"code":400,"type":"InvalidRequest","message":"the storage size does not go with the size","details":{"storage_size":"standard-2 allows 64, 128 and 256"}}}},"failed_password_rules":{"summary":"Several rules that fail at once","value":{"error":{"code":400,"type":"InvalidRequest","message":"the password is too weak","details":{"password":["must be at least 12 characters long","must have an upper-case letter"]}}}}}}"#,
         )
-        .answer(
-            &tag::VmListError::UNAUTHORIZED,
-            r#"{"description":"There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::VmListError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
-            r#"{"examples":{"missing_credentials":{"summary":"No Authorization header","value":{"error":{"code":401,"type":"MissingCredentials","message":"send a token as `Authorization: Bearer <token>`"}}},"invalid_credentials":{"summary":"A token that is unknown, revoked or expired","value":{"error":{"code":401,"type":"InvalidCredentials","message":"the token is not valid"}}}}}"#,
         )
         .header(
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| {
                 &response.www_authenticate
             }),
-            r#"{"description":"Which kind of credential the service takes.","example":"Bearer"}"#,
         )
-        .answer(
-            &tag::VmListError::NOT_FOUND,
-            r#"{"description":"The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::VmListError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
-            r#"{"examples":{"resource_not_found":{"summary":"No such resource","value":{"error":{"code":404,"type":"ResourceNotFound","message":"there is no such resource in this project and location"}}},"invalid_location":{"summary":"No such location","value":{"error":{"code":404,"type":"InvalidLocation","message":"there is no such location","details":{"location":"the locations are eu-central-h1, eu-north-h1 and us-east-a2"}}}}}}"#,
         )
-        .answer(
-            &tag::VmListError::TOO_MANY_REQUESTS,
-            r#"{"description":"The token has made too many requests (`TooManyRequests`).\nNothing was changed."}"#,
-        )
+        .answer(&tag::VmListError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
-            r#"{"examples":{"too_many_requests":{"summary":"Over the rate limit","value":{"error":{"code":429,"type":"TooManyRequests","message":"too many requests, wait as long as Retry-After says"}}}}}"#,
         )
         .header(
             &responses::TooManyRequests::RETRY_AFTER,
-            openapi::field(|response: &responses::TooManyRequests| {
-                &response.retry_after
-            }),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
+            openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(
-            &tag::VmListError::INTERNAL_SERVER_ERROR,
-            r#"{"description":"The service failed in a way that is its own fault (`UnexpectedError`).\nA change may or may not have been made."}"#,
-        )
+        .answer(&tag::VmListError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
-            r#"{"examples":{"unexpected_error":{"summary":"A fault of the service","value":{"error":{"code":500,"type":"UnexpectedError","message":"the service failed unexpectedly"}}}}}"#,
         )
-        .answer(
-            &tag::VmListError::SERVICE_UNAVAILABLE,
-            r#"{"description":"The service cannot answer at the moment (`Unavailable`)."}"#,
-        )
+        .answer(&tag::VmListError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
-            r#"{"examples":{"unavailable":{"summary":"A service that is starting or overloaded","value":{"error":{"code":503,"type":"Unavailable","message":"the service is not available, try again later","details":null}}}}}"#,
         )
         .header(
             &responses::Unavailable::RETRY_AFTER,
             openapi::field(|response: &responses::Unavailable| &response.retry_after),
-            r#"{"description":"How many seconds to wait before the next try.","example":5}"#,
         )
         .end();
 }

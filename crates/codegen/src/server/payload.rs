@@ -6,8 +6,8 @@ use heck::ToPascalCase;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
+use super::constant;
 use super::request::parameter_description;
-use super::{constant, serde_json_import};
 use crate::ir::{Answer, Api, Media, MediaKind, Parameter, TypeRef};
 use crate::names;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
@@ -281,12 +281,10 @@ pub(super) fn responses(api: &Api<'_>) -> TokenStream {
         structure(api, &ident(component), answer, Some(&gate))
     });
     let items = quote!(#(#items)*);
-    let serde_json = serde_json_import(&items);
     quote! {
         #title
         #[allow(unused_imports, reason = "without any tag nothing is left")]
         use api_runtime::server;
-        #serde_json
         #items
     }
 }

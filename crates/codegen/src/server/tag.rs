@@ -4,7 +4,7 @@ use contract::model::Method;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{answer, constant, import, request, security, serde_json_import};
+use super::{answer, constant, import, request, security};
 use crate::ir::{Answer, Api, Operation};
 use crate::tokens::{docs, ident, inner_docs};
 
@@ -33,11 +33,9 @@ pub(super) fn module(api: &Api<'_>, tag: usize) -> TokenStream {
         operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
     let responses = uses_responses.then(|| import(api, "responses"));
     let security = is_secured(api, tag).then(|| import(api, "security"));
-    let serde_json = serde_json_import(&body);
     quote! {
         #title
         use api_runtime::server;
-        #serde_json
         #responses
         #security
         #body

@@ -1,0 +1,219 @@
+//! The words of the contract that no Rust enforces: summaries, descriptions, examples, extensions.
+//!
+//! They go into a file of their own beside the code that derives the document again, by operation and place.
+
+use contract::model;
+use serde_json::{Map, Value, json};
+
+use super::document::is_opaque;
+use crate::ir::{Answer, Api, Media, Operation, Parameter, TypeKind, TypeRef};
+
+/// Keys of a schema that constrain nothing: those a bare Rust type cannot carry.
+const ANNOTATIONS: &[&str] = &[
+    "title",
+    "description",
+    "default",
+    "example",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "format",
+    "externalDocs",
+    "xml",
+    "$comment",
+];
+
+/// The file: what belongs to the document, to schemas, and to each operation.
+pub(super) fn write(api: &Api<'_>) -> String {
+    let schemas = api.types.iter().filter_map(|def| {
+        // Only an alias has no attributes to carry its words.
+        let TypeKind::Alias(_) = &def.kind else { return None };
+        entry(def.component.clone()?, annotations(api, def.schema))
+    });
+    let operations = api.operations.iter().map(|operation| (operation.id.clone(), of_operation(api, operation)));
+    let words = json!({
+        "document": base(api),
+        "schemas": schemas.collect::<Map<_, _>>(),
+        "operations": operations.collect::<Map<_, _>>(),
+    });
+    let mut text = serde_json::to_string_pretty(&words).expect("JSON values are written as JSON");
+    text.push('\n');
+    text
+}
+
+/// An entry of a map, if there are words for it.
+fn entry(key: String, words: Map<String, Value>) -> Option<(String, Value)> {
+    (!words.is_empty()).then_some((key, Value::Object(words)))
+}
+
+fn of_operation(api: &Api<'_>, operation: &Operation) -> Value {
+    let model = &api.contract.operations[operation.index];
+    let raw = api.contract.document.pointer(&model.pointer);
+    let mut words = without(raw, &["parameters", "requestBody", "responses", "security", "operationId"]);
+    let own_tag = api.tags[operation.tag].name.as_deref();
+    if words.get("tags").and_then(Value::as_array).is_some_and(|tags| tags.iter().map(Value::as_str).eq([own_tag])) {
+        words.remove("tags");
+    }
+    let parameters = operation.parameters.iter().zip(&model.parameters).filter_map(|(parameter, model)| {
+        let location = match model.location {
+            model::Location::Path => "path",
+            model::Location::Query => "query",
+            model::Location::Header => "header",
+            model::Location::Cookie => "cookie",
+        };
+        entry(format!("{location} {}", model.name), of_parameter(api, parameter, model))
+    });
+    let answers = operation.answers.iter().map(|answer| {
+        let model = &model.responses[answer.index];
+        (model.status.to_string(), of_answer(api, answer, model))
+    });
+    json!({
+        "words": words,
+        "parameters": parameters.collect::<Map<_, _>>(),
+        "body": of_body(api, operation, model),
+        "answers": answers.collect::<Map<_, _>>(),
+    })
+}
+
+fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Value {
+    let (Some(body), Some(body_model)) = (&operation.body, &model.request_body) else { return Value::Null };
+    let pointer = match &body_model.component {
+        Some(component) => format!("/components/requestBodies/{}", escaped(component)),
+        None => format!("{}/requestBody", model.pointer),
+    };
+    json!({
+        "words": without(api.contract.document.pointer(&pointer), &["required", "content"]),
+        "content": of_content(api, &body.media, &body_model.content),
+    })
+}
+
+fn of_answer(api: &Api<'_>, answer: &Answer, model: &model::Response) -> Value {
+    let headers = answer.headers.iter().zip(&model.headers);
+    let headers = headers.filter_map(|(header, model)| entry(model.name.clone(), of_parameter(api, header, model)));
+    json!({
+        "words": without(api.contract.document.pointer(&model.pointer), &["headers", "content"]),
+        "content": of_content(api, &answer.media, &model.content),
+        "headers": headers.collect::<Map<_, _>>(),
+    })
+}
+
+fn of_content(api: &Api<'_>, media: &[Media], models: &[model::MediaType]) -> Map<String, Value> {
+    let contents = media.iter().zip(models).filter_map(|(media, model)| {
+        let raw = api.contract.document.pointer(&model.pointer);
+        let mut words = without(raw, &["schema"]);
+        resolve_examples(api, &mut words);
+        let schema = if is_opaque(media) {
+            // No type carries it, so the contract's own words stand for it.
+            raw.and_then(|raw| raw.get("schema")).and_then(Value::as_object).cloned().unwrap_or_default()
+        } else {
+            model.schema.map_or_else(Map::new, |schema| loose_annotations(api, media.ty.as_ref(), schema))
+        };
+        words.extend(entry("schema".to_owned(), schema));
+        entry(media.name.clone(), words)
+    });
+    contents.collect()
+}
+
+/// What the document says besides operations and schemas.
+fn base(api: &Api<'_>) -> Map<String, Value> {
+    let Some(document) = api.contract.document.as_object() else {
+        return Map::new();
+    };
+    let mut base: Map<String, Value> = Map::new();
+    for (key, value) in document {
+        match key.as_str() {
+            "paths" => {
+                let paths = path_words(value);
+                if !paths.is_empty() {
+                    base.insert(key.clone(), Value::Object(paths));
+                }
+            }
+            "components" => {
+                if let Some(schemes) = value.get("securitySchemes") {
+                    let mut components = Map::new();
+                    components.insert("securitySchemes".to_owned(), schemes.clone());
+                    base.insert(key.clone(), Value::Object(components));
+                }
+            }
+            _ => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    base
+}
+
+/// Summaries, descriptions, servers and extensions of paths.
+fn path_words(paths: &Value) -> Map<String, Value> {
+    let methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "parameters", "$ref"];
+    let mut words = Map::new();
+    for (path, item) in paths.as_object().into_iter().flatten() {
+        let kept = without(Some(item), &methods);
+        if !kept.is_empty() {
+            words.insert(path.clone(), Value::Object(kept));
+        }
+    }
+    words
+}
+
+/// What a parameter or header says that its type does not.
+fn of_parameter(api: &Api<'_>, parameter: &Parameter, model: &model::Parameter) -> Map<String, Value> {
+    let raw = api.contract.document.pointer(&model.pointer);
+    let mut words = without(raw, &["name", "in", "required", "style", "explode", "schema", "content"]);
+    resolve_examples(api, &mut words);
+    let schema = loose_annotations(api, Some(&parameter.ty), parameter.schema);
+    words.extend(entry("schema".to_owned(), schema));
+    words
+}
+
+/// Annotations of an inline schema that has no item of its own to carry them.
+fn loose_annotations(api: &Api<'_>, ty: Option<&TypeRef>, schema: model::SchemaId) -> Map<String, Value> {
+    let is_carried = match ty {
+        Some(TypeRef::Named(id)) => api.type_def(*id).schema == schema,
+        _ => false,
+    };
+    if is_carried || api.contract.schema(schema).component.is_some() {
+        return Map::new();
+    }
+    annotations(api, schema)
+}
+
+fn annotations(api: &Api<'_>, schema: model::SchemaId) -> Map<String, Value> {
+    match &api.contract.schema(schema).kind {
+        model::SchemaKind::Bool(_) => Map::new(),
+        model::SchemaKind::Object(keywords) => keywords
+            .raw
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(key, _)| ANNOTATIONS.contains(&key.as_str()) || key.starts_with("x-"))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+    }
+}
+
+/// Examples that are referred to, put in their place.
+fn resolve_examples(api: &Api<'_>, words: &mut Map<String, Value>) {
+    let Some(Value::Object(examples)) = words.get_mut("examples") else { return };
+    for example in examples.values_mut() {
+        let target = example.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
+        if let Some(resolved) = target.and_then(|pointer| api.contract.document.pointer(pointer)) {
+            *example = resolved.clone();
+        }
+    }
+}
+
+fn without(value: Option<&Value>, keys: &[&str]) -> Map<String, Value> {
+    value
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !keys.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+fn escaped(component: &str) -> String {
+    component.replace('~', "~0").replace('/', "~1")
+}

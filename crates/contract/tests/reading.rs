@@ -1,0 +1,133 @@
+//! JSON and YAML texts become the values that they mean, or a finding at the right place.
+
+use contract::{Severity, load_text};
+use serde_json::{Value, json};
+
+/// What stands at `x-value` of a document in YAML.
+fn yaml(value: &str) -> Value {
+    let text = format!("openapi: 3.1.0\ninfo: {{title: T, version: '1'}}\npaths: {{}}\nx-value:{value}\n");
+    let loaded = load_text("t.yaml", text.as_bytes());
+    let contract = loaded.contract.unwrap_or_else(|| panic!("{text}\n{:#?}", loaded.diagnostics));
+    contract.document["x-value"].clone()
+}
+
+/// The findings of a document, each with its line and column.
+fn findings(name: &str, text: &[u8]) -> Vec<(String, usize, usize)> {
+    let loaded = load_text(name, text);
+    let place = |span| loaded.sources.line_column(span);
+    let errors = loaded.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
+    errors.map(|finding| (finding.code.to_owned(), place(finding.span).line, place(finding.span).column)).collect()
+}
+
+#[test]
+fn yaml_scalars_mean_what_the_core_schema_says() {
+    // YAML 1.2, section 10.3.2.
+    for (text, value) in [
+        (" null", Value::Null),
+        (" ~", Value::Null),
+        ("", Value::Null),
+        (" Null", Value::Null),
+        (" true", json!(true)),
+        (" FALSE", json!(false)),
+        (" yes", json!("yes")),
+        (" off", json!("off")),
+        (" 12", json!(12)),
+        (" -12", json!(-12)),
+        (" +12", json!(12)),
+        (" 0o17", json!(15)),
+        (" 0x1F", json!(31)),
+        (" 1.5", json!(1.5)),
+        (" .5", json!(0.5)),
+        (" 1e3", json!(1000.0)),
+        (" 12e-1", json!(1.2)),
+        (" 1_000", json!("1_000")),
+        (" 2026-03-02", json!("2026-03-02")),
+        (" 12:30", json!("12:30")),
+        (" 3.1.0", json!("3.1.0")),
+        (" 18446744073709551615", json!(u64::MAX)),
+        (" -9223372036854775808", json!(i64::MIN)),
+        (" '12'", json!("12")),
+        (" \"true\"", json!("true")),
+        (" ''", json!("")),
+        (" 'it''s'", json!("it's")),
+        (r#" "a\tb\u00e9\x41\n\"""#, json!("a\tbéA\n\"")),
+        (" a # a comment", json!("a")),
+        (" a#b", json!("a#b")),
+    ] {
+        assert_eq!(yaml(text), value, "{text}");
+    }
+}
+
+#[test]
+fn yaml_collections_and_blocks_are_read() {
+    for (text, value) in [
+        ("\n  - 1\n  - [2, 3]\n  - {a: 4, 'b c': 5}", json!([1, [2, 3], {"a": 4, "b c": 5}])),
+        ("\n- 1\n- 2", json!([1, 2])),
+        ("\n  a:\n    - b: 1\n      c: 2\n    - d", json!({"a": [{"b": 1, "c": 2}, "d"]})),
+        (" |\n  one\n   two\n\n  three", json!("one\n two\n\nthree\n")),
+        (" |-\n  one\n  two", json!("one\ntwo")),
+        (" >\n  one\n  two\n\n  three", json!("one two\nthree\n")),
+        (" >-\n  one\n    two\n  three", json!("one\n  two\nthree")),
+        (" one\n  two", json!("one two")),
+        (" \"one\n  two\"", json!("one two")),
+        ("\n  1: a\n  true: b", json!({"1": "a", "true": "b"})),
+        ("\n  a: &x {b: 1}\n  c: *x", json!({"a": {"b": 1}, "c": {"b": 1}})),
+        (" !!str 12", json!("12")),
+        (" {}", json!({})),
+        (" []", json!([])),
+    ] {
+        assert_eq!(yaml(text), value, "{text}");
+    }
+}
+
+#[test]
+fn json_is_read_as_serde_json_reads_it() {
+    for value in [
+        r#"{"a": [1, -2, 3.25, 1e3, 0, -0.5], "b": {"": null, "x": true}}"#,
+        r#"["é", "𝒳", "\ud835\udcb3", "\u0000\/\b\f\n\r\t\\\"", ""]"#,
+        "[18446744073709551615, -9223372036854775808, 1E-7]",
+        "[ ]",
+    ] {
+        let text = format!(
+            r#"{{"openapi": "3.1.0", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "x-value": {value}}}"#
+        );
+        let expected: Value = serde_json::from_str(&text).expect("it is JSON");
+        let loaded = load_text("t.json", text.as_bytes());
+        assert_eq!(loaded.contract.expect("it is a contract").document, expected, "{value}");
+    }
+}
+
+#[test]
+fn what_is_no_text_of_its_kind_is_refused_at_its_place() {
+    for (name, text, code, line, column) in [
+        ("t.json", "{\"a\": 1,}", "json-syntax", 1, 9),
+        ("t.json", "{\"a\": 01}", "json-syntax", 1, 7),
+        ("t.json", "{\"a\": 1", "json-syntax", 1, 8),
+        ("t.json", "{\"a\": \"\\x\"}", "json-syntax", 1, 8),
+        ("t.json", "{\"a\": 1,\n \"a\": 2}", "duplicate-key", 2, 2),
+        ("t.yaml", "a: 1\na: 2\n", "duplicate-key", 2, 1),
+        ("t.yaml", "a: [1\n", "yaml-syntax", 2, 1),
+        ("t.yaml", "a: *x\n", "yaml-syntax", 1, 4),
+        ("t.yaml", "a: .inf\n", "not-finite", 1, 4),
+    ] {
+        let found = findings(name, text.as_bytes());
+        assert!(found.contains(&(code.to_owned(), line, column)), "{text:?}: {found:?}");
+    }
+    assert!(!findings("t.yaml", b"a: \xff").is_empty());
+    assert!(!findings("t.json", b"").is_empty());
+}
+
+#[test]
+fn depth_and_size_are_bounded() {
+    for (name, open) in [("t.json", "["), ("t.yaml", "["), ("t.yaml", "- "), ("t.json", "{\"a\":")] {
+        let found = findings(name, open.repeat(100_000).as_bytes());
+        assert!(!found.is_empty(), "{name} {open}");
+    }
+    // Nine names for a list of nine of the one before: a thousand million items if they were copied.
+    let mut bomb = String::from("a0: &a0 [x]\n");
+    for level in 1..10 {
+        let items = vec![format!("*a{}", level - 1); 9].join(", ");
+        bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+    }
+    assert!(!findings("t.yaml", bomb.as_bytes()).is_empty());
+}
