@@ -45,6 +45,7 @@ const ASKED: [Ask; 4] = [
 ];
 
 fn main() {
+    support::stay_on(1);
     let base = serve();
     // The one choice of TLS that a program makes; no call here uses it.
     rustls::crypto::ring::default_provider().install_default().expect("nobody chose before");
@@ -135,6 +136,7 @@ fn serve() -> String {
         );
     let (told, asked) = mpsc::channel();
     thread::spawn(move || {
+        support::stay_on(0);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
         runtime.block_on(async move {
             told.send(tests::served::serve(router).await).expect("somebody asks");

@@ -1,7 +1,7 @@
 //! The generated server against axum written by hand with the same checks.
 //!
-//! Both serve the same answers from the same machine, each on a thread of its own; a figure is the time that the
-//! thread was on a processor, per request. Rounds of the two alternate, and the ratio is that of the medians.
+//! Both serve the same answers from the same machine, each on a thread of its own, both threads on one processor; a
+//! figure is the time that the thread was on it, per request. Rounds of the two alternate, and the ratio is that of the medians.
 
 #[path = "server/by_hand.rs"]
 mod by_hand;
@@ -31,6 +31,7 @@ impl Served {
     fn start(name: &str, router: axum::Router) -> Self {
         let (told, asked) = mpsc::channel::<(SocketAddr, String)>();
         let work = move || {
+            support::stay_on(1);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
@@ -57,6 +58,7 @@ impl Served {
 }
 
 fn main() {
+    support::stay_on(0);
     let mut generated = Served::start("generated", generated::router());
     let mut by_hand = Served::start("by_hand", by_hand::router());
     let mut table = Table::new(&["request", "generated", "by hand", "ratio"]);

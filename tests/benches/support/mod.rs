@@ -36,6 +36,14 @@ pub fn own_thread() -> String {
     link.to_string_lossy().into_owned()
 }
 
+/// Keeps this thread on one processor, so that every contender pays the same for being woken up.
+pub fn stay_on(processor: usize) {
+    let mut only = rustix::thread::CpuSet::new();
+    only.set(processor);
+    // Where there is just one, there is nothing to choose.
+    let _ = rustix::thread::sched_setaffinity(None, &only);
+}
+
 /// A table in Markdown, so that it can go into docs/benchmarks.md as it is.
 pub struct Table {
     rows: Vec<Vec<String>>,
