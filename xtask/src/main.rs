@@ -1,7 +1,8 @@
-//! The workspace's commands: `cargo xtask codegen | lint | test | bench`. Arguments in, one call, exit code out.
+//! The workspace's commands: `cargo xtask codegen | lint | test | bench | corpus`. Arguments in, one call, exit code out.
 
 mod bench;
 mod codegen;
+mod corpus;
 mod exit;
 mod lint;
 mod test;
@@ -28,6 +29,7 @@ enum Command {
     Lint(lint::Arguments),
     Test(test::Arguments),
     Bench(bench::Arguments),
+    Corpus(corpus::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Command::Lint(arguments) => lint::run(arguments, &mut out, &mut err),
         Command::Test(arguments) => test::run(arguments, &mut out),
         Command::Bench(arguments) => bench::run(arguments, &mut out),
+        Command::Corpus(arguments) => corpus::run(arguments, &mut out),
     };
     let exit = done.unwrap_or_else(|error| {
         // Whoever closed the other end does not read this either.

@@ -35,6 +35,7 @@ pub fn json() -> api_runtime::server::serde_json::Value {
     document().into_json()
 }
 
+#[allow(unused_mut, reason = "without any tag there may be nothing to add")]
 fn document() -> Document {
     let mut document = Document::new(include_str!("words.json"));
     document.component::<api_types::ProjectId>("ProjectId");

@@ -54,16 +54,19 @@ impl Measured {
     fn of(root: &Path, document: &Path) -> anyhow::Result<Self> {
         let loaded = contract::load(document);
         let Some(contract) = loaded.contract else { bail!("{} is not a contract", document.display()) };
-        let files = codegen::generate(&contract, &Options::new("bench"))?;
+        // Crates of one name would pass for one another in a shared target folder.
+        let prefix = document.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let files = codegen::generate(&contract, &Options::new(prefix.as_str()))?;
         let scratch = root.join("target/bench-check");
         let folder = scratch.join(document.file_stem().unwrap_or_default());
         codegen::emit::write(&folder, &files)?;
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("failed to copy Cargo.lock")?;
         let checked = Checked { folder: &folder, target: scratch.join("target") };
+        let [types, server, client] = ["types", "server", "client"].map(|part| format!("{prefix}-{part}"));
         Ok(Self {
             operations: contract.operations.len(),
-            served: checked.seconds(&["bench-types", "bench-server"])?,
-            all: checked.seconds(&["bench-types", "bench-server", "bench-client"])?,
+            served: checked.seconds(&[&types, &server])?,
+            all: checked.seconds(&[&types, &server, &client])?,
             theirs: theirs(document, &contract, &scratch)?,
         })
     }

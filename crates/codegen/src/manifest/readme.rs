@@ -66,7 +66,10 @@ fn features(api: &Api<'_>, part: Part) -> String {
             ("schemars", "`schemars::JsonSchema` for every type; off unless asked for"),
             ("utoipa", "`utoipa::ToSchema` for every type; off unless asked for"),
         ],
-        Part::Client => &[("rustls", "https with rustls and the certificates that the platform trusts")],
+        Part::Client => &[(
+            "rustls",
+            "https with rustls and the certificates that the platform trusts; a `reqwest::Client` of your own beside it has to choose rustls's provider itself",
+        )],
         Part::Server => &[("utoipa", "the document, derived again from the code that serves it; off unless asked for")],
     };
     rows.extend(fixed.iter().map(|(name, purpose)| ((*name).to_owned(), (*purpose).to_owned())));

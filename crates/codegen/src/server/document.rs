@@ -44,6 +44,7 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
         pub fn json() -> api_runtime::server::serde_json::Value {
             document().into_json()
         }
+        #[allow(unused_mut, reason = "without any tag there may be nothing to add")]
         fn document() -> Document {
             let mut document = Document::new(include_str!("words.json"));
             #components
