@@ -73,6 +73,8 @@ pub enum AuthError {
     Invalid,
     /// It is good, but not for this: 403, with a reason that the caller may read.
     Forbidden(String),
+    /// It is good, but comes too often: 429, with the time to wait.
+    TooManyRequests(Duration),
     /// It cannot be checked just now: 503, with the time to wait.
     Unavailable(Option<Duration>),
 }
@@ -83,6 +85,7 @@ impl fmt::Display for AuthError {
             Self::Missing => f.write_str("credentials are missing"),
             Self::Invalid => f.write_str("credentials are invalid"),
             Self::Forbidden(reason) => write!(f, "forbidden: {reason}"),
+            Self::TooManyRequests(_) => f.write_str("credentials are used too often"),
             Self::Unavailable(_) => f.write_str("credentials cannot be checked now"),
         }
     }
@@ -111,6 +114,7 @@ impl AuthError {
             Self::Invalid => 1,
             Self::Unavailable(_) => 2,
             Self::Forbidden(_) => 3,
+            Self::TooManyRequests(_) => 4,
         }
     }
 }

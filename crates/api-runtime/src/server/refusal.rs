@@ -72,6 +72,8 @@ pub enum RefusalKind {
     PayloadTooLarge,
     /// 415: the body is of a type that the operation does not take.
     UnsupportedMediaType,
+    /// 429: the credentials are used too often.
+    TooManyRequests,
     /// 503: credentials cannot be checked now.
     Unavailable,
     /// 500: the handler panicked, or its answer cannot be written.
@@ -91,6 +93,7 @@ impl RefusalKind {
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -158,6 +161,12 @@ impl Refusal {
                 Self::new(RefusalKind::InvalidCredentials, "credentials are malformed, unknown, expired or revoked")
             }
             AuthError::Forbidden(reason) => Self::new(RefusalKind::Forbidden, reason),
+            AuthError::TooManyRequests(wait) => {
+                let message = "too many requests: wait as long as Retry-After says";
+                let mut refusal = Self::new(RefusalKind::TooManyRequests, message);
+                refusal.retry_after = Some(wait);
+                refusal
+            }
             AuthError::Unavailable(wait) => {
                 let message = "credentials cannot be checked at the moment: try again later";
                 let mut refusal = Self::new(RefusalKind::Unavailable, message);
@@ -181,7 +190,9 @@ impl Refusal {
             headers.insert(header::ALLOW, allow);
         }
         if let Some(wait) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, wait.as_secs().max(1).into());
+            // Rounded up: whoever comes back before the time is refused again.
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            headers.insert(header::RETRY_AFTER, seconds.max(1).into());
         }
         response
     }

@@ -1,0 +1,82 @@
+//! The generated traits, implemented: a file for each tag, a method for each operation.
+//!
+//! A method finds out where it is ([`Service::place`]), reads from the store or gives it a change, and says what
+//! came out in the contract's words. It knows no rules: those are in [`crate::domain`].
+
+mod error;
+mod firewall;
+mod gate;
+mod inference_api_key;
+mod load_balancer;
+mod postgres;
+mod private_subnet;
+mod refuse;
+mod vm;
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use api_types::{Location, ProjectId};
+
+use crate::domain::{Caller, Outcome, Place, Refusal, Surroundings};
+use crate::storage::{self, StorageError, Store};
+
+pub use error::retry_after;
+pub use gate::{Gate, RateLimit};
+pub use refuse::ContractErrors;
+
+/// How old the known locations may be. `stratusd apply` may change them at any time.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// The API over a store.
+#[derive(Debug)]
+pub struct Service {
+    store: Store,
+    around: Surroundings,
+    locations: RwLock<Option<Known>>,
+}
+
+/// The locations as they were not long ago.
+#[derive(Debug, Clone)]
+struct Known {
+    since: Instant,
+    locations: Arc<[storage::location::Location]>,
+}
+
+impl Service {
+    /// The API over a store.
+    #[must_use]
+    pub fn new(store: Store, around: Surroundings) -> Self {
+        Self { store, around, locations: RwLock::new(None) }
+    }
+
+    /// The place of a request, if the caller may know of it.
+    async fn place(&self, caller: &Caller, project: &ProjectId, location: Location) -> Outcome<Place> {
+        crate::domain::ensure_project(caller, project)?;
+        let known = self.locations().await?;
+        let found = Place::new(caller, project, location.clone(), &known.locations);
+        match found {
+            Err(Refusal::UnknownLocation(_)) if known.since.elapsed() > Duration::ZERO => {
+                let known = self.read_locations().await?;
+                Ok(Place::new(caller, project, location, &known.locations)?)
+            }
+            found => Ok(found?),
+        }
+    }
+
+    async fn locations(&self) -> Result<Known, StorageError> {
+        let known = self.locations.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match known.filter(|known| known.since.elapsed() < FRESH) {
+            Some(known) => Ok(known),
+            None => self.read_locations().await,
+        }
+    }
+
+    async fn read_locations(&self) -> Result<Known, StorageError> {
+        let mut reader = self.store.reader().await?;
+        let locations = storage::location::all(&mut reader.connection()).await?;
+        let known = Known { since: Instant::now(), locations: locations.into() };
+        *self.locations.write().unwrap_or_else(PoisonError::into_inner) = Some(known.clone());
+        Ok(known)
+    }
+}

@@ -1,0 +1,108 @@
+//! What the domain refuses, and how the store fails, as the answers that the contract lists.
+
+use api_server::responses::{BadRequest, Conflict, Forbidden, NotFound, Unavailable, UnexpectedError};
+use api_types::{
+    Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType, RetryAfterSeconds,
+};
+
+use crate::domain::Refusal;
+use crate::domain::refusal::{Wrong, enumerate};
+use crate::storage::{Aborted, StorageError};
+
+/// The error of an operation that only reads.
+pub(super) fn of_view<E>(aborted: Aborted<Refusal>) -> E
+where
+    E: From<BadRequest> + From<NotFound> + From<Unavailable> + From<UnexpectedError>,
+{
+    match aborted {
+        Aborted::Refused(Refusal::ReadOnly) => unexpected("a reading asked for the permission to change").into(),
+        Aborted::Refused(Refusal::Invalid(_)) => bad_request(aborted).into(),
+        Aborted::Refused(refusal) => not_found(&refusal).into(),
+        Aborted::Failed(StorageError::Unavailable(error)) => unavailable(&error).into(),
+        Aborted::Failed(error) => unexpected(error).into(),
+    }
+}
+
+/// The error of an operation that changes something.
+pub(super) fn of_change<E>(aborted: Aborted<Refusal>) -> E
+where
+    E: From<BadRequest>
+        + From<NotFound>
+        + From<Unavailable>
+        + From<UnexpectedError>
+        + From<Forbidden>
+        + From<Conflict>,
+{
+    match aborted {
+        Aborted::Refused(refusal @ Refusal::ReadOnly) => {
+            Forbidden::new(error(403, ErrorType::Forbidden, refusal.to_string(), None)).into()
+        }
+        Aborted::Failed(StorageError::Conflict) => {
+            let message = "another change got in between, send the request again".to_owned();
+            Conflict::new(error(409, ErrorType::Conflict, message, None)).into()
+        }
+        other => of_view(other),
+    }
+}
+
+fn bad_request(aborted: Aborted<Refusal>) -> BadRequest {
+    let Aborted::Refused(Refusal::Invalid(invalid)) = aborted else {
+        unreachable!("the caller has looked");
+    };
+    let details = invalid.details.into_iter().map(|(field, wrong)| (field.to_owned(), detail(wrong)));
+    BadRequest::new(error(400, ErrorType::InvalidRequest, invalid.message, Some(details.collect())))
+}
+
+fn detail(wrong: Wrong) -> ErrorDetail {
+    let text = |text: String| ErrorText::try_from(text).expect("what is wrong is said in words");
+    match wrong {
+        Wrong::One(wrong) => text(wrong).into(),
+        Wrong::Rules(rules) => {
+            let rules: Vec<ErrorText> = rules.into_iter().map(text).collect();
+            ErrorTexts::try_from(rules).expect("a rule has failed").into()
+        }
+    }
+}
+
+fn not_found(refusal: &Refusal) -> NotFound {
+    let (kind, details) = match refusal {
+        Refusal::UnknownLocation(known) => {
+            let words = format!("the locations are {}", enumerate(known));
+            let details = ErrorDetails::from_iter([("location".to_owned(), detail(Wrong::One(words)))]);
+            (ErrorType::InvalidLocation, Some(details))
+        }
+        _ => (ErrorType::ResourceNotFound, None),
+    };
+    NotFound::new(error(404, kind, refusal.to_string(), details))
+}
+
+fn unavailable(cause: &sqlx::Error) -> Unavailable {
+    tracing::warn!(error = cause as &dyn std::error::Error, "the database cannot be reached");
+    let message = "the service is not available, try again later".to_owned();
+    Unavailable::new(error(503, ErrorType::Unavailable, message, None), retry_after(1))
+}
+
+/// The cause is for the log alone: it may tell what the caller must not know.
+fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
+    let cause = cause.into();
+    tracing::error!(error = &*cause, "an operation failed");
+    let message = "the service failed unexpectedly".to_owned();
+    UnexpectedError::new(error(500, ErrorType::UnexpectedError, message, None))
+}
+
+/// A time to wait, in seconds.
+///
+/// # Panics
+///
+/// Never: the number is brought into the contract's range.
+#[must_use]
+pub fn retry_after(seconds: u64) -> RetryAfterSeconds {
+    let seconds = i32::try_from(seconds).unwrap_or(i32::MAX).clamp(1, 86_400);
+    RetryAfterSeconds::try_from(seconds).expect("a day is in range")
+}
+
+fn error(status: i32, kind: ErrorType, message: String, details: Option<ErrorDetails>) -> Error {
+    let code = ErrorCode::try_from(status).expect("the status is an error's");
+    let body = ErrorBody::new(code, kind, message);
+    Error::new(if details.is_some() { body.with_details(details) } else { body })
+}

@@ -1,0 +1,30 @@
+//! Operations tagged `firewall`.
+
+use api_server::firewall::{
+    Firewall, FirewallDetachSubnetAnswer, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+};
+
+use super::{Service, error};
+use crate::domain::firewall::DetachSubnet;
+use crate::domain::{Caller, Outcome};
+
+impl Firewall<Caller> for Service {
+    async fn firewall_detach_subnet(
+        &self,
+        caller: Caller,
+        request: FirewallDetachSubnetRequest,
+    ) -> Result<FirewallDetachSubnetAnswer, FirewallDetachSubnetError> {
+        Ok(self.detach_subnet(caller, request).await.map_err(error::of_change::<FirewallDetachSubnetError>)?.into())
+    }
+}
+
+impl Service {
+    async fn detach_subnet(
+        &self,
+        caller: Caller,
+        request: FirewallDetachSubnetRequest,
+    ) -> Outcome<api_types::Firewall> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        self.store.change(DetachSubnet { place, reference: request.firewall_reference, body: request.body }).await
+    }
+}

@@ -1,0 +1,95 @@
+//! Operations tagged `load_balancer`.
+
+use api_server::load_balancer::{
+    LoadBalancer, LoadBalancerDetachVmAnswer, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
+    LoadBalancerListAnswer, LoadBalancerListError, LoadBalancerListRequest, LoadBalancerUpdateAnswer,
+    LoadBalancerUpdateError, LoadBalancerUpdateRequest, ProjectLoadBalancerListAnswer, ProjectLoadBalancerListError,
+    ProjectLoadBalancerListRequest,
+};
+use api_types::LoadBalancerPage;
+
+use super::{Service, error};
+use crate::domain::list::ListQuery;
+use crate::domain::load_balancer::{DetachVm, Update};
+use crate::domain::{self, Caller, Outcome};
+
+impl LoadBalancer<Caller> for Service {
+    async fn load_balancer_list(
+        &self,
+        caller: Caller,
+        request: LoadBalancerListRequest,
+    ) -> Result<LoadBalancerListAnswer, LoadBalancerListError> {
+        Ok(self.load_balancers(caller, request).await.map_err(error::of_view::<LoadBalancerListError>)?.into())
+    }
+
+    async fn project_load_balancer_list(
+        &self,
+        caller: Caller,
+        request: ProjectLoadBalancerListRequest,
+    ) -> Result<ProjectLoadBalancerListAnswer, ProjectLoadBalancerListError> {
+        let found = self.load_balancers_of_project(caller, request).await;
+        Ok(found.map_err(error::of_view::<ProjectLoadBalancerListError>)?.into())
+    }
+
+    async fn load_balancer_update(
+        &self,
+        caller: Caller,
+        request: LoadBalancerUpdateRequest,
+    ) -> Result<LoadBalancerUpdateAnswer, LoadBalancerUpdateError> {
+        let updated = self.update_load_balancer(caller, request).await;
+        Ok(updated.map_err(error::of_change::<LoadBalancerUpdateError>)?.into())
+    }
+
+    async fn load_balancer_detach_vm(
+        &self,
+        caller: Caller,
+        request: LoadBalancerDetachVmRequest,
+    ) -> Result<LoadBalancerDetachVmAnswer, LoadBalancerDetachVmError> {
+        Ok(self.detach_vm(caller, request).await.map_err(error::of_change::<LoadBalancerDetachVmError>)?.into())
+    }
+}
+
+impl Service {
+    async fn load_balancers(&self, caller: Caller, request: LoadBalancerListRequest) -> Outcome<LoadBalancerPage> {
+        let LoadBalancerListRequest { project_id, location, start_after, page_size, order_column } = request;
+        let place = self.place(&caller, &project_id, location).await?;
+        let mut reader = self.store.reader().await?;
+        let query = ListQuery { start_after, page_size, order_column };
+        domain::load_balancer::list(&mut reader.connection(), &place, &query, &self.around.service_domain).await
+    }
+
+    async fn load_balancers_of_project(
+        &self,
+        caller: Caller,
+        request: ProjectLoadBalancerListRequest,
+    ) -> Outcome<LoadBalancerPage> {
+        let ProjectLoadBalancerListRequest { project_id, start_after, page_size, order_column } = request;
+        let mut reader = self.store.reader().await?;
+        let query = ListQuery { start_after, page_size, order_column };
+        let service_domain = &self.around.service_domain;
+        let c = &mut reader.connection();
+        domain::load_balancer::list_of_project(c, &caller, &project_id, &query, service_domain).await
+    }
+
+    async fn update_load_balancer(
+        &self,
+        caller: Caller,
+        request: LoadBalancerUpdateRequest,
+    ) -> Outcome<api_types::LoadBalancer> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        let LoadBalancerUpdateRequest { load_balancer_reference: reference, body, .. } = request;
+        let service_domain = self.around.service_domain.clone();
+        self.store.change(Update { place, reference, body, service_domain }).await
+    }
+
+    async fn detach_vm(
+        &self,
+        caller: Caller,
+        request: LoadBalancerDetachVmRequest,
+    ) -> Outcome<api_types::LoadBalancer> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        let LoadBalancerDetachVmRequest { load_balancer_reference: reference, body, .. } = request;
+        let service_domain = self.around.service_domain.clone();
+        self.store.change(DetachVm { place, reference, body, service_domain }).await
+    }
+}

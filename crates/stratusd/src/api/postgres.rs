@@ -1,0 +1,101 @@
+//! Operations tagged `postgres`.
+
+use api_server::postgres::{
+    Postgres, PostgresCreateAnswer, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
+    PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
+    PostgresResetSuperuserPasswordRequest, PostgresUpdateAnswer, PostgresUpdateError, PostgresUpdateOk,
+    PostgresUpdateRequest, PostgresViewAnswer, PostgresViewError, PostgresViewOk, PostgresViewRequest,
+    ProjectPostgresListAnswer, ProjectPostgresListError, ProjectPostgresListRequest,
+};
+use api_types::{NoStore, PostgresPage};
+
+use super::{Service, error};
+use crate::domain::list::ListQuery;
+use crate::domain::postgres::{Create, ResetSuperuserPassword, Update, offered_in};
+use crate::domain::{self, Caller, Outcome};
+
+impl Postgres<Caller> for Service {
+    async fn project_postgres_list(
+        &self,
+        caller: Caller,
+        request: ProjectPostgresListRequest,
+    ) -> Result<ProjectPostgresListAnswer, ProjectPostgresListError> {
+        Ok(self.databases(caller, request).await.map_err(error::of_view::<ProjectPostgresListError>)?.into())
+    }
+
+    async fn postgres_view(
+        &self,
+        caller: Caller,
+        request: PostgresViewRequest,
+    ) -> Result<PostgresViewAnswer, PostgresViewError> {
+        let found = self.database(caller, request).await.map_err(error::of_view::<PostgresViewError>)?;
+        Ok(PostgresViewOk::new(found, NoStore::NoStore).into())
+    }
+
+    async fn postgres_create(
+        &self,
+        caller: Caller,
+        request: PostgresCreateRequest,
+    ) -> Result<PostgresCreateAnswer, PostgresCreateError> {
+        let made = self.create_database(caller, request).await.map_err(error::of_change::<PostgresCreateError>)?;
+        Ok(PostgresCreateOk::new(made, NoStore::NoStore).into())
+    }
+
+    async fn postgres_update(
+        &self,
+        caller: Caller,
+        request: PostgresUpdateRequest,
+    ) -> Result<PostgresUpdateAnswer, PostgresUpdateError> {
+        let updated = self.update_database(caller, request).await.map_err(error::of_change::<PostgresUpdateError>)?;
+        Ok(PostgresUpdateOk::new(updated, NoStore::NoStore).into())
+    }
+
+    async fn postgres_reset_superuser_password(
+        &self,
+        caller: Caller,
+        request: PostgresResetSuperuserPasswordRequest,
+    ) -> Result<PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError> {
+        let reset = self.reset_superuser_password(caller, request).await;
+        let reset = reset.map_err(error::of_change::<PostgresResetSuperuserPasswordError>)?;
+        Ok(PostgresResetSuperuserPasswordOk::new(reset, NoStore::NoStore).into())
+    }
+}
+
+impl Service {
+    async fn databases(&self, caller: Caller, request: ProjectPostgresListRequest) -> Outcome<PostgresPage> {
+        let ProjectPostgresListRequest { project_id, start_after, page_size, order_column } = request;
+        let mut reader = self.store.reader().await?;
+        let query = ListQuery { start_after, page_size, order_column };
+        domain::postgres::list_of_project(&mut reader.connection(), &caller, &project_id, &query).await
+    }
+
+    async fn database(&self, caller: Caller, request: PostgresViewRequest) -> Outcome<api_types::Postgres> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        let mut reader = self.store.reader().await?;
+        let reference = &request.postgres_database_reference;
+        domain::postgres::view(&mut reader.connection(), &place, reference, &self.around.sealer).await
+    }
+
+    async fn create_database(&self, caller: Caller, request: PostgresCreateRequest) -> Outcome<api_types::Postgres> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        let PostgresCreateRequest { postgres_database_reference: reference, body, .. } = request;
+        let offered_in = offered_in(&self.locations().await?.locations);
+        self.store.change(Create { place, reference, body, offered_in, around: self.around.clone() }).await
+    }
+
+    async fn update_database(&self, caller: Caller, request: PostgresUpdateRequest) -> Outcome<api_types::Postgres> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        let PostgresUpdateRequest { postgres_database_reference: reference, body, .. } = request;
+        self.store.change(Update { place, reference, body, around: self.around.clone() }).await
+    }
+
+    async fn reset_superuser_password(
+        &self,
+        caller: Caller,
+        request: PostgresResetSuperuserPasswordRequest,
+    ) -> Outcome<api_types::Postgres> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        let PostgresResetSuperuserPasswordRequest { postgres_database_reference: reference, body, .. } = request;
+        self.store.change(ResetSuperuserPassword { place, reference, body, around: self.around.clone() }).await
+    }
+}

@@ -1,0 +1,64 @@
+//! Operations tagged `private_subnet`.
+
+use api_server::private_subnet::{
+    PrivateSubnet, PrivateSubnetConnectAnswer, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
+    PrivateSubnetCreateAnswer, PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetViewAnswer,
+    PrivateSubnetViewError, PrivateSubnetViewRequest,
+};
+
+use super::{Service, error};
+use crate::domain::private_subnet::{Connect, Create};
+use crate::domain::{self, Caller, Outcome};
+
+impl PrivateSubnet<Caller> for Service {
+    async fn private_subnet_view(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetViewRequest,
+    ) -> Result<PrivateSubnetViewAnswer, PrivateSubnetViewError> {
+        Ok(self.subnet(caller, request).await.map_err(error::of_view::<PrivateSubnetViewError>)?.into())
+    }
+
+    async fn private_subnet_create(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetCreateRequest,
+    ) -> Result<PrivateSubnetCreateAnswer, PrivateSubnetCreateError> {
+        Ok(self.create_subnet(caller, request).await.map_err(error::of_change::<PrivateSubnetCreateError>)?.into())
+    }
+
+    async fn private_subnet_connect(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetConnectRequest,
+    ) -> Result<PrivateSubnetConnectAnswer, PrivateSubnetConnectError> {
+        Ok(self.connect_subnet(caller, request).await.map_err(error::of_change::<PrivateSubnetConnectError>)?.into())
+    }
+}
+
+impl Service {
+    async fn subnet(&self, caller: Caller, request: PrivateSubnetViewRequest) -> Outcome<api_types::PrivateSubnet> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        let mut snapshot = self.store.snapshot().await?;
+        domain::private_subnet::view(&mut snapshot.connection(), &place, &request.private_subnet_reference).await
+    }
+
+    async fn create_subnet(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetCreateRequest,
+    ) -> Outcome<api_types::PrivateSubnet> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        let PrivateSubnetCreateRequest { private_subnet_reference: reference, body, .. } = request;
+        self.store.change(Create { place, reference, body, world: self.around.world.clone() }).await
+    }
+
+    async fn connect_subnet(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetConnectRequest,
+    ) -> Outcome<api_types::PrivateSubnet> {
+        let place = self.place(&caller, &request.project_id, request.location).await?;
+        self.store.change(Connect { place, reference: request.private_subnet_reference, body: request.body }).await
+    }
+}

@@ -1,0 +1,47 @@
+//! Which sizes a Postgres database can have, and which storage goes with each.
+
+use api_types::{PostgresSize, PostgresSizeInput, PostgresStorageSizeInput, StorageSizeGib};
+
+use super::refusal::{Invalid, Refusal, Wrong, enumerate};
+
+/// Every size with the storage sizes in GiB that go with it.
+const SIZES: [(PostgresSize, [i32; 3]); 10] = [
+    (PostgresSize::Hobby1, [16, 32, 64]),
+    (PostgresSize::Hobby2, [32, 64, 128]),
+    (PostgresSize::Burstable1, [16, 32, 64]),
+    (PostgresSize::Burstable2, [32, 64, 128]),
+    (PostgresSize::Standard2, [64, 128, 256]),
+    (PostgresSize::Standard4, [128, 256, 512]),
+    (PostgresSize::Standard8, [256, 512, 1024]),
+    (PostgresSize::Standard16, [512, 1024, 2048]),
+    (PostgresSize::Standard30, [1024, 2048, 4096]),
+    (PostgresSize::Standard60, [1024, 2048, 4096]),
+];
+
+/// A size that there is.
+///
+/// # Errors
+///
+/// `details.size` with those that there are.
+pub fn size(asked: &PostgresSizeInput) -> Result<PostgresSize, Refusal> {
+    let found = SIZES.iter().find(|(size, _)| size.as_str() == asked.as_str());
+    found.map(|(size, _)| size.clone()).ok_or_else(|| {
+        let names: Vec<&str> = SIZES.iter().map(|(size, _)| size.as_str()).collect();
+        Refusal::invalid("size", format!("must be one of {}", enumerate(&names)))
+    })
+}
+
+/// A storage that goes with a size.
+///
+/// # Errors
+///
+/// `details.storage_size` with those that do.
+pub fn storage(size: &PostgresSize, asked: PostgresStorageSizeInput) -> Result<StorageSizeGib, Refusal> {
+    let allowed = SIZES.iter().find(|(known, _)| known == size).map_or([0; 3], |(_, allowed)| *allowed);
+    let found = allowed.into_iter().find(|gib| i64::from(*gib) == asked.get());
+    found.and_then(|gib| gib.try_into().ok()).ok_or_else(|| {
+        let wrong = format!("{size} allows {}", enumerate(&allowed));
+        let message = "the storage size does not go with the size".to_owned();
+        Refusal::Invalid(Invalid { message, details: vec![("storage_size", Wrong::One(wrong))] })
+    })
+}

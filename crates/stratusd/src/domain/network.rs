@@ -1,0 +1,106 @@
+//! Networks of private subnets: a /26 of 10.0.0.0/8 and a /64 of fd00::/8 for each.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::World;
+
+/// Addresses in a /26.
+const HOSTS4: u32 = 64;
+/// Networks of 64 addresses in 10.0.0.0/8.
+const NETWORKS4: u32 = 1 << 18;
+/// The last address that a network keeps for itself: 0 to 3, such as its router's.
+const RESERVED: u32 = 3;
+
+/// An IPv4 network of a private subnet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Net4(u32);
+
+impl Net4 {
+    /// One at random.
+    #[must_use]
+    pub fn random(world: &World) -> Self {
+        Self(u32::from_be_bytes(world.random::<4>()) % NETWORKS4)
+    }
+
+    /// The first one that is not taken. `taken` is in order.
+    #[must_use]
+    pub fn first_free(taken: &[Self]) -> Option<Self> {
+        let mut free = 0;
+        for network in taken {
+            if network.0 > free {
+                break;
+            }
+            free = network.0 + 1;
+        }
+        (free < NETWORKS4).then_some(Self(free))
+    }
+
+    /// What a text says, if it is such a network.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let address = text.strip_suffix("/26")?.parse::<Ipv4Addr>().ok()?.to_bits();
+        let is_ours = address >> 24 == 10 && address.is_multiple_of(HOSTS4);
+        is_ours.then_some(Self((address & 0x00ff_ffff) / HOSTS4)).filter(|network| network.to_string() == text)
+    }
+
+    /// Whether a host can have an address.
+    #[must_use]
+    pub fn has_host(self, address: Ipv4Addr) -> bool {
+        address.to_bits().checked_sub(self.first()).is_some_and(|host| host > RESERVED && host < HOSTS4 - 1)
+    }
+
+    /// The addresses that hosts can have.
+    pub fn hosts(self) -> impl Iterator<Item = Ipv4Addr> {
+        (RESERVED + 1..HOSTS4 - 1).map(move |host| Ipv4Addr::from_bits(self.first() + host))
+    }
+
+    fn first(self) -> u32 {
+        (10 << 24) + self.0 * HOSTS4
+    }
+}
+
+impl std::fmt::Display for Net4 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/26", Ipv4Addr::from_bits(self.first()))
+    }
+}
+
+/// An IPv6 network of a private subnet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Net6(u64);
+
+impl Net6 {
+    /// One at random, of 2⁵⁶.
+    #[must_use]
+    pub fn random(world: &World) -> Self {
+        Self((0xfd << 56) | (u64::from_be_bytes(world.random::<8>()) >> 8))
+    }
+
+    /// What a text says, if it is such a network.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let address = text.strip_suffix("/64")?.parse::<Ipv6Addr>().ok()?.to_bits();
+        let network = u64::try_from(address >> 64).ok()?;
+        let is_ours = network >> 56 == 0xfd && address.trailing_zeros() >= 64;
+        is_ours.then_some(Self(network)).filter(|network| network.to_string() == text)
+    }
+
+    /// Whether a host can have an address.
+    #[must_use]
+    pub fn has_host(self, address: Ipv6Addr) -> bool {
+        let address = address.to_bits();
+        address >> 64 == u128::from(self.0) && address & u128::from(u64::MAX) > u128::from(RESERVED)
+    }
+
+    /// The address of a host by its number in the subnet.
+    #[must_use]
+    pub fn host(self, number: u32) -> Ipv6Addr {
+        Ipv6Addr::from_bits((u128::from(self.0) << 64) + u128::from(number))
+    }
+}
+
+impl std::fmt::Display for Net6 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/64", Ipv6Addr::from_bits(u128::from(self.0) << 64))
+    }
+}

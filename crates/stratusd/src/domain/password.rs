@@ -1,0 +1,35 @@
+//! The rules of a superuser's password.
+
+use super::{Refusal, World};
+
+/// Characters at least.
+const LENGTH: usize = 12;
+
+/// Checks every rule.
+///
+/// # Errors
+///
+/// `details.password` with all rules that fail.
+pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
+    let rules = [
+        (password.chars().count() >= LENGTH, "must have at least 12 characters"),
+        (password.chars().any(|c| c.is_ascii_lowercase()), "must have a lower-case letter"),
+        (password.chars().any(|c| c.is_ascii_uppercase()), "must have an upper-case letter"),
+        (password.chars().any(|c| c.is_ascii_digit()), "must have a digit"),
+        (!password.chars().any(char::is_control), "must have no control characters"),
+    ];
+    let failed: Vec<String> =
+        rules.iter().filter(|(passes, _)| !passes).map(|(_, rule)| (*rule).to_owned()).collect();
+    if failed.is_empty() { Ok(()) } else { Err(Refusal::failed_rules("password", "the password is too weak", failed)) }
+}
+
+/// A new password that passes.
+#[must_use]
+pub fn generate(world: &World) -> String {
+    loop {
+        let password = world.letters_and_digits(32);
+        if ensure_strong(&password).is_ok() {
+            return password;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Time and randomness, so that a test can have its own.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Time and randomness.
+#[derive(Clone)]
+pub struct World {
+    clock: Arc<dyn Fn() -> i64 + Send + Sync>,
+    entropy: Arc<dyn Fn(&mut [u8]) + Send + Sync>,
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").finish_non_exhaustive()
+    }
+}
+
+impl World {
+    /// The system's clock and its randomness.
+    #[must_use]
+    pub fn real() -> Self {
+        let clock = || {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        };
+        // Without randomness there can be no ids and no secrets, so there is nothing to go on with.
+        let entropy = |bytes: &mut [u8]| getrandom::fill(bytes).expect("the system has randomness");
+        Self::new(clock, entropy)
+    }
+
+    /// A clock that tells milliseconds since 1970, and something that fills bytes at random.
+    pub fn new(
+        clock: impl Fn() -> i64 + Send + Sync + 'static,
+        entropy: impl Fn(&mut [u8]) + Send + Sync + 'static,
+    ) -> Self {
+        Self { clock: Arc::new(clock), entropy: Arc::new(entropy) }
+    }
+
+    /// Milliseconds since 1970.
+    #[must_use]
+    pub fn now(&self) -> i64 {
+        (self.clock)()
+    }
+
+    /// Random bytes.
+    #[must_use]
+    pub fn random<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        (self.entropy)(&mut bytes);
+        bytes
+    }
+
+    /// Random letters and digits, each of the 62 as likely as the others.
+    #[must_use]
+    pub fn letters_and_digits(&self, length: usize) -> String {
+        const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        let mut text = String::with_capacity(length);
+        while text.len() < length {
+            // 248 is the largest multiple of 62 in a byte: what is above would favour the first letters.
+            let fair = self.random::<32>().into_iter().filter(|byte| *byte < 248);
+            text.extend(fair.map(|byte| char::from(ALPHABET[usize::from(byte % 62)])).take(length - text.len()));
+        }
+        text
+    }
+}

@@ -1,0 +1,145 @@
+//! Where everything is kept: one [`Store`] over SQLite or PostgreSQL.
+//!
+//! A [`Change`] is a value that the store makes all of or nothing of, and acknowledges once it is on disk. It may be
+//! run more than once, for another change may get in between; so it holds what it needs and keeps nothing.
+//! Statements stand in a file for each table, in words that both databases understand; this module and its two
+//! backends know when a transaction begins and ends, and nothing of what it says.
+
+mod connection;
+mod error;
+mod job;
+mod migrate;
+mod postgres;
+mod reader;
+mod sqlite;
+
+pub mod count;
+pub mod database;
+pub mod firewall;
+pub mod inference_api_key;
+pub mod load_balancer;
+pub mod location;
+pub mod page;
+pub mod private_subnet;
+pub mod project;
+pub mod service_state;
+pub mod token;
+pub mod vm;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::oneshot;
+
+pub use connection::Connection;
+pub use error::{Aborted, StorageError};
+use job::{Job, Pending};
+pub use page::{Listed, Order, Page};
+pub use reader::Reader;
+
+/// Which database, and how much of it.
+#[derive(Debug, Clone)]
+pub struct StoreConfig {
+    /// Where it is.
+    pub database: Database,
+    /// Connections at most.
+    pub connections: u32,
+}
+
+/// Where a database is.
+#[derive(Clone)]
+pub enum Database {
+    /// A file, made when it is missing.
+    Sqlite(PathBuf),
+    /// A server, `postgres://user:password@host/name`.
+    Postgres(String),
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sqlite(file) => f.debug_tuple("Sqlite").field(file).finish(),
+            Self::Postgres(_) => f.write_str("Postgres([redacted])"),
+        }
+    }
+}
+
+/// Something that happens as a whole or not at all.
+pub trait Change: Send + Sync + 'static {
+    /// What it answers when it is done.
+    type Answer: Send + 'static;
+    /// Why it is not done.
+    type Refusal: Send + 'static;
+
+    /// Does it within a transaction. It may be called again, on a state that another change has left.
+    fn make(
+        &self,
+        tx: &mut Connection<'_>,
+    ) -> impl Future<Output = Result<Self::Answer, Aborted<Self::Refusal>>> + Send;
+}
+
+/// What a database must offer.
+trait Backend: Send + Sync + 'static {
+    /// A connection that reads what is committed.
+    fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
+    /// A connection that sees one state of everything, however long it reads.
+    fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
+    /// Runs a job in a transaction, commits, and lets it answer; without waiting for a caller that has gone.
+    fn submit(&self, job: Box<dyn Job>);
+    /// Finishes what was submitted and closes all connections.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// The store.
+#[derive(Clone)]
+pub struct Store {
+    backend: Arc<dyn Backend>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens the database and brings it to this version, under a lock.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be reached, or was made by a newer version than this.
+    pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
+        let backend: Arc<dyn Backend> = match &config.database {
+            Database::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file, config.connections).await?),
+            Database::Postgres(url) => Arc::new(postgres::Postgres::open(url, config.connections).await?),
+        };
+        Ok(Self { backend })
+    }
+
+    /// A connection that reads what is committed, statement by statement.
+    pub async fn reader(&self) -> Result<Reader, StorageError> {
+        self.backend.reader().await
+    }
+
+    /// A connection that sees one state of everything, however many statements it takes.
+    pub async fn snapshot(&self) -> Result<Reader, StorageError> {
+        self.backend.snapshot().await
+    }
+
+    /// Makes a change; it is on disk when this returns. It goes on to its end even if nobody waits any more.
+    ///
+    /// # Errors
+    ///
+    /// What the change refuses, or how the database failed.
+    pub async fn change<C: Change>(&self, change: C) -> Result<C::Answer, Aborted<C::Refusal>> {
+        let (reply, answer) = oneshot::channel();
+        self.backend.submit(Box::new(Pending::new(change, reply)));
+        answer.await.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)))
+    }
+
+    /// Finishes what was begun and closes all connections.
+    pub async fn close(&self) {
+        self.backend.close().await;
+    }
+}

@@ -1,0 +1,51 @@
+//! How many items a list has, kept beside the items and never counted.
+//!
+//! PostgreSQL would queue all creates of a project behind one row, so each count is a sum over a few slots, and
+//! each resource adds to the slot that its id falls into.
+
+use super::connection::execute;
+use super::{Connection, StorageError};
+
+/// Rows that share a count.
+const SLOTS: u32 = 16;
+
+/// What is counted, as the `kind` column has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Virtual machines.
+    Vm,
+    /// Load balancers.
+    LoadBalancer,
+    /// Postgres databases.
+    Postgres,
+}
+
+impl Kind {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Vm => "vm",
+            Self::LoadBalancer => "load_balancer",
+            Self::Postgres => "postgres",
+        }
+    }
+}
+
+/// Adds to the count of a list, or takes from it.
+pub(super) async fn add(
+    c: &mut Connection<'_>,
+    kind: Kind,
+    of: (&str, &str, &str),
+    items: i64,
+) -> Result<(), StorageError> {
+    let (project, location, id) = of;
+    let sql = "INSERT INTO resource_count (project_id, kind, location, slot, items) VALUES ($1, $2, $3, $4, $5) \
+               ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $5";
+    execute!(c, sql, project, kind.text(), location, slot(id), items)?;
+    Ok(())
+}
+
+/// Ids are random, so their last characters spread evenly.
+fn slot(id: &str) -> i64 {
+    let sum = id.bytes().rev().take(4).fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    i64::from(sum % SLOTS)
+}

@@ -1,0 +1,160 @@
+//! Private subnets, their network interfaces, and which are connected.
+
+use super::connection::{execute, fetch_all, fetch_optional};
+use super::{Connection, StorageError};
+
+/// A private subnet.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct PrivateSubnet {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    pub location: String,
+    /// Its name.
+    pub name: String,
+    /// Its IPv4 network.
+    pub net4: String,
+    /// Its IPv6 network.
+    pub net6: String,
+    /// What it is doing.
+    pub state: String,
+}
+
+/// A network interface.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Nic {
+    /// The private subnet's id.
+    pub subnet_id: String,
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its address in the subnet's IPv4 network.
+    pub private_ipv4: String,
+    /// Its address in the subnet's IPv6 network.
+    pub private_ipv6: String,
+    /// The id of the virtual machine that uses it.
+    pub vm_id: Option<String>,
+    /// The name of the virtual machine that uses it.
+    pub vm_name: Option<String>,
+}
+
+/// One of a location, by id.
+pub async fn lookup_id(
+    c: &mut Connection<'_>,
+    place: (&str, &str),
+    id: &str,
+) -> Result<Option<PrivateSubnet>, StorageError> {
+    let sql = "SELECT id, location, name, net4, net6, state FROM private_subnet \
+               WHERE project_id = $1 AND location = $2 AND id = $3";
+    fetch_optional!(c, PrivateSubnet, sql, place.0, place.1, id)
+}
+
+/// One of a location, by name.
+pub async fn lookup_name(
+    c: &mut Connection<'_>,
+    place: (&str, &str),
+    name: &str,
+) -> Result<Option<PrivateSubnet>, StorageError> {
+    let sql = "SELECT id, location, name, net4, net6, state FROM private_subnet \
+               WHERE project_id = $1 AND location = $2 AND name = $3";
+    fetch_optional!(c, PrivateSubnet, sql, place.0, place.1, name)
+}
+
+/// All of a project.
+pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<PrivateSubnet>, StorageError> {
+    let sql = "SELECT id, location, name, net4, net6, state FROM private_subnet WHERE project_id = $1 \
+               ORDER BY location, name";
+    fetch_all!(c, PrivateSubnet, sql, project)
+}
+
+/// Whether a project has one of these networks already.
+pub async fn has_network(
+    c: &mut Connection<'_>,
+    project: &str,
+    net4: &str,
+    net6: &str,
+) -> Result<bool, StorageError> {
+    let sql = "SELECT id FROM private_subnet WHERE project_id = $1 AND net4 = $2 \
+               UNION ALL SELECT id FROM private_subnet WHERE project_id = $1 AND net6 = $3";
+    let found: Vec<(String,)> = fetch_all!(c, (String,), sql, project, net4, net6)?;
+    Ok(!found.is_empty())
+}
+
+/// The network interfaces of a subnet, by id.
+pub async fn nics(c: &mut Connection<'_>, project: &str, subnet: &str) -> Result<Vec<Nic>, StorageError> {
+    let sql = "SELECT n.subnet_id, n.id, n.name, n.private_ipv4, n.private_ipv6, n.vm_id, vm.name AS vm_name \
+               FROM nic AS n LEFT JOIN vm ON vm.project_id = n.project_id AND vm.id = n.vm_id \
+               WHERE n.project_id = $1 AND n.subnet_id = $2 ORDER BY n.id";
+    fetch_all!(c, Nic, sql, project, subnet)
+}
+
+/// Whether two subnets are connected, whichever comes first.
+pub async fn is_linked(c: &mut Connection<'_>, project: &str, one: &str, other: &str) -> Result<bool, StorageError> {
+    let sql = "SELECT low_id FROM private_subnet_link WHERE project_id = $1 AND low_id = $2 AND high_id = $3";
+    let found: Option<(String,)> =
+        fetch_optional!(c, (String,), sql, project, one.min(other), one.max(other))?;
+    Ok(found.is_some())
+}
+
+/// The ids of the subnets that one is connected to, in order.
+pub async fn links(c: &mut Connection<'_>, project: &str, id: &str) -> Result<Vec<String>, StorageError> {
+    let sql = "SELECT high_id AS id FROM private_subnet_link WHERE project_id = $1 AND low_id = $2 \
+               UNION ALL SELECT low_id AS id FROM private_subnet_link WHERE project_id = $1 AND high_id = $2 \
+               ORDER BY id";
+    let rows: Vec<(String,)> = fetch_all!(c, (String,), sql, project, id)?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+/// Makes a subnet.
+pub async fn insert(c: &mut Connection<'_>, project: &str, new: &PrivateSubnet) -> Result<(), StorageError> {
+    let sql = "INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    execute!(c, sql, project, &new.id, &new.location, &new.name, &new.net4, &new.net6, &new.state)?;
+    Ok(())
+}
+
+/// Changes what a subnet is doing.
+pub async fn set_state(c: &mut Connection<'_>, project: &str, id: &str, state: &str) -> Result<(), StorageError> {
+    execute!(c, "UPDATE private_subnet SET state = $3 WHERE project_id = $1 AND id = $2", project, id, state)?;
+    Ok(())
+}
+
+/// Connects two subnets.
+pub async fn link(c: &mut Connection<'_>, project: &str, one: &str, other: &str) -> Result<(), StorageError> {
+    let sql = "INSERT INTO private_subnet_link (project_id, low_id, high_id) VALUES ($1, $2, $3)";
+    execute!(c, sql, project, one.min(other), one.max(other))?;
+    Ok(())
+}
+
+/// Makes a network interface.
+pub async fn insert_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Result<(), StorageError> {
+    let sql = "INSERT INTO nic (project_id, subnet_id, id, name, private_ipv4, private_ipv6, vm_id) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    execute!(c, sql, project, &nic.subnet_id, &nic.id, &nic.name, &nic.private_ipv4, &nic.private_ipv6, &nic.vm_id)?;
+    Ok(())
+}
+
+/// Changes a network interface's addresses and its user.
+pub async fn update_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Result<(), StorageError> {
+    let sql = "UPDATE nic SET private_ipv4 = $4, private_ipv6 = $5, vm_id = $6 \
+               WHERE project_id = $1 AND subnet_id = $2 AND id = $3";
+    execute!(c, sql, project, &nic.subnet_id, &nic.id, &nic.private_ipv4, &nic.private_ipv6, &nic.vm_id)?;
+    Ok(())
+}
+
+/// Removes a network interface.
+pub async fn delete_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Result<(), StorageError> {
+    let sql = "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2 AND id = $3";
+    execute!(c, sql, project, &nic.subnet_id, &nic.id)?;
+    Ok(())
+}
+
+/// Removes a subnet with its interfaces and links. A load balancer in it is in the way.
+pub async fn delete(c: &mut Connection<'_>, project: &str, id: &str) -> Result<(), StorageError> {
+    execute!(c, "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2", project, id)?;
+    execute!(c, "DELETE FROM private_subnet_link WHERE project_id = $1 AND (low_id = $2 OR high_id = $2)", project, id)?;
+    execute!(c, "DELETE FROM firewall_subnet WHERE project_id = $1 AND subnet_id = $2", project, id)?;
+    execute!(c, "DELETE FROM private_subnet WHERE project_id = $1 AND id = $2", project, id)?;
+    Ok(())
+}

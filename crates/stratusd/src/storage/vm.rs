@@ -1,0 +1,154 @@
+//! Virtual machines.
+
+use super::connection::{execute, fetch_all};
+use super::page::{page_sql, split};
+use super::{Connection, Listed, Order, Page, StorageError, count};
+
+/// A virtual machine.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Vm {
+    /// Its id.
+    pub id: String,
+    /// Where it is.
+    pub location: String,
+    /// Its name.
+    pub name: String,
+    /// Its public IPv4 address.
+    pub ip4: Option<String>,
+    /// Whether it shall have one.
+    pub ip4_enabled: bool,
+    /// Its public IPv6 address.
+    pub ip6: Option<String>,
+    /// Its size.
+    pub size: String,
+    /// What it is doing.
+    pub state: String,
+    /// Its storage in GiB.
+    pub storage_size_gib: i64,
+    /// The user to log in as.
+    pub unix_user: String,
+}
+
+/// A virtual machine beside the load balancer that it is attached to.
+#[derive(Debug, Clone, sqlx::FromRow)]
+pub struct AttachedVm {
+    /// The virtual machine.
+    #[sqlx(flatten)]
+    pub vm: Vm,
+    /// The load balancer that has it.
+    pub load_balancer_id: Option<String>,
+}
+
+/// A page of the virtual machines of a location, and how many there are.
+pub async fn page(
+    c: &mut Connection<'_>,
+    project: &str,
+    location: &str,
+    page: &Page,
+) -> Result<(i64, Vec<Vm>), StorageError> {
+    macro_rules! sql {
+        ($after:literal, $order:literal) => {
+            page_sql!(
+                "id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user",
+                "vm",
+                "vm",
+                location: " AND location = $4",
+                after: $after,
+                order: $order
+            )
+        };
+    }
+    let sql = match page.order {
+        Order::Id => sql!("t.id > $2", "id"),
+        Order::Name => sql!("t.name > $2", "name, id"),
+    };
+    fetch_all!(c, Listed<Vm>, sql, project, &page.after, page.size, location).map(split)
+}
+
+/// Those of a location that have one of these ids, with whom they are attached to; by id. `ids` is a JSON array.
+pub async fn of_ids(
+    c: &mut Connection<'_>,
+    project: &str,
+    location: &str,
+    ids: &str,
+) -> Result<Vec<AttachedVm>, StorageError> {
+    macro_rules! sql {
+        ($ids:literal) => {
+            concat!(
+                "SELECT vm.id, vm.location, vm.name, vm.ip4, vm.ip4_enabled, vm.ip6, vm.size, vm.state, \
+                 vm.storage_size_gib, vm.unix_user, attached.load_balancer_id \
+                 FROM vm LEFT JOIN load_balancer_vm AS attached \
+                 ON attached.project_id = vm.project_id AND attached.vm_id = vm.id \
+                 WHERE vm.project_id = $1 AND vm.location = $2 AND vm.id IN (",
+                $ids,
+                ") ORDER BY vm.id"
+            )
+        };
+    }
+    fetch_all!(
+        c,
+        AttachedVm,
+        sqlite: sql!("SELECT value FROM json_each($3)"),
+        postgres: sql!("SELECT jsonb_array_elements_text($3::jsonb)"),
+        project,
+        location,
+        ids
+    )
+}
+
+/// All of a project.
+pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<Vm>, StorageError> {
+    let sql = "SELECT id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user \
+               FROM vm WHERE project_id = $1 ORDER BY location, name";
+    fetch_all!(c, Vm, sql, project)
+}
+
+/// Makes a virtual machine.
+pub async fn insert(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
+    let sql = "INSERT INTO vm (project_id, id, location, name, ip4, ip4_enabled, ip6, size, state, \
+               storage_size_gib, unix_user) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    execute!(
+        c,
+        sql,
+        project,
+        &vm.id,
+        &vm.location,
+        &vm.name,
+        &vm.ip4,
+        vm.ip4_enabled,
+        &vm.ip6,
+        &vm.size,
+        &vm.state,
+        vm.storage_size_gib,
+        &vm.unix_user
+    )?;
+    count::add(c, count::Kind::Vm, (project, &vm.location, &vm.id), 1).await
+}
+
+/// Changes everything but id, location and name.
+pub async fn update(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
+    let sql = "UPDATE vm SET ip4 = $3, ip4_enabled = $4, ip6 = $5, size = $6, state = $7, storage_size_gib = $8, \
+               unix_user = $9 WHERE project_id = $1 AND id = $2";
+    execute!(
+        c,
+        sql,
+        project,
+        &vm.id,
+        &vm.ip4,
+        vm.ip4_enabled,
+        &vm.ip6,
+        &vm.size,
+        &vm.state,
+        vm.storage_size_gib,
+        &vm.unix_user
+    )?;
+    Ok(())
+}
+
+/// Removes a virtual machine, also from whatever has it.
+pub async fn delete(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
+    execute!(c, "DELETE FROM load_balancer_vm WHERE project_id = $1 AND vm_id = $2", project, &vm.id)?;
+    execute!(c, "UPDATE nic SET vm_id = NULL WHERE project_id = $1 AND vm_id = $2", project, &vm.id)?;
+    execute!(c, "DELETE FROM vm WHERE project_id = $1 AND id = $2", project, &vm.id)?;
+    count::add(c, count::Kind::Vm, (project, &vm.location, &vm.id), -1).await
+}
