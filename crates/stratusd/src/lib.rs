@@ -6,5 +6,12 @@
 
 pub mod api;
 pub mod domain;
+pub mod inventory;
+pub mod issue;
+pub mod provision;
+pub mod reconcile;
+pub mod reseal;
 pub mod seal;
+pub mod serve;
+pub mod settings;
 pub mod storage;

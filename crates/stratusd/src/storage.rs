@@ -35,6 +35,7 @@ use tokio::sync::oneshot;
 pub use connection::Connection;
 pub use error::{Aborted, StorageError};
 use job::{Job, Pending};
+pub use sqlite::claim;
 pub use page::{Listed, Order, Page};
 pub use reader::Reader;
 

@@ -52,6 +52,7 @@ CREATE TABLE vm (
 
 CREATE INDEX vm_by_location ON vm (project_id, location, id);
 
+-- What the operator has declared (`is_declared`) is the operator's to take away; the rest belongs to callers.
 CREATE TABLE private_subnet (
     project_id TEXT COLLATE "C" NOT NULL REFERENCES project (id),
     id TEXT COLLATE "C" NOT NULL,
@@ -60,6 +61,7 @@ CREATE TABLE private_subnet (
     net4 TEXT COLLATE "C" NOT NULL,
     net6 TEXT COLLATE "C" NOT NULL,
     state TEXT COLLATE "C" NOT NULL,
+    is_declared BOOLEAN NOT NULL,
     PRIMARY KEY (project_id, id),
     UNIQUE (project_id, location, name),
     UNIQUE (project_id, net4),
@@ -103,6 +105,7 @@ CREATE TABLE firewall (
     location TEXT COLLATE "C" NOT NULL REFERENCES location (name),
     name TEXT COLLATE "C" NOT NULL,
     description TEXT COLLATE "C" NOT NULL,
+    is_declared BOOLEAN NOT NULL,
     PRIMARY KEY (project_id, id),
     UNIQUE (project_id, location, name)
 );

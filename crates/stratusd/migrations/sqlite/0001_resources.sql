@@ -52,6 +52,7 @@ CREATE TABLE vm (
 
 CREATE INDEX vm_by_location ON vm (project_id, location, id);
 
+-- What the operator has declared (`is_declared`) is the operator's to take away; the rest belongs to callers.
 CREATE TABLE private_subnet (
     project_id TEXT NOT NULL REFERENCES project (id),
     id TEXT NOT NULL,
@@ -60,6 +61,7 @@ CREATE TABLE private_subnet (
     net4 TEXT NOT NULL,
     net6 TEXT NOT NULL,
     state TEXT NOT NULL,
+    is_declared INTEGER NOT NULL,
     PRIMARY KEY (project_id, id),
     UNIQUE (project_id, location, name),
     UNIQUE (project_id, net4),
@@ -103,6 +105,7 @@ CREATE TABLE firewall (
     location TEXT NOT NULL REFERENCES location (name),
     name TEXT NOT NULL,
     description TEXT NOT NULL,
+    is_declared INTEGER NOT NULL,
     PRIMARY KEY (project_id, id),
     UNIQUE (project_id, location, name)
 ) STRICT, WITHOUT ROWID;

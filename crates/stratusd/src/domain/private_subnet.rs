@@ -63,6 +63,7 @@ impl Change for Create {
             net4: net4.to_string(),
             net6: net6.to_string(),
             state: PrivateSubnetState::Available.as_str().to_owned(),
+            is_declared: false,
         };
         storage::private_subnet::insert(tx, project, &subnet).await?;
         storage::firewall::attach(tx, project, &firewall, &subnet.id).await?;
@@ -95,6 +96,7 @@ impl Create {
             location: self.place.location.to_string(),
             name,
             description: format!("Default firewall of {subnet}"),
+            is_declared: false,
         };
         storage::firewall::insert(tx, project, &firewall).await?;
         for cidr in ["0.0.0.0/0", "::/0"] {

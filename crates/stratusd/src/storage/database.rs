@@ -271,6 +271,14 @@ pub struct Due {
     pub attempts: i64,
 }
 
+/// Whether a database is due that no worker looks at. `now` is in milliseconds since 1970.
+pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
+    let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 AND (lease_until IS NULL OR lease_until < $1) \
+               LIMIT 1";
+    let found: Option<(String,)> = fetch_optional!(c, (String,), sql, now)?;
+    Ok(found.is_some())
+}
+
 /// Takes up to `limit` databases that are due and that no other worker looks at. Times are in milliseconds since 1970.
 pub async fn take_due(
     c: &mut Connection<'_>,

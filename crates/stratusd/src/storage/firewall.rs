@@ -14,6 +14,8 @@ pub struct Firewall {
     pub name: String,
     /// What it is for.
     pub description: String,
+    /// Whether the operator has declared it.
+    pub is_declared: bool,
 }
 
 /// A rule of a firewall.
@@ -31,7 +33,7 @@ pub struct Rule {
 
 /// One of a location, by id.
 pub async fn lookup_id(c: &mut Connection<'_>, place: (&str, &str), id: &str) -> Result<Option<Firewall>, StorageError> {
-    let sql = "SELECT id, location, name, description FROM firewall \
+    let sql = "SELECT id, location, name, description, is_declared FROM firewall \
                WHERE project_id = $1 AND location = $2 AND id = $3";
     fetch_optional!(c, Firewall, sql, place.0, place.1, id)
 }
@@ -42,20 +44,20 @@ pub async fn lookup_name(
     place: (&str, &str),
     name: &str,
 ) -> Result<Option<Firewall>, StorageError> {
-    let sql = "SELECT id, location, name, description FROM firewall \
+    let sql = "SELECT id, location, name, description, is_declared FROM firewall \
                WHERE project_id = $1 AND location = $2 AND name = $3";
     fetch_optional!(c, Firewall, sql, place.0, place.1, name)
 }
 
 /// All of a project.
 pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<Firewall>, StorageError> {
-    let sql = "SELECT id, location, name, description FROM firewall WHERE project_id = $1 ORDER BY location, name";
+    let sql = "SELECT id, location, name, description, is_declared FROM firewall WHERE project_id = $1 ORDER BY location, name";
     fetch_all!(c, Firewall, sql, project)
 }
 
 /// Those that guard a subnet, by id.
 pub async fn of_subnet(c: &mut Connection<'_>, project: &str, subnet: &str) -> Result<Vec<Firewall>, StorageError> {
-    let sql = "SELECT f.id, f.location, f.name, f.description FROM firewall_subnet AS attached JOIN firewall AS f \
+    let sql = "SELECT f.id, f.location, f.name, f.description, f.is_declared FROM firewall_subnet AS attached JOIN firewall AS f \
                ON f.project_id = attached.project_id AND f.id = attached.firewall_id \
                WHERE attached.project_id = $1 AND attached.subnet_id = $2 ORDER BY f.id";
     fetch_all!(c, Firewall, sql, project, subnet)
@@ -85,14 +87,15 @@ pub async fn subnets(c: &mut Connection<'_>, project: &str, firewall: &str) -> R
 
 /// Makes a firewall without rules.
 pub async fn insert(c: &mut Connection<'_>, project: &str, new: &Firewall) -> Result<(), StorageError> {
-    let sql = "INSERT INTO firewall (project_id, id, location, name, description) VALUES ($1, $2, $3, $4, $5)";
-    execute!(c, sql, project, &new.id, &new.location, &new.name, &new.description)?;
+    let sql = "INSERT INTO firewall (project_id, id, location, name, description, is_declared) \
+               VALUES ($1, $2, $3, $4, $5, $6)";
+    execute!(c, sql, project, &new.id, &new.location, &new.name, &new.description, new.is_declared)?;
     Ok(())
 }
 
-/// Changes what a firewall says of itself.
-pub async fn describe(c: &mut Connection<'_>, project: &str, changed: &Firewall) -> Result<(), StorageError> {
-    let sql = "UPDATE firewall SET description = $3 WHERE project_id = $1 AND id = $2";
+/// Changes what a firewall says of itself, and makes it the operator's.
+pub async fn declare(c: &mut Connection<'_>, project: &str, changed: &Firewall) -> Result<(), StorageError> {
+    let sql = "UPDATE firewall SET description = $3, is_declared = TRUE WHERE project_id = $1 AND id = $2";
     execute!(c, sql, project, &changed.id, &changed.description)?;
     Ok(())
 }

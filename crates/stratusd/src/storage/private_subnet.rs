@@ -18,6 +18,8 @@ pub struct PrivateSubnet {
     pub net6: String,
     /// What it is doing.
     pub state: String,
+    /// Whether the operator has declared it.
+    pub is_declared: bool,
 }
 
 /// A network interface.
@@ -45,7 +47,7 @@ pub async fn lookup_id(
     place: (&str, &str),
     id: &str,
 ) -> Result<Option<PrivateSubnet>, StorageError> {
-    let sql = "SELECT id, location, name, net4, net6, state FROM private_subnet \
+    let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
                WHERE project_id = $1 AND location = $2 AND id = $3";
     fetch_optional!(c, PrivateSubnet, sql, place.0, place.1, id)
 }
@@ -56,14 +58,14 @@ pub async fn lookup_name(
     place: (&str, &str),
     name: &str,
 ) -> Result<Option<PrivateSubnet>, StorageError> {
-    let sql = "SELECT id, location, name, net4, net6, state FROM private_subnet \
+    let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
                WHERE project_id = $1 AND location = $2 AND name = $3";
     fetch_optional!(c, PrivateSubnet, sql, place.0, place.1, name)
 }
 
 /// All of a project.
 pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<PrivateSubnet>, StorageError> {
-    let sql = "SELECT id, location, name, net4, net6, state FROM private_subnet WHERE project_id = $1 \
+    let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet WHERE project_id = $1 \
                ORDER BY location, name";
     fetch_all!(c, PrivateSubnet, sql, project)
 }
@@ -97,26 +99,28 @@ pub async fn is_linked(c: &mut Connection<'_>, project: &str, one: &str, other: 
     Ok(found.is_some())
 }
 
-/// The ids of the subnets that one is connected to, in order.
-pub async fn links(c: &mut Connection<'_>, project: &str, id: &str) -> Result<Vec<String>, StorageError> {
-    let sql = "SELECT high_id AS id FROM private_subnet_link WHERE project_id = $1 AND low_id = $2 \
-               UNION ALL SELECT low_id AS id FROM private_subnet_link WHERE project_id = $1 AND high_id = $2 \
-               ORDER BY id";
-    let rows: Vec<(String,)> = fetch_all!(c, (String,), sql, project, id)?;
-    Ok(rows.into_iter().map(|(id,)| id).collect())
-}
-
 /// Makes a subnet.
 pub async fn insert(c: &mut Connection<'_>, project: &str, new: &PrivateSubnet) -> Result<(), StorageError> {
-    let sql = "INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    execute!(c, sql, project, &new.id, &new.location, &new.name, &new.net4, &new.net6, &new.state)?;
+    let sql = "INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state, is_declared) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    execute!(
+        c,
+        sql,
+        project,
+        &new.id,
+        &new.location,
+        &new.name,
+        &new.net4,
+        &new.net6,
+        &new.state,
+        new.is_declared
+    )?;
     Ok(())
 }
 
-/// Changes what a subnet is doing.
-pub async fn set_state(c: &mut Connection<'_>, project: &str, id: &str, state: &str) -> Result<(), StorageError> {
-    execute!(c, "UPDATE private_subnet SET state = $3 WHERE project_id = $1 AND id = $2", project, id, state)?;
+/// Makes a subnet the operator's.
+pub async fn declare(c: &mut Connection<'_>, project: &str, id: &str) -> Result<(), StorageError> {
+    execute!(c, "UPDATE private_subnet SET is_declared = TRUE WHERE project_id = $1 AND id = $2", project, id)?;
     Ok(())
 }
 

@@ -10,10 +10,14 @@ pub async fn lookup(c: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>
     Ok(found.map(|(value,)| value))
 }
 
-/// Keeps a value.
-pub async fn put(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
-    let sql = "INSERT INTO service_state (name, value) VALUES ($1, $2) \
-               ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-    execute!(c, sql, name, value)?;
+/// Keeps a value under a name that has none.
+pub async fn insert(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
+    execute!(c, "INSERT INTO service_state (name, value) VALUES ($1, $2)", name, value)?;
+    Ok(())
+}
+
+/// Replaces a value.
+pub async fn update(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
+    execute!(c, "UPDATE service_state SET value = $2 WHERE name = $1", name, value)?;
     Ok(())
 }

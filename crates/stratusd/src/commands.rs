@@ -1,0 +1,96 @@
+//! The commands: arguments in, one call, words out.
+
+mod apply;
+mod config;
+mod key;
+mod serve;
+mod token;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{ArgMatches, Args, Parser, Subcommand};
+use stratusd::seal::Sealer;
+use stratusd::settings::{KeySettings, SettingsFile, StoreSettings};
+use stratusd::storage::{Store, StoreConfig};
+
+/// Stratus: cloud resources of projects, served from one contract
+///
+/// Settings come from flags, then from environment variables, then from the file that --config names, then from
+/// defaults.
+#[derive(Debug, Parser)]
+#[command(name = "stratusd", version, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// A file with settings in TOML: the long flags with underscores for hyphens.
+    #[arg(long, global = true, env = "STRATUS_CONFIG", hide_env_values = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Arguments),
+    Apply(apply::Arguments),
+    #[command(subcommand)]
+    Token(token::Command),
+    Config(config::Arguments),
+    #[command(subcommand)]
+    Key(key::Command),
+    Schema(Schema),
+}
+
+/// Print the JSON Schema of inventories, for editors
+#[derive(Debug, Args)]
+struct Schema {}
+
+/// Runs a command.
+pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
+    let file = SettingsFile::read(arguments.config.as_deref())?;
+    let (_, matches) = matches.subcommand().context("there is a command")?;
+    match &arguments.command {
+        Command::Serve(arguments) => serve::run(arguments, matches, &file),
+        Command::Apply(arguments) => apply::run(arguments, matches, &file),
+        Command::Token(command) => token::run(command, innermost(matches), &file),
+        Command::Config(arguments) => config::run(arguments, matches, &file),
+        Command::Key(command) => key::run(command, innermost(matches), &file),
+        Command::Schema(_) => {
+            println!("{:#}", stratusd::inventory::Inventory::schema());
+            Ok(())
+        }
+    }
+}
+
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, inner)| inner)
+}
+
+/// A run time for a command that only talks to the store.
+fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    runtime.context("failed to start")?.block_on(task)
+}
+
+async fn open(settings: &StoreSettings) -> Result<Store> {
+    let database = settings.database_url.database()?;
+    // A command asks one thing after the other.
+    let config = StoreConfig { database, connections: 1 };
+    Store::open(&config).await.context("failed to open the database")
+}
+
+/// The sealer that the settings give keys for.
+fn sealer(settings: &KeySettings) -> Result<Sealer> {
+    let text = match (&settings.encryption_keys, &settings.encryption_keys_file) {
+        (Some(keys), _) => keys.expose().to_owned().into(),
+        (None, Some(file)) => {
+            let path = file.as_path();
+            let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+            zeroize::Zeroizing::new(text)
+        }
+        (None, None) => anyhow::bail!(
+            "there are no keys to seal passwords with: make one with `stratusd key generate`, and name its file by \
+             --encryption-keys-file"
+        ),
+    };
+    Sealer::parse(&text).context("failed to read the keys that seal passwords")
+}

@@ -1,0 +1,66 @@
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::ArgMatches;
+use stratusd::domain::World;
+use stratusd::inventory::{Apply, Inventory, Mode, Refused, Step, StepKind};
+use stratusd::settings::{SettingsFile, StoreGiven};
+use stratusd::storage::Aborted;
+
+/// Bring the store to an inventory: projects, locations, and what no operation of the API makes
+///
+/// Everything happens or nothing does. What is not in the inventory stays, unless --prune is given. What the API can
+/// change of a thing is taken from the inventory when it is made, and left to the API from then on.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The inventory, in YAML; `stratusd schema` prints its JSON Schema.
+    #[arg(value_name = "INVENTORY")]
+    inventory: PathBuf,
+    /// Show the plan and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Remove what is not in the inventory.
+    #[arg(long)]
+    prune: bool,
+    #[command(flatten)]
+    store: StoreGiven,
+}
+
+pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
+    let path = &arguments.inventory;
+    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+    let inventory = Inventory::read(path, &text)?;
+    let settings = arguments.store.settle(matches, file)?;
+    let mode = Mode { is_dry_run: arguments.dry_run, prunes: arguments.prune };
+    let applied = super::block_on(async {
+        let store = super::open(&settings).await?;
+        let applied = store.change(Apply { inventory, mode, world: World::real() }).await;
+        store.close().await;
+        Ok(applied)
+    })?;
+    match applied {
+        Ok(steps) => {
+            show(&steps);
+            println!("{}", summary(&steps, "applied"));
+        }
+        Err(Aborted::Refused(Refused::DryRun(steps))) => {
+            show(&steps);
+            println!("{}", summary(&steps, "planned, nothing was changed"));
+        }
+        Err(Aborted::Refused(Refused::Inconsistent(message))) => bail!("{}: {message}", path.display()),
+        Err(Aborted::Failed(error)) => return Err(error).context("failed to apply the inventory"),
+    }
+    Ok(())
+}
+
+fn show(steps: &[Step]) {
+    for step in steps {
+        println!("{step}");
+    }
+}
+
+fn summary(steps: &[Step], done: &str) -> String {
+    let count = |kind| steps.iter().filter(|step| step.kind == kind).count();
+    let (made, changed, removed) = (count(StepKind::Create), count(StepKind::Update), count(StepKind::Delete));
+    format!("{made} to create, {changed} to update, {removed} to delete: {done}")
+}

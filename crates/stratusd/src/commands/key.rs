@@ -1,0 +1,51 @@
+use anyhow::{Context, Result};
+use clap::ArgMatches;
+use stratusd::domain::World;
+use stratusd::reseal::reseal_all;
+use stratusd::seal::Sealer;
+use stratusd::settings::{KeyGiven, SettingsFile, StoreGiven};
+
+/// Make and rotate the keys that seal passwords at rest
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    Generate(Generate),
+    Rotate(Rotate),
+}
+
+/// Print a new key, a line for the file of keys
+#[derive(Debug, clap::Args)]
+pub struct Generate {}
+
+/// Seal everything with the current key that was sealed with another one
+///
+/// To rotate: put a new key before the old ones, restart every replica, run this, and take the old keys away.
+#[derive(Debug, clap::Args)]
+pub struct Rotate {
+    #[command(flatten)]
+    store: StoreGiven,
+    #[command(flatten)]
+    keys: KeyGiven,
+}
+
+pub fn run(command: &Command, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
+    match command {
+        Command::Generate(_) => {
+            println!("{}", *Sealer::generate_key(&World::real()));
+            Ok(())
+        }
+        Command::Rotate(arguments) => rotate(arguments, matches, file),
+    }
+}
+
+fn rotate(arguments: &Rotate, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
+    let settings = arguments.store.settle(matches, file)?;
+    let sealer = super::sealer(&arguments.keys.settle(matches, file)?)?;
+    let count = super::block_on(async {
+        let store = super::open(&settings).await?;
+        let count = reseal_all(&store, &sealer, &World::real()).await.context("failed to seal everything again");
+        store.close().await;
+        count
+    })?;
+    println!("sealed {count} secrets with the current key; the other keys open nothing any more");
+    Ok(())
+}

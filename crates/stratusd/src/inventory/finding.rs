@@ -1,0 +1,70 @@
+//! What is wrong with an inventory, and where.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_saphyr::{Location, Spanned};
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The line, from 1.
+    pub line: u64,
+    /// The column, from 1.
+    pub column: u64,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl Finding {
+    /// What is wrong with a value.
+    pub fn at<T>(value: &Spanned<T>, message: impl Into<String>) -> Self {
+        Self::of(value.referenced, message)
+    }
+
+    fn of(location: Location, message: impl Into<String>) -> Self {
+        Self { line: location.line(), column: location.column(), message: message.into() }
+    }
+}
+
+/// Everything that is wrong with an inventory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Findings {
+    path: PathBuf,
+    findings: Vec<Finding>,
+}
+
+impl Findings {
+    /// Findings in a file, put in its order.
+    #[must_use]
+    pub fn new(path: &Path, mut findings: Vec<Finding>) -> Self {
+        findings.sort();
+        Self { path: path.to_owned(), findings }
+    }
+
+    /// Why a file is no inventory at all.
+    pub(super) fn of_yaml(path: &Path, error: &serde_saphyr::Error) -> Self {
+        let text = error.to_string();
+        let finding = match error.location() {
+            Some(location) => {
+                let place = format!(" at line {}, column {}", location.line(), location.column());
+                Finding::of(location, text.replace(&place, ""))
+            }
+            None => Finding { line: 1, column: 1, message: text },
+        };
+        Self::new(path, vec![finding])
+    }
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, finding) in self.findings.iter().enumerate() {
+            let end = if index == 0 { "" } else { "\n" };
+            let Finding { line, column, message } = finding;
+            write!(f, "{end}{}:{line}:{column}: {message}", self.path.display())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Findings {}

@@ -1,0 +1,26 @@
+//! `stratusd`: the service and what its operator does with it.
+
+mod commands;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use commands::Arguments;
+
+fn main() -> ExitCode {
+    let matches = Arguments::command().get_matches();
+    let arguments = match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
+    match commands::run(&arguments, &matches) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Whoever closed the other end does not read this either.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Makes databases what they shall be: looks at each that is due, takes the next step, and notes what came out.
+//!
+//! Everything that must survive is in the store. A worker takes a database by a lease; whoever loses it (a crash, a
+//! pause) can note nothing any more, and another worker asks the provisioner again. So each step happens at least
+//! once, never twice at the same time while its worker is alive, and several replicas share the work.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use api_types::PostgresState;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::domain::postgres::sealed_for;
+use crate::domain::{Surroundings, id};
+use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
+use crate::storage::database::{Due, Outcome, free_all, prolong, settle, take_due};
+use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
+
+/// Steps at the same time in one process.
+const WORKERS: usize = 16;
+/// How long a failed step waits at first; each further failure doubles it.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// How long it waits at most.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+/// How the reconciler works.
+#[derive(Debug, Clone)]
+pub struct ReconcilerConfig {
+    /// How long a worker may leave a database without a sign of life.
+    pub lease: Duration,
+    /// How often a database with nothing to do is looked at.
+    pub observe_every: Duration,
+    /// How often the store is asked whether anything is due.
+    pub poll: Duration,
+    /// Whether no other process works on this store: then what is taken at the start was left by one that died.
+    pub is_alone: bool,
+}
+
+/// How many steps there were, for metrics.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// That went well.
+    pub done: AtomicU64,
+    /// That failed, to be tried again.
+    pub failed: AtomicU64,
+    /// Whose lease was lost.
+    pub lost: AtomicU64,
+}
+
+/// Makes databases what they shall be.
+#[derive(Debug)]
+pub struct Reconciler<P> {
+    store: Store,
+    around: Surroundings,
+    provisioner: P,
+    config: ReconcilerConfig,
+    steps: Arc<Steps>,
+}
+
+impl<P: Provisioner> Reconciler<P> {
+    /// A reconciler over a store.
+    pub fn new(store: Store, around: Surroundings, provisioner: P, config: ReconcilerConfig, steps: Arc<Steps>) -> Self {
+        Self { store, around, provisioner, config, steps }
+    }
+
+    /// Works until it is told to stop, and then ends what it has begun.
+    pub async fn run(self, stop: CancellationToken) {
+        let this = Arc::new(self);
+        if this.config.is_alone
+            && let Err(error) = this.store.change(FreeAll).await.map_err(Aborted::failure)
+        {
+            tracing::warn!(error = &error as &dyn std::error::Error, "what was left taken is freed when it expires");
+        }
+        let workers = Arc::new(Semaphore::new(WORKERS));
+        let tasks = TaskTracker::new();
+        while !stop.is_cancelled() {
+            let wait = match this.take(workers.available_permits()).await {
+                Ok(taken) if taken.is_empty() => this.config.poll,
+                Ok(taken) => {
+                    for (due, lease) in taken {
+                        let (this, workers) = (Arc::clone(&this), Arc::clone(&workers));
+                        tasks.spawn(async move {
+                            let _permit = workers.acquire_owned().await;
+                            this.work(&due, &lease).await;
+                        });
+                    }
+                    Duration::from_millis(1)
+                }
+                Err(error) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "what is due cannot be read");
+                    this.config.poll.max(FIRST_WAIT)
+                }
+            };
+            // Whoever is told to stop does not sleep first.
+            let _ = tokio::time::timeout(wait, stop.cancelled()).await;
+        }
+        tasks.close();
+        tasks.wait().await;
+    }
+
+    /// Takes what is due, as much as there are free workers.
+    async fn take(&self, free: usize) -> Result<Vec<(Due, String)>, StorageError> {
+        let now = self.around.world.now();
+        if free == 0 || !self.is_anything_due(now).await? {
+            return Ok(Vec::new());
+        }
+        let lease = id::Kind::Token.new_id(&self.around.world);
+        let until = now.saturating_add(millis(self.config.lease));
+        let limit = i64::try_from(free).unwrap_or(i64::MAX);
+        let take = TakeDue { lease: lease.clone(), now, until, limit };
+        let taken = self.store.change(take).await.map_err(Aborted::failure)?;
+        Ok(taken.into_iter().map(|due| (due, lease.clone())).collect())
+    }
+
+    async fn is_anything_due(&self, now: i64) -> Result<bool, StorageError> {
+        let mut reader = self.store.reader().await?;
+        storage::database::is_anything_due(&mut reader.connection(), now).await
+    }
+
+    /// Takes the next step for a database and notes what came out.
+    async fn work(&self, due: &Due, lease: &str) {
+        let outcome = tokio::select! {
+            outcome = self.step(due) => outcome,
+            () = self.keep(due, lease) => {
+                self.steps.lost.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(database = due.database.id, "another worker has taken over");
+                return;
+            }
+        };
+        let outcome = match outcome {
+            Ok(outcome) => {
+                self.steps.done.fetch_add(1, Ordering::Relaxed);
+                outcome
+            }
+            Err(error) => {
+                self.steps.failed.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(database = due.database.id, attempts = due.attempts + 1, "a step failed: {error}");
+                self.failed(due)
+            }
+        };
+        let settle = Settle { due: due.clone(), lease: lease.to_owned(), outcome };
+        match self.store.change(settle).await.map_err(Aborted::failure) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.steps.lost.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(database = due.database.id, "another worker has taken over");
+            }
+            // The lease expires, and the step is taken again.
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "a step's outcome cannot be noted");
+            }
+        }
+    }
+
+    /// Prolongs a lease for as long as it holds.
+    async fn keep(&self, due: &Due, lease: &str) {
+        loop {
+            tokio::time::sleep(self.config.lease / 3).await;
+            let until = self.around.world.now().saturating_add(millis(self.config.lease));
+            let prolong = Prolong { due: due.clone(), lease: lease.to_owned(), until };
+            if let Ok(false) = self.store.change(prolong).await {
+                return;
+            }
+        }
+    }
+
+    /// Asks the provisioner for whatever comes next.
+    async fn step(&self, due: &Due) -> Result<Outcome, ProvisionError> {
+        let wanted = wanted(due);
+        let Some(observed) = self.provisioner.observe(&wanted).await? else {
+            let progress = self.provisioner.create(&wanted).await?;
+            return Ok(self.unfinished(due, progress));
+        };
+        if !due.password_is_set {
+            let sealed_for = sealed_for(&due.project_id, &due.database.id);
+            let password = self.around.sealer.open(&due.database.password, &sealed_for);
+            let password = password.map_err(|error| ProvisionError(format!("the password: {error}")))?;
+            self.provisioner.set_password(&wanted, &Password::new(password)).await?;
+        }
+        let connection = self.provisioner.connection(&wanted).await?;
+        let (observed, wait) = self.shaped(&wanted, observed).await?;
+        Ok(Outcome {
+            state: state(&observed).as_str().to_owned(),
+            storage_size_gib: observed.shape.storage_size_gib,
+            version: observed.shape.version,
+            vm_size: observed.shape.vm_size,
+            password_is_set: true,
+            host: Some(connection.host),
+            ca_certificates: Some(connection.ca_certificates),
+            earliest_restore_time: observed.earliest_restore_time,
+            latest_restore_time: observed.latest_restore_time,
+            used_bytes: observed.used_bytes,
+            attempts: 0,
+            due_at: Some(self.after(wait)),
+        })
+    }
+
+    /// Brings a database nearer to its targets; tells what it is then, and when to look again.
+    async fn shaped(&self, wanted: &Wanted, observed: Observed) -> Result<(Observed, Duration), ProvisionError> {
+        if observed.shape == wanted.shape {
+            return Ok((observed, self.config.observe_every));
+        }
+        match self.provisioner.resize(wanted).await? {
+            Progress::Pending(wait) => Ok((observed, wait)),
+            Progress::Done => {
+                let observed = self.provisioner.observe(wanted).await?.unwrap_or(observed);
+                let wait = if observed.shape == wanted.shape { self.config.observe_every } else { FIRST_WAIT };
+                Ok((observed, wait))
+            }
+        }
+    }
+
+    /// A database that is still being made.
+    fn unfinished(&self, due: &Due, progress: Progress) -> Outcome {
+        let wait = match progress {
+            Progress::Done => Duration::ZERO,
+            Progress::Pending(wait) => wait,
+        };
+        Outcome { attempts: 0, due_at: Some(self.after(wait)), ..unchanged(due) }
+    }
+
+    /// A database whose step failed: it waits, longer each time.
+    fn failed(&self, due: &Due) -> Outcome {
+        let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
+        let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
+        Outcome { attempts: due.attempts + 1, due_at: Some(self.after(wait)), ..unchanged(due) }
+    }
+
+    fn after(&self, wait: Duration) -> i64 {
+        self.around.world.now().saturating_add(millis(wait))
+    }
+}
+
+/// What the provisioner is told of a database.
+fn wanted(due: &Due) -> Wanted {
+    let database = &due.database;
+    let is_creating = database.state == PostgresState::Creating.as_str();
+    let known = Shape {
+        version: database.version.clone(),
+        vm_size: database.vm_size.clone(),
+        storage_size_gib: database.storage_size_gib,
+    };
+    Wanted {
+        project_id: due.project_id.clone(),
+        id: database.id.clone(),
+        location: database.location.clone(),
+        name: database.name.clone(),
+        flavor: database.flavor.clone(),
+        ha_type: database.ha_type.clone(),
+        shape: Shape {
+            version: database.target_version.clone(),
+            vm_size: database.target_vm_size.clone(),
+            storage_size_gib: database.target_storage_size_gib,
+        },
+        known: (!is_creating).then_some(known),
+    }
+}
+
+fn state(observed: &Observed) -> PostgresState {
+    if observed.is_available { PostgresState::Running } else { PostgresState::Unavailable }
+}
+
+/// A database as it was.
+fn unchanged(due: &Due) -> Outcome {
+    let database = due.database.clone();
+    Outcome {
+        state: database.state,
+        storage_size_gib: database.storage_size_gib,
+        version: database.version,
+        vm_size: database.vm_size,
+        password_is_set: due.password_is_set,
+        host: database.host,
+        ca_certificates: database.ca_certificates,
+        earliest_restore_time: database.earliest_restore_time,
+        latest_restore_time: database.latest_restore_time,
+        used_bytes: database.used_bytes,
+        attempts: due.attempts,
+        due_at: None,
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+struct TakeDue {
+    lease: String,
+    now: i64,
+    until: i64,
+    limit: i64,
+}
+
+impl Change for TakeDue {
+    type Answer = Vec<Due>;
+    type Refusal = Infallible;
+
+    async fn make(&self, tx: &mut Connection<'_>) -> Result<Vec<Due>, Aborted<Infallible>> {
+        Ok(take_due(tx, &self.lease, self.now, self.until, self.limit).await?)
+    }
+}
+
+struct Settle {
+    due: Due,
+    lease: String,
+    outcome: Outcome,
+}
+
+impl Change for Settle {
+    type Answer = bool;
+    type Refusal = Infallible;
+
+    async fn make(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
+        Ok(settle(tx, &self.due, &self.lease, &self.outcome).await?)
+    }
+}
+
+struct Prolong {
+    due: Due,
+    lease: String,
+    until: i64,
+}
+
+impl Change for Prolong {
+    type Answer = bool;
+    type Refusal = Infallible;
+
+    async fn make(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
+        Ok(prolong(tx, &self.due, &self.lease, self.until).await?)
+    }
+}
+
+struct FreeAll;
+
+impl Change for FreeAll {
+    type Answer = ();
+    type Refusal = Infallible;
+
+    async fn make(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        Ok(free_all(tx).await?)
+    }
+}

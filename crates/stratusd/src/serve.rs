@@ -1,0 +1,236 @@
+//! The process around the API: listeners, limits, health, metrics, and how it stops.
+
+mod connections;
+mod management;
+mod metrics;
+mod tls;
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use api_server::server;
+use axum::Router;
+use axum_server::Handle;
+use hyper_util::rt::TokioTimer;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::api::{ContractErrors, Gate, RateLimit, Service};
+use crate::domain::{Surroundings, World};
+use crate::provision::Provisioner;
+use crate::provision::authority::Authority;
+use crate::provision::simulator::{Simulator, SimulatorConfig};
+use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
+use crate::seal::Sealer;
+use crate::settings::{ServiceSettings, StoreSettings};
+use crate::storage::{Database, Store, StoreConfig, claim};
+
+use connections::Limited;
+use management::Health;
+use metrics::Metrics;
+
+/// How often the reconciler asks the store whether anything is due.
+const POLL: Duration = Duration::from_millis(250);
+
+/// Serves until the process is told to stop (SIGTERM or SIGINT), then finishes what it took.
+///
+/// # Errors
+///
+/// If it cannot start, with what to do about it.
+pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sealer: Sealer) -> Result<()> {
+    let stop = stop_signal()?;
+    let database = store_settings.database_url.database()?;
+    // Held until the end: the lock goes with it.
+    let _claim = match &database {
+        Database::Sqlite(file) => Some(claim(file)?),
+        Database::Postgres(_) => None,
+    };
+    let is_alone = matches!(database, Database::Sqlite(_));
+    let listeners = Listeners::bind(settings)?;
+    let config = StoreConfig { database, connections: store_settings.database_connections.get() };
+    let store = Store::open(&config).await.context("failed to open the database")?;
+    let world = World::real();
+    let authority = Authority::of(&store, &sealer, &world).await?;
+    let around = Surroundings {
+        world: world.clone(),
+        sealer: Arc::new(sealer),
+        service_domain: settings.service_domain.as_str().to_owned(),
+    };
+    let simulator = Simulator::new(simulator_config(settings), world, authority);
+    let steps = Arc::new(Steps::default());
+    let reconciling = start_reconciler(settings, &store, &around, simulator, (Arc::clone(&steps), is_alone));
+    let metrics = Arc::new(Metrics::new(steps));
+    let health = Health::new(store.clone());
+    let router = router(settings, &store, &around, &metrics);
+    let served = serve(settings, listeners, router, (&metrics, &health), stop).await;
+    reconciling.stop().await;
+    store.close().await;
+    served
+}
+
+/// The API as a router, with everything that the settings say of requests.
+fn router(settings: &ServiceSettings, store: &Store, around: &Surroundings, metrics: &Arc<Metrics>) -> Router {
+    let limit = settings.rate_limit.map(|per_second| RateLimit {
+        per_second,
+        burst: settings.rate_burst.unwrap_or(per_second),
+    });
+    let gate = Gate::new(store.clone(), around.world.clone(), limit);
+    let config = server::Config::new()
+        .body_limit(settings.body_limit.get())
+        .body_timeout(settings.body_timeout.get());
+    let router = api_server::router(Service::new(store.clone(), around.clone()), gate, ContractErrors, config);
+    metrics::measured(router, Arc::clone(metrics))
+}
+
+fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {
+    SimulatorConfig {
+        delay: settings.simulate_delay.get(),
+        jitter: settings.simulate_jitter.get(),
+        failures: settings.simulate_failures.get(),
+        outages: settings.simulate_outages.get(),
+        used: settings.simulate_used.get(),
+        seed: settings.simulate_seed,
+        service_domain: settings.service_domain.as_str().to_owned(),
+    }
+}
+
+/// A reconciler at work.
+struct Reconciling {
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Reconciling {
+    async fn stop(self) {
+        self.stop.cancel();
+        // It logs what went wrong, and a panic is logged by the hook.
+        let _ = self.task.await;
+    }
+}
+
+fn start_reconciler<P: Provisioner>(
+    settings: &ServiceSettings,
+    store: &Store,
+    around: &Surroundings,
+    provisioner: P,
+    (steps, is_alone): (Arc<Steps>, bool),
+) -> Reconciling {
+    let config = ReconcilerConfig {
+        lease: settings.reconcile_lease.get(),
+        observe_every: settings.observe_every.get(),
+        poll: POLL,
+        is_alone,
+    };
+    let reconciler = Reconciler::new(store.clone(), around.clone(), provisioner, config, steps);
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(reconciler.run(stop.clone()));
+    Reconciling { stop, task }
+}
+
+/// The sockets, bound before anything else: a port that is taken shall not cost a migration.
+struct Listeners {
+    api: TcpListener,
+    management: TcpListener,
+}
+
+impl Listeners {
+    fn bind(settings: &ServiceSettings) -> Result<Self> {
+        let bind = |address: SocketAddr, setting: &str| {
+            let bound = TcpListener::bind(address).and_then(|bound| bound.set_nonblocking(true).map(|()| bound));
+            bound.with_context(|| format!("failed to listen on {address}, see the setting {setting}"))
+        };
+        Ok(Self {
+            api: bind(settings.listen, "listen")?,
+            management: bind(settings.management_listen, "management_listen")?,
+        })
+    }
+}
+
+async fn serve(
+    settings: &ServiceSettings,
+    listeners: Listeners,
+    router: Router,
+    (metrics, health): (&Arc<Metrics>, &Health),
+    stop: CancellationToken,
+) -> Result<()> {
+    let (api, management) = (listeners.api.local_addr()?, listeners.management.local_addr()?);
+    let tls = tls::of(settings).await?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let limited = Limited::new(settings.max_connections.get(), settings.idle_timeout.get(), metrics.connections());
+    let handle = Handle::new();
+    let server = with_limits(axum_server::from_tcp(listeners.api)?.handle(handle.clone()), settings);
+    let service = router.into_make_service();
+    let serving = match tls {
+        Some(tls) => {
+            let acceptor = tls.acceptor(settings.header_timeout.get()).acceptor(limited);
+            tokio::spawn(server.acceptor(acceptor).serve(service))
+        }
+        None => tokio::spawn(server.acceptor(limited).serve(service)),
+    };
+    let managing = Handle::new();
+    let management_router = management::router(Arc::clone(metrics), health.clone());
+    let management_server = axum_server::from_tcp(listeners.management)?.handle(managing.clone());
+    tokio::spawn(management_server.serve(management_router.into_make_service()));
+    // Whoever started it with port 0 reads here where it is.
+    println!("serving {scheme}://{api}, health and metrics on http://{management}");
+    tracing::info!(%api, %management, "serving");
+    health.set_ready(true);
+    stop.cancelled().await;
+    tracing::info!("stopping: no more connections, requests on their way are finished");
+    health.set_ready(false);
+    handle.graceful_shutdown(Some(settings.shutdown_timeout.get()));
+    let served = serving.await;
+    managing.shutdown();
+    match served {
+        Ok(served) => served.context("the listener failed"),
+        Err(_) => bail!("the server panicked"),
+    }
+}
+
+/// What HTTP itself allows.
+fn with_limits(
+    mut server: axum_server::Server<SocketAddr>,
+    settings: &ServiceSettings,
+) -> axum_server::Server<SocketAddr> {
+    let bytes = settings.header_limit.get();
+    let builder = server.http_builder();
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(settings.header_timeout.get())
+        // Less than this the parser does not take.
+        .max_buf_size(bytes.max(8192));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(u32::try_from(bytes).unwrap_or(u32::MAX))
+        .keep_alive_interval(settings.idle_timeout.get() / 2)
+        .max_concurrent_streams(100);
+    server
+}
+
+/// Cancelled once the process is told to stop.
+fn stop_signal() -> Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    let told = stop.clone();
+    let mut terminate = signal(SignalKind::terminate()).context("failed to listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("failed to listen for SIGINT")?;
+    let was_told = AtomicBool::new(false);
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if was_told.swap(true, Ordering::Relaxed) {
+                // Whoever asks twice does not want to wait.
+                std::process::exit(130);
+            }
+            told.cancel();
+        }
+    });
+    Ok(stop)
+}

@@ -1,0 +1,241 @@
+//! Settings: flags before environment before file before defaults, one table for all of them.
+
+mod value;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, FromArgMatches};
+
+pub use value::{Connections, Duration, LogFormat, Percent, SecretText};
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The command line.
+    Flag,
+    /// An environment variable.
+    Environment,
+    /// The settings' file.
+    File,
+    /// Nobody said anything.
+    Default,
+}
+
+/// A setting as `stratusd config` prints it: never a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value, none if it has none.
+    pub value: Option<String>,
+    /// Where that comes from.
+    pub origin: Origin,
+}
+
+/// Declares a group of settings: what may be given (each by a flag, a variable or a key of the file), and what holds
+/// in the end.
+macro_rules! settings {
+    (
+        $(#[$group_doc:meta])*
+        $group:ident, given by $given:ident:
+        $(
+            $(#[doc = $doc:literal])*
+            $name:ident ($env:literal, $value_name:literal): $type:ty $(= $default:literal)?;
+        )*
+    ) => {
+        $(#[$group_doc])*
+        #[derive(Debug, Clone)]
+        pub struct $group {
+            $($(#[doc = $doc])* pub $name: settings!(@held $type $(, $default)?),)*
+            shown: Vec<Shown>,
+        }
+
+        /// What was given of it.
+        #[derive(Debug, Clone, Default, clap::Args)]
+        pub struct $given {
+            $(
+                $(#[doc = $doc])*
+                #[arg(long, env = $env, hide_env_values = true, value_name = $value_name,
+                      help = settings!(@help [$($doc)*] $($default)?))]
+                $name: Option<$type>,
+            )*
+        }
+
+        impl $given {
+            const KEYS: &[&str] = &[$(stringify!($name)),*];
+
+            /// What holds in the end.
+            ///
+            /// # Errors
+            ///
+            /// A value of the file that is none.
+            pub fn settle(&self, matches: &ArgMatches, file: &SettingsFile) -> Result<$group> {
+                let mut shown = Vec::new();
+                $(
+                    let (value, origin) = match &self.$name {
+                        Some(value) => (Some(value.clone()), source_of(matches, stringify!($name))),
+                        None => match file.value::<$type>(stringify!($name))? {
+                            Some(value) => (Some(value), Origin::File),
+                            None => (settings!(@default $type $(, $default)?), Origin::Default),
+                        },
+                    };
+                    let text = value.as_ref().map(ToString::to_string);
+                    shown.push(Shown { name: stringify!($name), value: text, origin });
+                    let $name = settings!(@unwrap value $(, $default)?);
+                )*
+                Ok($group { $($name,)* shown })
+            }
+        }
+
+        impl $group {
+            /// Every setting as it may be printed.
+            #[must_use]
+            pub fn shown(&self) -> &[Shown] {
+                &self.shown
+            }
+        }
+    };
+    (@held $type:ty, $default:literal) => { $type };
+    (@held $type:ty) => { Option<$type> };
+    (@default $type:ty, $default:literal) => { Some($default.parse::<$type>().expect("the default is a value")) };
+    (@default $type:ty) => { None };
+    (@unwrap $value:ident, $default:literal) => { $value.expect("there is a default") };
+    (@unwrap $value:ident) => { $value };
+    (@help [$($doc:literal)*] $default:literal) => { concat!($($doc, " ",)* "[default: ", $default, "]").trim_start() };
+    (@help [$($doc:literal)*]) => { concat!($($doc, " "),*).trim() };
+}
+
+settings! {
+    /// Where everything is kept.
+    StoreSettings, given by StoreGiven:
+    /// The database: `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/NAME`.
+    database_url("STRATUS_DATABASE_URL", "URL"): value::DatabaseUrl = "sqlite://stratus.db";
+    /// Connections to the database at most.
+    database_connections("STRATUS_DATABASE_CONNECTIONS", "COUNT"): Connections = "8";
+}
+
+settings! {
+    /// The keys that seal passwords at rest.
+    KeySettings, given by KeyGiven:
+    /// A file with the keys that seal passwords, one in base 64 per line, the current one first.
+    encryption_keys_file("STRATUS_ENCRYPTION_KEYS_FILE", "FILE"): value::FilePath;
+    /// The keys themselves, in place of a file; better in the environment than in a flag.
+    encryption_keys("STRATUS_ENCRYPTION_KEYS", "KEYS"): SecretText;
+}
+
+settings! {
+    /// How the service runs.
+    ServiceSettings, given by ServiceGiven:
+    /// Where the API is served.
+    listen("STRATUS_LISTEN", "ADDRESS"): std::net::SocketAddr = "127.0.0.1:8080";
+    /// Where health and metrics are served.
+    management_listen("STRATUS_MANAGEMENT_LISTEN", "ADDRESS"): std::net::SocketAddr = "127.0.0.1:9090";
+    /// The domain that host names of load balancers and databases end in.
+    service_domain("STRATUS_SERVICE_DOMAIN", "DOMAIN"): value::Domain = "stratus.example";
+    /// The certificate chain in PEM; with it the API speaks TLS. Read again when it changes.
+    tls_certificate("STRATUS_TLS_CERTIFICATE", "FILE"): value::FilePath;
+    /// The certificate's key in PEM.
+    tls_key("STRATUS_TLS_KEY", "FILE"): value::FilePath;
+    /// How logs are written: `human` or `json`.
+    log_format("STRATUS_LOG_FORMAT", "FORMAT"): LogFormat = "human";
+    /// What is logged, as tracing's directives have it, such as `info,sqlx=warn`.
+    log("STRATUS_LOG", "DIRECTIVES"): value::Directives = "info";
+    /// Connections at once.
+    max_connections("STRATUS_MAX_CONNECTIONS", "COUNT"): Connections = "10000";
+    /// The time for the headers of a request to arrive.
+    header_timeout("STRATUS_HEADER_TIMEOUT", "DURATION"): Duration = "10s";
+    /// The time for the body of a request to arrive.
+    body_timeout("STRATUS_BODY_TIMEOUT", "DURATION"): Duration = "30s";
+    /// The time after which a connection that neither sends nor takes anything is closed.
+    idle_timeout("STRATUS_IDLE_TIMEOUT", "DURATION"): Duration = "75s";
+    /// The time for requests to end once the service is told to stop.
+    shutdown_timeout("STRATUS_SHUTDOWN_TIMEOUT", "DURATION"): Duration = "30s";
+    /// The largest body in bytes.
+    body_limit("STRATUS_BODY_LIMIT", "BYTES"): value::Bytes = "1048576";
+    /// The largest head of a request in bytes.
+    header_limit("STRATUS_HEADER_LIMIT", "BYTES"): value::Bytes = "32768";
+    /// Requests per second that a token may make; no limit unless set.
+    rate_limit("STRATUS_RATE_LIMIT", "COUNT"): std::num::NonZeroU32;
+    /// Requests that a token may make at once after a rest; as many as in a second unless set.
+    rate_burst("STRATUS_RATE_BURST", "COUNT"): std::num::NonZeroU32;
+    /// How long a worker may leave a database that it works on without a sign of life.
+    reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration = "30s";
+    /// How often a running database is looked at.
+    observe_every("STRATUS_OBSERVE_EVERY", "DURATION"): Duration = "60s";
+    /// How long the simulated provisioner takes for a step, at least.
+    simulate_delay("STRATUS_SIMULATE_DELAY", "DURATION"): Duration = "2s";
+    /// How much longer it may take.
+    simulate_jitter("STRATUS_SIMULATE_JITTER", "DURATION"): Duration = "2s";
+    /// Which of its steps fail.
+    simulate_failures("STRATUS_SIMULATE_FAILURES", "PERCENT"): Percent = "0";
+    /// How often a running database is found unavailable for a while.
+    simulate_outages("STRATUS_SIMULATE_OUTAGES", "PERCENT"): Percent = "0";
+    /// How full its databases are.
+    simulate_used("STRATUS_SIMULATE_USED", "PERCENT"): Percent = "5";
+    /// What its delays and failures are drawn from.
+    simulate_seed("STRATUS_SIMULATE_SEED", "NUMBER"): u64 = "0";
+}
+
+/// Where flags and variables of one value come from.
+fn source_of(matches: &ArgMatches, name: &str) -> Origin {
+    match matches.value_source(name) {
+        Some(ValueSource::EnvVariable) => Origin::Environment,
+        _ => Origin::Flag,
+    }
+}
+
+/// The settings' file.
+#[derive(Debug, Default)]
+pub struct SettingsFile {
+    path: PathBuf,
+    table: toml::Table,
+}
+
+impl SettingsFile {
+    /// Reads the file, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is no TOML, or has a key that is no setting.
+    pub fn read(path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path else { return Ok(Self::default()) };
+        let text = fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            // The line that it would show may hold a secret.
+            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+            anyhow::anyhow!("{}:{line}: {}", path.display(), error.message())
+        })?;
+        let known = [StoreGiven::KEYS, KeyGiven::KEYS, ServiceGiven::KEYS].concat();
+        if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
+            bail!("{}: there is no setting `{unknown}`; the settings are {}", path.display(), known.join(", "));
+        }
+        Ok(Self { path: path.to_owned(), table })
+    }
+
+    fn value<T>(&self, name: &str) -> Result<Option<T>>
+    where
+        T: std::str::FromStr,
+        T::Err: std::fmt::Display,
+    {
+        let Some(value) = self.table.get(name) else { return Ok(None) };
+        let text = match value {
+            toml::Value::String(text) => text.clone(),
+            toml::Value::Integer(number) => number.to_string(),
+            other => bail!("{}: {name} must be a string or a number, not {}", self.path.display(), other.type_str()),
+        };
+        let value = text.parse().map_err(|error: T::Err| anyhow::anyhow!("{}: {name}: {error}", self.path.display()));
+        value.map(Some)
+    }
+}
+
+/// A group of settings from a command's arguments and the file.
+///
+/// # Errors
+///
+/// If the arguments are not of this group, or the file has a value that is none.
+pub fn given<G: FromArgMatches>(matches: &ArgMatches) -> Result<G> {
+    Ok(G::from_arg_matches(matches)?)
+}
