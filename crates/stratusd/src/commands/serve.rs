@@ -1,3 +1,5 @@
+use std::io::IsTerminal;
+
 use anyhow::{Context, Result};
 use clap::ArgMatches;
 use stratusd::settings::{KeyGiven, LogFormat, ServiceGiven, ServiceSettings, SettingsFile, StoreGiven};
@@ -28,7 +30,8 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
 /// Logs go to standard error; standard output says where the service is.
 fn log(settings: &ServiceSettings) {
     let registry = tracing_subscriber::registry().with(settings.log.filter());
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let is_terminal = std::io::stderr().is_terminal();
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(is_terminal);
     match settings.log_format {
         LogFormat::Human => registry.with(layer).init(),
         LogFormat::Json => registry.with(layer.json()).init(),

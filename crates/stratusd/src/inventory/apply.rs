@@ -147,7 +147,9 @@ impl Run<'_, '_> {
         }
         let id = wanted_id.map_or_else(|| Kind::Project.new_id(self.world), str::to_owned);
         let project = Project { id, name: entry.name.value.clone() };
-        self.step(StepKind::Create, format!("project {} with the id {}", project.name, project.id));
+        // An id that is made now would not be the one that a dry run has shown.
+        let told = if self.mode.is_dry_run && wanted_id.is_none() { "a new id".to_owned() } else { format!("the id {}", project.id) };
+        self.step(StepKind::Create, format!("project {} with {told}", project.name));
         storage::project::insert(self.tx, &project, self.world.now()).await?;
         Ok(project)
     }

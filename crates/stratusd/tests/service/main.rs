@@ -1,0 +1,12 @@
+//! The service through its front doors: HTTP and the command line, on SQLite and on PostgreSQL.
+
+mod commands;
+mod concurrency;
+mod crash;
+mod differential;
+mod hostile;
+mod isolation;
+mod provisioning;
+mod running;
+mod story;
+mod support;

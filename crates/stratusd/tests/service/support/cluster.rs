@@ -1,0 +1,148 @@
+//! A private PostgreSQL, from the machine's own binaries.
+
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A server of our own, stopped when it is dropped.
+pub struct Cluster {
+    folder: TempDir,
+    port: u16,
+    server: Child,
+}
+
+/// The URL of an empty database: on a server that `STRATUS_TEST_POSTGRES_URL` names, else on one of our own. `None`
+/// where `STRATUS_TEST_NO_POSTGRES` says that there shall be none.
+///
+/// # Panics
+///
+/// If there is neither a server nor the means to start one.
+pub fn database() -> Option<(String, Option<Cluster>)> {
+    if std::env::var_os("STRATUS_TEST_NO_POSTGRES").is_some() {
+        eprintln!("skipped: STRATUS_TEST_NO_POSTGRES is set");
+        return None;
+    }
+    if let Ok(url) = std::env::var("STRATUS_TEST_POSTGRES_URL") {
+        return Some((fresh_database(&url), None));
+    }
+    let cluster = Cluster::start(&[("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")]);
+    Some((cluster.url(), Some(cluster)))
+}
+
+/// A new database on a given server.
+fn fresh_database(url: &str) -> String {
+    let name = format!("stratus_test_{}_{}", std::process::id(), free_port());
+    let made = Command::new(binary("psql")).args([url, "-qc", &format!("CREATE DATABASE {name}")]).status();
+    assert!(made.is_ok_and(|status| status.success()), "failed to make a database by STRATUS_TEST_POSTGRES_URL");
+    let (base, query) = url.split_once('?').unwrap_or((url, ""));
+    let (server, _) = base.rsplit_once('/').expect("the URL names a database");
+    if query.is_empty() { format!("{server}/{name}") } else { format!("{server}/{name}?{query}") }
+}
+
+impl Cluster {
+    /// Starts a server with these settings.
+    pub fn start(settings: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("the folder is ours");
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).expect("the folder is writable");
+        let user = Unprivileged::of(&data);
+        let mut init = Command::new(binary("initdb"));
+        init.args(["--no-sync", "--auth=trust", "--username=stratus", "--encoding=UTF8", "--locale=C.UTF-8"]);
+        let made = user.run(init.arg("-D").arg(&data)).stdout(Stdio::null()).status().expect("initdb starts");
+        assert!(made.success(), "initdb failed");
+        let port = free_port();
+        let mut server = Command::new(binary("postgres"));
+        server.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k", ""]);
+        for (name, value) in settings {
+            server.args(["-c", &format!("{name}={value}")]);
+        }
+        let log = std::fs::File::create(folder.path().join("log")).expect("the folder is writable");
+        let server = user.run(server.stdout(Stdio::null()).stderr(log)).spawn().expect("postgres starts");
+        let cluster = Self { folder, port, server };
+        cluster.wait();
+        cluster
+    }
+
+    /// The URL of its database.
+    pub fn url(&self) -> String {
+        format!("postgres://stratus@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Where its binaries are.
+    pub fn binary(name: &str) -> PathBuf {
+        binary(name)
+    }
+
+    fn wait(&self) {
+        let start = Instant::now();
+        loop {
+            let mut ask = Command::new(binary("pg_isready"));
+            let asked = ask.args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]).status();
+            if asked.is_ok_and(|status| status.success()) {
+                return;
+            }
+            let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+            assert!(start.elapsed() < Duration::from_secs(30), "PostgreSQL does not start:\n{log}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // A fast shutdown; a kill would leave its children behind.
+        let _ = Command::new("kill").args(["-INT", &self.server.id().to_string()]).status();
+        let _ = self.server.wait();
+    }
+}
+
+/// Whoever PostgreSQL runs as: it refuses to be root.
+struct Unprivileged(Option<u32>);
+
+impl Unprivileged {
+    /// Ourselves, or nobody if we are root; the folder is theirs.
+    fn of(folder: &Path) -> Self {
+        const NOBODY: u32 = 65534;
+        let owner = std::os::unix::fs::MetadataExt::uid(&folder.metadata().expect("the folder is there"));
+        if owner != 0 {
+            return Self(None);
+        }
+        chown(folder, Some(NOBODY), Some(NOBODY)).expect("root may give folders away");
+        Self(Some(NOBODY))
+    }
+
+    fn run<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        match self.0 {
+            Some(id) => command.uid(id).gid(id),
+            None => command,
+        }
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("a listener has an address").port()
+}
+
+/// A binary of PostgreSQL: on the path, where `pg_config` says, or where Debian puts it.
+fn binary(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    if let Ok(said) = Command::new("pg_config").arg("--bindir").output() {
+        folders.push(String::from_utf8_lossy(&said.stdout).trim().into());
+    }
+    let mut versions: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
+        .map(|entries| entries.flatten().map(|entry| entry.path().join("bin")).collect())
+        .unwrap_or_default();
+    versions.sort();
+    folders.extend(versions.into_iter().rev());
+    folders.into_iter().map(|folder| folder.join(name)).find(|path| path.is_file()).unwrap_or_else(|| {
+        panic!("install PostgreSQL (its `{name}` is missing), or run `cargo xtask test --no-postgres`")
+    })
+}

@@ -1,0 +1,126 @@
+//! The service as a process, and its other commands.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::Home;
+
+/// A service that runs, killed when it is dropped.
+pub struct Service {
+    child: Child,
+    /// Where the API is, without a slash at the end.
+    pub base: String,
+    /// Where health and metrics are.
+    pub management: String,
+    log: Option<std::thread::JoinHandle<String>>,
+}
+
+impl Home {
+    /// A command of the program, with the home's settings in its environment.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stratusd"));
+        command.args(arguments).current_dir(self.path());
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("STRATUS_")) {
+            command.env_remove(name);
+        }
+        command.env("STRATUS_DATABASE_URL", &self.database_url).env("STRATUS_ENCRYPTION_KEYS_FILE", self.keys());
+        command
+    }
+
+    /// What a command says.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("the program starts")
+    }
+
+    /// What a command that must succeed prints.
+    pub fn succeed(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("the program prints text")
+    }
+
+    /// What a command that must fail says.
+    pub fn fail(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(!output.status.success(), "{arguments:?} succeeded");
+        String::from_utf8(output.stderr).expect("the program prints text")
+    }
+
+    /// Applies an inventory.
+    pub fn apply(&self, inventory: &str) -> String {
+        let file = self.path().join("inventory.yaml");
+        std::fs::write(&file, inventory).expect("the folder is writable");
+        self.succeed(&["apply", "inventory.yaml"])
+    }
+
+    /// A new token of a project.
+    pub fn token(&self, project: &str, more: &[&str]) -> String {
+        let arguments = [&["token", "issue", "--project", project], more].concat();
+        self.succeed(&arguments).trim().to_owned()
+    }
+
+    /// Starts the service.
+    pub fn serve(&self, more: &[&str]) -> Service {
+        let ports = ["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0"];
+        let mut command = self.command(&[&ports, more].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut stderr = child.stderr.take().expect("it is piped");
+        let log = std::thread::spawn(move || {
+            let mut log = String::new();
+            let _ = stderr.read_to_string(&mut log);
+            log
+        });
+        let stdout = child.stdout.take().expect("it is piped");
+        let (said, line) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let _ = BufReader::new(stdout).read_line(&mut line);
+            let _ = said.send(line);
+        });
+        let line = line.recv_timeout(Duration::from_secs(30)).expect("the service starts");
+        let Some((base, management)) = line
+            .trim()
+            .strip_prefix("serving ")
+            .and_then(|line| line.split_once(", health and metrics on "))
+        else {
+            let _ = child.kill();
+            panic!("the service does not start: {}", log.join().unwrap_or_default());
+        };
+        let (base, management) = (base.to_owned(), management.to_owned());
+        Service { child, base, management, log: Some(log) }
+    }
+}
+
+impl Service {
+    /// Kills it without a warning.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it is alive");
+        self.child.wait().expect("it was alive");
+    }
+
+    /// Asks it to stop.
+    pub fn terminate(&self) {
+        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(told.is_ok_and(|status| status.success()), "the service is alive");
+    }
+
+    /// Waits for its end; gives whether it went well, and its log.
+    pub fn wait(mut self) -> (bool, String) {
+        let status = self.child.wait().expect("it was alive");
+        (status.success(), self.log.take().and_then(|log| log.join().ok()).unwrap_or_default())
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
