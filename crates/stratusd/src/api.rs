@@ -16,6 +16,7 @@ mod vm;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use api_server::server::{self, Router};
 use api_types::{Location, ProjectId};
 
 use crate::domain::{Caller, Outcome, Place, Refusal, Surroundings};
@@ -41,6 +42,12 @@ pub struct Service {
 struct Known {
     since: Instant,
     locations: Arc<[storage::location::Location]>,
+}
+
+/// The API over a store as a router, with its tokens and its errors.
+pub fn router(store: &Store, around: &Surroundings, limit: Option<RateLimit>, config: server::Config) -> Router {
+    let gate = Gate::new(store.clone(), around.world.clone(), limit);
+    api_server::router(Service::new(store.clone(), around.clone()), gate, ContractErrors, config)
 }
 
 impl Service {

@@ -18,7 +18,7 @@ use hyper_util::rt::TokioTimer;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::api::{ContractErrors, Gate, RateLimit, Service};
+use crate::api::{self, RateLimit};
 use crate::domain::{Surroundings, World};
 use crate::provision::Provisioner;
 use crate::provision::authority::Authority;
@@ -77,12 +77,10 @@ fn router(settings: &ServiceSettings, store: &Store, around: &Surroundings, metr
         per_second,
         burst: settings.rate_burst.unwrap_or(per_second),
     });
-    let gate = Gate::new(store.clone(), around.world.clone(), limit);
     let config = server::Config::new()
         .body_limit(settings.body_limit.get())
         .body_timeout(settings.body_timeout.get());
-    let router = api_server::router(Service::new(store.clone(), around.clone()), gate, ContractErrors, config);
-    metrics::measured(router, Arc::clone(metrics))
+    metrics::measured(api::router(store, around, limit, config), Arc::clone(metrics))
 }
 
 fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {

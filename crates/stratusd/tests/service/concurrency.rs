@@ -1,1 +1,133 @@
-//! To come.
+//! Many callers at once: exactly one wins, and nobody is lied to. On PostgreSQL through three replicas.
+
+use std::collections::HashSet;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::support::Home;
+use crate::support::caller::{Answer, Caller};
+use crate::support::inventory::{SHOP, two_projects};
+use crate::support::process::Service;
+
+const PLACE: &str = "/location/eu-central-h1";
+
+/// Replicas of the service, and a caller of each.
+fn replicas(home: &Home, count: usize) -> (Vec<Service>, Vec<Caller>) {
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let services: Vec<Service> = (0..count).map(|_| home.serve(&["--simulate-delay", "1h"])).collect();
+    let callers = services.iter().map(|service| Caller::new(&service.base, SHOP, &token)).collect();
+    (services, callers)
+}
+
+/// Calls at once, each through the next replica.
+async fn at_once(callers: &[Caller], calls: Vec<(String, Value)>, patches: bool) -> Vec<Answer> {
+    let sent = calls.into_iter().zip(callers.iter().cycle()).map(|((path, body), caller)| async move {
+        if patches { caller.patch(&path, body).await } else { caller.post(&path, body).await }
+    });
+    join_all(sent).await
+}
+
+/// How many succeeded; the others must have been refused for a value, or told to try again.
+fn successes(answers: &[Answer], field: &str) -> usize {
+    for refused in answers.iter().filter(|answer| answer.status != 200) {
+        match refused.error() {
+            (400, "InvalidRequest") => assert!(!refused.detail(field).is_null(), "{}", refused.body),
+            (409, "Conflict") => {}
+            _ => panic!("{} {}", refused.status, refused.body),
+        }
+    }
+    answers.iter().filter(|answer| answer.status == 200).count()
+}
+
+async fn exactly_one_create_wins(callers: &[Caller]) {
+    let body = json!({ "size": "standard-2", "storage_size": 64 });
+    for round in 0..5 {
+        let calls = vec![(format!("{PLACE}/postgres/same-{round}"), body.clone()); 24];
+        assert_eq!(successes(&at_once(callers, calls, false).await, "name"), 1, "of the databases");
+        let calls = vec![(format!("{PLACE}/private-subnet/same-{round}"), json!({})); 24];
+        assert_eq!(successes(&at_once(callers, calls, false).await, "name"), 1, "of the subnets");
+    }
+    let listed = callers[0].get("/postgres").await.ok();
+    assert_eq!((listed["count"].as_i64(), listed["items"].as_array().map(Vec::len)), (Some(5), Some(5)));
+}
+
+async fn a_vm_has_one_load_balancer(callers: &[Caller]) {
+    let shop = &callers[0];
+    let vms = shop.get(&format!("{PLACE}/vm?order_column=name")).await.ok();
+    let vms: Vec<&Value> = vms["items"].as_array().unwrap().iter().map(|vm| &vm["id"]).collect();
+    let update = |vms: Value| {
+        json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": vms })
+    };
+    for round in 0..10 {
+        for name in ["web", "api"] {
+            let cleared = shop.patch(&format!("{PLACE}/load-balancer/{name}"), update(json!([]))).await;
+            cleared.ok();
+        }
+        let both = json!([vms[round % 3], vms[(round + 1) % 3]]);
+        let calls: Vec<_> = ["web", "api", "web", "api"]
+            .iter()
+            .map(|name| (format!("{PLACE}/load-balancer/{name}"), update(both.clone())))
+            .collect();
+        let answers = at_once(callers, calls, true).await;
+        assert!((1..=2).contains(&successes(&answers, "vms")), "one load balancer has won, perhaps twice");
+        let winners: HashSet<&str> = answers
+            .iter()
+            .filter(|answer| answer.status == 200)
+            .map(|answer| answer.body["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(winners.len(), 1, "a virtual machine is attached to two load balancers");
+    }
+}
+
+async fn two_connects_make_one_link(callers: &[Caller]) {
+    let id = async |name: &str| callers[0].get(&format!("{PLACE}/private-subnet/{name}")).await.ok()["id"].clone();
+    let (backend, frontend) = (id("backend").await, id("frontend").await);
+    let there = (format!("{PLACE}/private-subnet/backend/connect"), json!({ "connected-subnet-id": frontend }));
+    let back = (format!("{PLACE}/private-subnet/frontend/connect"), json!({ "connected-subnet-id": backend }));
+    let calls = [there, back].into_iter().cycle().take(16).collect();
+    assert_eq!(successes(&at_once(callers, calls, false).await, "connected-subnet-id"), 1);
+}
+
+async fn networks_never_overlap(callers: &[Caller]) {
+    let calls = (0..60).map(|number| (format!("{PLACE}/private-subnet/net-{number}"), json!({}))).collect();
+    let answers = at_once(callers, calls, false).await;
+    let nets: HashSet<(String, String)> = answers
+        .into_iter()
+        .map(Answer::ok)
+        .map(|subnet| (subnet["net4"].to_string(), subnet["net6"].to_string()))
+        .collect();
+    let distinct4: HashSet<&String> = nets.iter().map(|(net4, _)| net4).collect();
+    let distinct6: HashSet<&String> = nets.iter().map(|(_, net6)| net6).collect();
+    assert_eq!((distinct4.len(), distinct6.len()), (60, 60));
+}
+
+async fn race(callers: &[Caller]) {
+    exactly_one_create_wins(callers).await;
+    a_vm_has_one_load_balancer(callers).await;
+    two_connects_make_one_link(callers).await;
+    networks_never_overlap(callers).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_service_on_sqlite_keeps_its_promises() {
+    let home = Home::sqlite();
+    let (_services, callers) = replicas(&home, 1);
+    race(&callers).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_replicas_on_postgres_keep_their_promises() {
+    let Some(home) = Home::postgres() else { return };
+    let (_services, callers) = replicas(&home, 3);
+    race(&callers).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_service_on_one_sqlite_file_is_refused() {
+    let home = Home::sqlite();
+    let (_services, _) = replicas(&home, 1);
+    let said = home.fail(&["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0"]);
+    assert!(said.contains("another stratusd serves it"), "{said}");
+}

@@ -1,1 +1,178 @@
-//! To come.
+//! Killed at any moment, the service loses nothing that it has acknowledged, and keeps no half of anything.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::on_both;
+use crate::support::Home;
+use crate::support::caller::Caller;
+use crate::support::inventory::{SHOP, two_projects};
+
+const PLACE: &str = "/location/eu-central-h1";
+const KILLS: u32 = 50;
+const WRITERS: u32 = 4;
+
+/// What a writer was told, and what it asked without an answer.
+#[derive(Debug, Default)]
+struct Told {
+    /// The bodies of acknowledged creates by path.
+    made: BTreeMap<String, Value>,
+    /// Paths of creates that were on their way when the service died.
+    open: HashSet<String>,
+    /// Passwords by path: the acknowledged one, and one that may have been set after it.
+    passwords: BTreeMap<String, (String, Option<String>)>,
+}
+
+/// Creates and changes until the service is gone.
+async fn write(caller: Caller, writer: u32, round: u32, stop: Arc<AtomicBool>) -> Told {
+    let mut told = Told::default();
+    for number in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let name = format!("w{writer}-r{round}-n{number}");
+        let (subnet, database) = (format!("{PLACE}/private-subnet/{name}"), format!("{PLACE}/postgres/{name}"));
+        if !make(&caller, &mut told, subnet, json!({})).await {
+            break;
+        }
+        if number % 3 == 0 {
+            let body = json!({ "size": "standard-2", "storage_size": 64 });
+            if !make(&caller, &mut told, database.clone(), body).await || !reset(&caller, &mut told, database).await {
+                break;
+            }
+        }
+    }
+    told
+}
+
+/// Whether the service still answered.
+async fn make(caller: &Caller, told: &mut Told, path: String, body: Value) -> bool {
+    told.open.insert(path.clone());
+    match caller.try_call(reqwest::Method::POST, &path, Some(&body)).await {
+        Ok(answer) => {
+            told.open.remove(&path);
+            told.made.insert(path, answer.ok());
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+async fn reset(caller: &Caller, told: &mut Told, path: String) -> bool {
+    for turn in 0..2 {
+        let password = format!("Password-{turn}-of-it");
+        let body = json!({ "password": password });
+        let answer = caller.try_call(reqwest::Method::POST, &format!("{path}/reset-superuser-password"), Some(&body)).await;
+        match (answer, told.passwords.get_mut(&path)) {
+            (Ok(answer), _) => {
+                answer.ok();
+                told.passwords.insert(path.clone(), (password, None));
+            }
+            (Err(_), Some(known)) => {
+                known.1 = Some(password);
+                return false;
+            }
+            (Err(_), None) => return false,
+        }
+    }
+    true
+}
+
+/// Everything acknowledged is there; what was open is there as a whole or not at all.
+async fn check(caller: &Caller, told: &Told) {
+    for (path, made) in &told.made {
+        let now = caller.get(path).await.ok();
+        assert_eq!(now["id"], made["id"], "{path}");
+        if path.contains("private-subnet") {
+            assert_eq!(&now, made, "{path}");
+        }
+    }
+    for path in &told.open {
+        let now = caller.get(path).await;
+        match now.status {
+            404 => {
+                // No half of it is left in the way.
+                let body = if path.contains("postgres") { json!({ "size": "standard-2", "storage_size": 64 }) } else { json!({}) };
+                caller.post(path, body).await.ok();
+            }
+            200 if path.contains("private-subnet") => {
+                let rules = now.body["firewalls"][0]["firewall_rules"].as_array().map(Vec::len);
+                assert_eq!(rules, Some(2), "{path}: {}", now.body);
+            }
+            200 => {}
+            _ => panic!("{path}: {}", now.body),
+        }
+    }
+}
+
+/// A whole list, page by page.
+async fn all(caller: &Caller, path: &str) -> (i64, Vec<Value>) {
+    let mut items = Vec::new();
+    let mut after = String::new();
+    loop {
+        let page = caller.get(&format!("{path}?page_size=1000{after}")).await.ok();
+        let new = page["items"].as_array().expect("a page has items").clone();
+        let Some(last) = new.last() else { return (page["count"].as_i64().unwrap(), items) };
+        after = format!("&start_after={}", last["id"].as_str().unwrap());
+        items.extend(new);
+    }
+}
+
+on_both! {
+    async fn nothing_acknowledged_is_lost(home: Home) {
+        home.apply(&two_projects());
+        let token = home.token("shop", &[]);
+        let settings = ["--simulate-delay", "100ms", "--simulate-jitter", "200ms", "--reconcile-lease", "1s"];
+        let (mut ids, mut networks) = (HashSet::new(), HashSet::new());
+        let mut passwords = BTreeMap::new();
+        let mut made = 0;
+        for round in 0..KILLS {
+            let mut service = home.serve(&settings);
+            let caller = Caller::new(&service.base, SHOP, &token);
+            let stop = Arc::new(AtomicBool::new(false));
+            let writers: Vec<_> = (0..WRITERS)
+                .map(|writer| tokio::spawn(write(caller.clone(), writer, round, Arc::clone(&stop))))
+                .collect();
+            // A different moment each time, from the first millisecond on.
+            tokio::time::sleep(Duration::from_millis(u64::from(round * 37 % 101))).await;
+            service.kill();
+            stop.store(true, Ordering::Relaxed);
+            let service = home.serve(&settings);
+            let caller = Caller::new(&service.base, SHOP, &token);
+            for writer in writers {
+                let told = writer.await.expect("a writer ends");
+                check(&caller, &told).await;
+                made += told.made.len();
+                for body in told.made.values() {
+                    assert!(ids.insert(body["id"].to_string()), "an id came twice");
+                    if body["net4"].is_string() {
+                        assert!(networks.insert(body["net4"].to_string()), "a network came twice");
+                        assert!(networks.insert(body["net6"].to_string()), "a network came twice");
+                    }
+                }
+                passwords.extend(told.passwords);
+            }
+        }
+        assert!(made > 100, "the writers were too slow to prove anything: {made}");
+
+        // What the dead have begun is finished by the living.
+        let service = home.serve(&settings);
+        let caller = Caller::new(&service.base, SHOP, &token);
+        for (path, (acknowledged, perhaps)) in &passwords {
+            let running = caller.wait_for(path, |database| database["state"] == "running").await;
+            let url = running["connection_string"].as_str().expect("a running database has one");
+            let is = |password: &str| url.contains(&format!(":{}@", password.replace('-', "%2D")));
+            assert!(is(acknowledged) || perhaps.as_deref().is_some_and(is), "{path}: {url}");
+        }
+        let (count, items) = all(&caller, "/postgres").await;
+        assert_eq!(usize::try_from(count).unwrap(), items.len(), "the count is the count");
+        for item in items {
+            let path = format!("{PLACE}/postgres/{}", item["id"].as_str().unwrap());
+            caller.wait_for(&path, |database| database["state"] == "running").await;
+        }
+    }
+}

@@ -1,1 +1,179 @@
-//! To come.
+//! A token of another project learns nothing: every operation, every kind of reference.
+
+use std::collections::BTreeMap;
+
+use api_server::OPERATIONS;
+use serde_json::{Value, json};
+
+use crate::on_both;
+use crate::support::Home;
+use crate::support::caller::{Answer, Caller};
+use crate::support::inventory::{RIVAL, SHOP, two_projects};
+
+/// What the shop has, by kind: an id and a name each.
+type Things = BTreeMap<&'static str, (String, &'static str)>;
+
+const PLACE: &str = "/location/eu-central-h1";
+
+async fn things(shop: &Caller) -> Things {
+    let of = async |path: &str| {
+        let answer = shop.get(&format!("{PLACE}/{path}")).await.ok();
+        answer["id"].as_str().or(answer["items"][0]["id"].as_str()).expect("there is an id").to_owned()
+    };
+    let subnet = shop.get(&format!("{PLACE}/private-subnet/backend")).await.ok();
+    let firewall = subnet["firewalls"][0]["id"].as_str().expect("there is a firewall").to_owned();
+    BTreeMap::from([
+        ("load_balancer", (of("load-balancer?order_column=name&start_after=api").await, "web")),
+        ("postgres", (of("postgres/secret").await, "secret")),
+        ("private_subnet", (of("private-subnet/backend").await, "backend")),
+        ("firewall", (firewall, "web-only")),
+        ("vm", (of("vm?order_column=name").await, "app-1")),
+    ])
+}
+
+/// An id of the same kind that belongs to nothing.
+fn nothing(id: &str) -> String {
+    format!("{}00000000000000000000000z", &id[..3])
+}
+
+/// A good body of an operation, with this subnet, firewall and virtual machine in it.
+fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value> {
+    let body = match operation {
+        "load_balancer_update" => json!({
+            "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [vm],
+        }),
+        "load_balancer_detach_vm" => json!({ "vm_id": vm }),
+        "postgres_create" => json!({ "size": "standard-2", "storage_size": 64 }),
+        "postgres_update" => json!({ "tags": [] }),
+        "postgres_reset_superuser_password" => json!({ "password": "Abcdefgh1234" }),
+        "private_subnet_create" => json!({ "firewall_id": firewall }),
+        "private_subnet_connect" => json!({ "connected-subnet-id": subnet }),
+        "firewall_detach_subnet" => json!({ "private_subnet_id": subnet }),
+        "inference_api_key_create" => json!({}),
+        _ => return None,
+    };
+    Some(body)
+}
+
+/// The path of an operation after the project, with this reference in it.
+fn path(operation: &api_server::server::Operation, reference: &str) -> String {
+    let path = operation.path.strip_prefix("/project/{project_id}").expect("every path begins with the project");
+    let mut path = path.replace("{location}", "eu-central-h1");
+    if let Some((start, end)) = path.find('{').zip(path.find('}')) {
+        path.replace_range(start..=end, reference);
+    }
+    path
+}
+
+async fn call(
+    caller: &Caller,
+    operation: &api_server::server::Operation,
+    reference: &str,
+    body: Option<&Value>,
+) -> Answer {
+    let path = path(operation, reference);
+    caller.try_call(operation.method.clone(), &path, body).await.expect("the service answers")
+}
+
+on_both! {
+    async fn another_project_is_as_good_as_none(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&["--simulate-delay", "1h"]);
+        let rival_token = home.token("rival", &[]);
+        let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        shop.post(&format!("{PLACE}/postgres/secret"), json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        let things = things(&shop).await;
+        let intruder = Caller::new(&service.base, SHOP, &rival_token);
+        let lost = Caller::new(&service.base, "pj00000000000000000000000z", &rival_token);
+        for operation in OPERATIONS {
+            let tag = operation.tag.expect("every operation has a tag");
+            let (id, name) = things.get(tag).cloned().unwrap_or_default();
+            let body = body(operation.id, &things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
+            // By its id, by its name, and what there is not: all the same, and the same as in a project that is none.
+            for reference in [id.as_str(), name, "no-such-thing"] {
+                let seen = call(&intruder, operation, reference, body.as_ref()).await;
+                assert_eq!(seen.error(), (404, "ResourceNotFound"), "{} {reference}", operation.id);
+                let nowhere = call(&lost, operation, reference, body.as_ref()).await;
+                assert_eq!(seen, nowhere, "{} {reference}", operation.id);
+            }
+        }
+    }
+
+    async fn references_do_not_cross_projects(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&["--simulate-delay", "1h"]);
+        let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let rival = Caller::new(&service.base, RIVAL, &home.token("rival", &[]));
+        shop.post(&format!("{PLACE}/postgres/secret"), json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        let before = state(&shop).await;
+        let things = things(&shop).await;
+        for operation in OPERATIONS.iter().filter(|operation| operation.path.contains("_reference}")) {
+            let tag = operation.tag.expect("every operation has a tag");
+            let (id, _) = &things[tag];
+            let own = body(operation.id, "ps000000000000000000000000", "fw000000000000000000000000", "vm000000000000000000000000");
+            // In the path: the id of another project's thing is as unknown as one of nothing.
+            if !operation.id.ends_with("_create") {
+                let foreign = call(&rival, operation, id, own.as_ref()).await;
+                let unknown = call(&rival, operation, &nothing(id), own.as_ref()).await;
+                assert_eq!(foreign.error(), (404, "ResourceNotFound"), "{}", operation.id);
+                assert_eq!(foreign, unknown, "{}", operation.id);
+            }
+        }
+        for operation in OPERATIONS {
+            // In the body: what another project has is told like what nobody has.
+            let reference = match operation.tag {
+                Some("load_balancer") => "web",
+                Some("private_subnet") if operation.id.ends_with("_create") => "new",
+                Some("private_subnet") => "backend",
+                Some("firewall") => "web-only",
+                _ => continue,
+            };
+            let (subnet, firewall, vm) = (&things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
+            let Some(foreign) = body(operation.id, subnet, firewall, vm) else { continue };
+            let unknown = body(operation.id, &nothing(subnet), &nothing(firewall), &nothing(vm));
+            let told = call(&rival, operation, reference, Some(&foreign)).await;
+            assert_eq!(told.error(), (400, "InvalidRequest"), "{}: {}", operation.id, told.body);
+            assert_eq!(told, call(&rival, operation, reference, unknown.as_ref()).await, "{}", operation.id);
+        }
+        assert_eq!(state(&shop).await, before, "the shop is as it was");
+        // The same names are the rival's own things.
+        assert_ne!(
+            shop.get(&format!("{PLACE}/private-subnet/backend")).await.ok()["id"],
+            rival.get(&format!("{PLACE}/private-subnet/backend")).await.ok()["id"],
+        );
+        assert_eq!(rival.get("/postgres").await.ok(), json!({ "count": 0, "items": [] }));
+    }
+
+    async fn references_do_not_cross_locations(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&["--simulate-delay", "1h"]);
+        let shop = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        shop.post(&format!("{PLACE}/postgres/secret"), json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        let things = things(&shop).await;
+        for operation in OPERATIONS {
+            let tag = operation.tag.expect("every operation has a tag");
+            let Some((id, name)) = things.get(tag).filter(|_| operation.path.contains("_reference}")) else { continue };
+            if operation.id.ends_with("_create") {
+                continue;
+            }
+            let body = body(operation.id, &things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
+            for reference in [id.as_str(), name] {
+                let path = path(operation, reference).replace("eu-central-h1", "us-east-a2");
+                let seen = shop.try_call(operation.method.clone(), &path, body.as_ref()).await.expect("it answers");
+                assert_eq!(seen.error(), (404, "ResourceNotFound"), "{path}");
+            }
+        }
+    }
+}
+
+/// Everything that a project shows.
+async fn state(caller: &Caller) -> Vec<Value> {
+    let mut all = Vec::new();
+    for path in ["/load-balancer", "/postgres"] {
+        all.push(caller.get(path).await.ok());
+    }
+    for path in ["vm", "postgres/secret", "private-subnet/backend", "private-subnet/frontend"] {
+        all.push(caller.get(&format!("{PLACE}/{path}")).await.ok());
+    }
+    all
+}
