@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
-pub use value::{Connections, Duration, LogFormat, Percent, SecretText};
+pub use value::{Connections, DatabaseUrl, Duration, LogFormat, Percent, SecretText};
 
 /// Where a setting comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,1 +1,207 @@
-//! To come.
+//! Targets become facts: through failures, outages, lost passwords and several workers.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use stratusd::domain::{Surroundings, World};
+use stratusd::provision::{Connection, Observed, Password, Progress, ProvisionError, Provisioner, Wanted};
+use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
+use stratusd::seal::Sealer;
+use stratusd::storage::{Store, StoreConfig};
+use tokio_util::sync::CancellationToken;
+
+use crate::on_both;
+use crate::support::Home;
+use crate::support::caller::Caller;
+use crate::support::inventory::{SHOP, two_projects};
+
+const PLACE: &str = "/location/eu-central-h1";
+
+on_both! {
+    async fn failures_and_outages_pass(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&[
+            "--simulate-delay", "50ms", "--simulate-jitter", "50ms", "--simulate-failures", "30",
+            "--simulate-outages", "40", "--observe-every", "100ms", "--simulate-seed", "7",
+        ]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        for number in 0..6 {
+            let path = format!("{PLACE}/postgres/flaky-{number}");
+            caller.post(&path, json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        }
+        for number in 0..6 {
+            let path = format!("{PLACE}/postgres/flaky-{number}");
+            caller.wait_for(&path, |database| database["state"] == "running").await;
+        }
+        let path = format!("{PLACE}/postgres/flaky-0");
+        let down = caller.wait_for(&path, |database| database["state"] == "unavailable").await;
+        assert!(down["connection_string"].is_string(), "how it is reached stays known");
+        caller.wait_for(&path, |database| database["state"] == "running").await;
+        let seen = caller.get(&path).await.ok();
+        assert!(seen["earliest_restore_time"].is_string(), "{seen}");
+    }
+
+    async fn keys_are_rotated_without_losing_a_password(home: Home) {
+        home.apply(&two_projects());
+        let settings = ["--simulate-delay", "10ms", "--simulate-jitter", "0s"];
+        let service = home.serve(&settings);
+        let token = home.token("shop", &[]);
+        let caller = Caller::new(&service.base, SHOP, &token);
+        let path = format!("{PLACE}/postgres/orders");
+        caller.post(&path, json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        let before = caller.wait_for(&path, |database| database["state"] == "running").await;
+        drop(service);
+
+        let old = std::fs::read_to_string(home.keys()).expect("it is there");
+        let new = home.succeed(&["key", "generate"]);
+        std::fs::write(home.keys(), format!("# the current one\n{new}\n# the one before\n{old}")).expect("it is writable");
+        assert!(home.succeed(&["key", "rotate"]).contains("sealed 2 secrets"));
+        assert!(home.succeed(&["key", "rotate"]).contains("sealed 0 secrets"));
+        std::fs::write(home.keys(), &new).expect("it is writable");
+        let service = home.serve(&settings);
+        let caller = Caller::new(&service.base, SHOP, &token);
+        assert_eq!(caller.get(&path).await.ok()["connection_string"], before["connection_string"]);
+        drop(service);
+
+        std::fs::write(home.keys(), &old).expect("it is writable");
+        assert!(home.fail(&["serve"]).contains("no key opens the certificate authority"));
+        assert!(home.fail(&["key", "rotate"]).contains("no key opens"));
+    }
+
+    async fn workers_share_the_work_and_never_a_database(home: Home) {
+        home.apply(&two_projects());
+        // Nothing is made by the service itself in this time.
+        let service = home.serve(&["--simulate-delay", "1h"]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let names: Vec<String> = (0..30).map(|number| format!("{PLACE}/postgres/shared-{number}")).collect();
+        for path in &names {
+            caller.post(path, json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        }
+        drop(service);
+
+        let watched = Arc::new(Watched::default());
+        let stop = CancellationToken::new();
+        let keys = std::fs::read_to_string(home.keys()).expect("it is there");
+        let mut workers = Vec::new();
+        for _ in 0..3 {
+            // Each with connections of its own, as replicas have them.
+            let reconciler = reconciler(&home, &keys, Arc::clone(&watched)).await;
+            workers.push(tokio::spawn(reconciler.run(stop.clone())));
+        }
+        let reading = store(&home).await;
+        for _ in 0..600 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            if watched.finished.load(Ordering::SeqCst) >= 30 && !is_anything_due(&reading).await {
+                break;
+            }
+        }
+        // One of them changes while the others are idle.
+        stop.cancel();
+        for worker in workers {
+            worker.await.expect("a worker ends");
+        }
+        assert_eq!(watched.overlaps.load(Ordering::SeqCst), 0, "two workers were at one database at the same time");
+        assert_eq!(watched.finished.load(Ordering::SeqCst), 30, "each database is made once");
+        assert!(watched.passwords.lock().unwrap().values().all(|password| password.len() == 32));
+        drop(reading);
+        let service = home.serve(&["--simulate-delay", "1h"]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        for path in &names {
+            assert_eq!(caller.get(path).await.ok()["state"], "running", "{path}");
+        }
+    }
+}
+
+async fn store(home: &Home) -> Store {
+    let url: stratusd::settings::DatabaseUrl = home.database_url.parse().expect("it is one");
+    let config = StoreConfig { database: url.database().expect("it is one"), connections: 4 };
+    Store::open(&config).await.expect("the database opens")
+}
+
+async fn is_anything_due(store: &Store) -> bool {
+    let mut reader = store.reader().await.expect("it can be read");
+    let now = World::real().now();
+    stratusd::storage::database::is_anything_due(&mut reader.connection(), now).await.expect("it can be read")
+}
+
+async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconciler<Watching> {
+    let around = Surroundings {
+        world: World::real(),
+        sealer: Arc::new(Sealer::parse(keys).expect("the keys are good")),
+        service_domain: "stratus.example".to_owned(),
+    };
+    let config = ReconcilerConfig {
+        lease: Duration::from_secs(2),
+        observe_every: Duration::from_secs(3600),
+        poll: Duration::from_millis(10),
+        is_alone: false,
+    };
+    Reconciler::new(store(home).await, around, Watching(watched), config, Arc::new(Steps::default()))
+}
+
+/// What a provisioner that all workers share has seen.
+#[derive(Default)]
+struct Watched {
+    at_work: Mutex<HashMap<String, u32>>,
+    made: Mutex<HashMap<String, u32>>,
+    passwords: Mutex<HashMap<String, String>>,
+    overlaps: AtomicU64,
+    finished: AtomicUsize,
+}
+
+/// A provisioner that notices when two ask for one database at the same time.
+struct Watching(Arc<Watched>);
+
+impl Watching {
+    async fn at(&self, wanted: &Wanted) {
+        let entered = { *self.0.at_work.lock().unwrap().entry(wanted.id.clone()).and_modify(|count| *count += 1).or_insert(1) };
+        if entered > 1 {
+            self.0.overlaps.fetch_add(1, Ordering::SeqCst);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        *self.0.at_work.lock().unwrap().get_mut(&wanted.id).unwrap() -= 1;
+    }
+}
+
+impl Provisioner for Watching {
+    async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
+        self.at(wanted).await;
+        let steps = self.0.made.lock().unwrap().get(&wanted.id).copied().unwrap_or_default();
+        Ok((steps >= 2).then(|| Observed {
+            is_available: true,
+            shape: wanted.shape.clone(),
+            used_bytes: 0,
+            earliest_restore_time: None,
+            latest_restore_time: 0,
+        }))
+    }
+
+    async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        self.at(wanted).await;
+        *self.0.made.lock().unwrap().entry(wanted.id.clone()).or_insert(0) += 1;
+        Ok(Progress::Pending(Duration::from_millis(5)))
+    }
+
+    async fn resize(&self, _: &Wanted) -> Result<Progress, ProvisionError> {
+        Err(ProvisionError("nothing was to be resized".to_owned()))
+    }
+
+    async fn set_password(&self, wanted: &Wanted, password: &Password) -> Result<(), ProvisionError> {
+        self.at(wanted).await;
+        self.0.passwords.lock().unwrap().insert(wanted.id.clone(), password.expose().to_owned());
+        Ok(())
+    }
+
+    async fn connection(&self, wanted: &Wanted) -> Result<Connection, ProvisionError> {
+        self.at(wanted).await;
+        self.0.finished.fetch_add(1, Ordering::SeqCst);
+        Ok(Connection {
+            host: format!("{}.{}.stratus.example", wanted.name, wanted.id),
+            ca_certificates: "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n".to_owned(),
+            server_certificate: String::new(),
+        })
+    }
+}
