@@ -40,10 +40,10 @@ impl fmt::Debug for Sealer {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum KeyError {
     /// There is not a single key.
-    #[error("there is no key; make one with `stratusd key`")]
+    #[error("there is no key; make one with `stratusd key generate`")]
     Missing,
     /// A line is not a key.
-    #[error("line {0} is not a key, which is 32 bytes in base 64; make one with `stratusd key`")]
+    #[error("line {0} is not a key, which is 32 bytes in base 64; make one with `stratusd key generate`")]
     Malformed(usize),
 }
 

@@ -17,19 +17,21 @@ use crate::domain::id::Kind;
 use crate::domain::network::{Net4, Net6};
 use crate::domain::refusal::enumerate;
 
+const NAME: &str = "a name: 1 to 63 characters of a-z, 0-9 and -, with no hyphen at either end";
+
 /// Everything that is wrong.
 pub(super) fn check(inventory: &Inventory) -> Vec<Finding> {
     let mut check = Check { locations: HashSet::new(), findings: Vec::new() };
     let mut locations = Unique::new("a location");
     for location in &inventory.locations {
-        check.value::<Name>(&location.name, "the name of a location");
+        check.value::<Name>(&location.name, NAME);
         locations.add(&mut check, "", &location.name);
         check.locations.insert(location.name.value.clone());
     }
     let mut projects = Unique::new("a project");
     let mut ids = Unique::new("a project with the id");
     for project in &inventory.projects {
-        check.value::<Name>(&project.name, "the name of a project");
+        check.value::<Name>(&project.name, NAME);
         projects.add(&mut check, "", &project.name);
         if let Some(id) = &project.id {
             ids.add(&mut check, "", id);
@@ -60,21 +62,23 @@ impl Check {
     }
 
     /// A value that the contract's type takes.
-    fn value<T: FromStr>(&mut self, value: &Spanned<String>, what: &str)
-    where
-        T::Err: std::fmt::Display,
-    {
-        if let Err(error) = value.value.parse::<T>() {
-            self.found(value, format!("`{}` cannot be {what}: {error}", value.value.escape_debug()));
+    fn value<T: FromStr>(&mut self, value: &Spanned<String>, what: &str) {
+        if value.value.parse::<T>().is_err() {
+            self.found(value, format!("`{}` is not {what}", value.value.escape_debug()));
         }
     }
 
-    fn optional<T: FromStr>(&mut self, value: Option<&Spanned<String>>, what: &str)
-    where
-        T::Err: std::fmt::Display,
-    {
+    fn optional<T: FromStr>(&mut self, value: Option<&Spanned<String>>, what: &str) {
         if let Some(value) = value {
             self.value::<T>(value, what);
+        }
+    }
+
+    /// A value that the contract lists. What a newer contract may add is no use here.
+    fn listed(&mut self, value: Option<&Spanned<String>>, listed: &[&str]) {
+        if let Some(value) = value.filter(|value| !listed.contains(&value.value.as_str())) {
+            let text = value.value.escape_debug();
+            self.found(value, format!("`{text}` is none of {}", enumerate(listed)));
         }
     }
 
@@ -133,7 +137,7 @@ impl Check {
         name: &Spanned<String>,
     ) {
         self.location(location);
-        self.value::<Name>(name, "a name");
+        self.value::<Name>(name, NAME);
         if kind.is_id(&name.value) {
             self.found(name, "must not look like an id of its own kind, for nothing could refer to it by name");
         }
@@ -141,10 +145,10 @@ impl Check {
     }
 
     fn vm(&mut self, vm: &VmEntry) {
-        self.optional::<Ipv4Address>(vm.ip4.as_ref(), "an IPv4 address");
-        self.optional::<Ipv6Address>(vm.ip6.as_ref(), "an IPv6 address");
-        self.value::<VmSize>(&vm.size, "the size of a virtual machine");
-        self.optional::<VmState>(vm.state.as_ref(), "the state of a virtual machine");
+        self.optional::<Ipv4Address>(vm.ip4.as_ref(), "an IPv4 address, such as 203.0.113.21");
+        self.optional::<Ipv6Address>(vm.ip6.as_ref(), "an IPv6 address, such as 2001:db8::2");
+        self.listed(Some(&vm.size), VmSize::VALUES);
+        self.listed(vm.state.as_ref(), VmState::VALUES);
         if StorageSizeGib::try_from(vm.storage_size_gib.value).is_err() {
             self.found(&vm.storage_size_gib, "must be at least 1");
         }
@@ -156,8 +160,8 @@ impl Check {
     fn firewall(&mut self, firewall: &FirewallEntry) {
         let mut rules = HashSet::new();
         for rule in &firewall.rules {
-            self.value::<Cidr>(&rule.cidr, "a network");
-            self.value::<PortRange>(&rule.port_range, "a port or a range of ports");
+            self.value::<Cidr>(&rule.cidr, "a network, such as 10.0.0.0/8 or fd00::/8");
+            self.value::<PortRange>(&rule.port_range, "a port or a range of ports, such as 80 or 80..90");
             if !rules.insert((&rule.cidr.value, &rule.port_range.value)) {
                 self.found(&rule.cidr, "is in another rule with the same ports already");
             }
@@ -184,7 +188,7 @@ impl Check {
         let mut unique = Unique::new("a network interface");
         let mut addresses = Unique::new("a network interface with the address");
         for nic in &subnet.nics {
-            self.value::<Name>(&nic.name, "a name");
+            self.value::<Name>(&nic.name, NAME);
             unique.add(self, "", &nic.name);
             if let Some(vm) = &nic.vm {
                 self.known(&names.vms, "virtual machine", &subnet.location, vm);
@@ -213,10 +217,10 @@ impl Check {
 
     fn load_balancer(&mut self, entry: &LoadBalancerEntry, names: &Names<'_>) {
         self.known(&names.subnets, "private subnet", &entry.location, &entry.subnet);
-        self.optional::<LoadBalancerAlgorithm>(entry.algorithm.as_ref(), "an algorithm");
-        self.optional::<HealthCheckProtocol>(entry.health_check_protocol.as_ref(), "a protocol of health checks");
-        self.optional::<NetworkStack>(entry.stack.as_ref(), "a stack");
-        self.value::<HealthCheckEndpoint>(&entry.health_check_endpoint, "an endpoint of health checks");
+        self.listed(entry.algorithm.as_ref(), LoadBalancerAlgorithm::VALUES);
+        self.listed(entry.health_check_protocol.as_ref(), HealthCheckProtocol::VALUES);
+        self.listed(entry.stack.as_ref(), NetworkStack::VALUES);
+        self.value::<HealthCheckEndpoint>(&entry.health_check_endpoint, "an endpoint of health checks, a path or URL that is not blank");
         if entry.health_check_endpoint.value.chars().any(char::is_control) {
             self.found(&entry.health_check_endpoint, "must have no control characters");
         }

@@ -48,7 +48,9 @@ impl Findings {
         let finding = match error.location() {
             Some(location) => {
                 let place = format!(" at line {}, column {}", location.line(), location.column());
-                Finding::of(location, text.replace(&place, ""))
+                // The reader's own options are nobody's business here.
+                let text = text.replace(&place, "").replace(", set DuplicateKeyPolicy in Options if acceptable", "");
+                Finding::of(location, text)
             }
             None => Finding { line: 1, column: 1, message: text },
         };
