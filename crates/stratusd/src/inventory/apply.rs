@@ -365,6 +365,7 @@ impl Run<'_, '_> {
         what: &str,
     ) -> Done<()> {
         let mut existing = storage::private_subnet::nics(self.tx, &project.id, &subnet.id).await?;
+        existing.sort_by(|one, other| one.name.cmp(&other.name));
         for wanted in &entry.nics {
             let what = format!("{what}: nic {}", wanted.name.value);
             let vm_id = wanted.vm.as_ref().map(|vm| vms[&key(&subnet.location, &vm.value)].clone());

@@ -103,11 +103,36 @@ async fn networks_never_overlap(callers: &[Caller]) {
     assert_eq!((distinct4.len(), distinct6.len()), (60, 60));
 }
 
+/// What one change says of a thing is not lost in another that says something else of it.
+async fn no_update_is_lost(callers: &[Caller]) {
+    let web = format!("{PLACE}/load-balancer/web");
+    let body = |more: Value| {
+        let mut body = json!({
+            "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [],
+        });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    for round in 0..20 {
+        let (stack, cert) = (["ipv4", "ipv6"][round % 2], round % 3 == 0);
+        let calls = vec![
+            (web.clone(), body(json!({ "stack": stack }))),
+            (web.clone(), body(json!({ "cert_enabled": cert }))),
+        ];
+        for answer in at_once(callers, calls, true).await {
+            answer.ok();
+        }
+        let now = callers[0].patch(&web, body(json!({}))).await.ok();
+        assert_eq!((&now["stack"], &now["cert_enabled"]), (&json!(stack), &json!(cert)), "round {round}");
+    }
+}
+
 async fn race(callers: &[Caller]) {
     exactly_one_create_wins(callers).await;
     a_vm_has_one_load_balancer(callers).await;
     two_connects_make_one_link(callers).await;
     networks_never_overlap(callers).await;
+    no_update_is_lost(callers).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

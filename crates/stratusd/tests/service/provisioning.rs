@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use stratusd::domain::{Surroundings, World};
 use stratusd::provision::{Connection, Observed, Password, Progress, ProvisionError, Provisioner, Wanted};
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::on_both;
 use crate::support::Home;
+use crate::support::bare::{Asked, Bare};
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
 
@@ -115,6 +116,54 @@ on_both! {
     }
 }
 
+/// A password that is set while the one before it is on its way to the provisioner gets there too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_that_is_changed_meanwhile_is_set_again() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
+    let ask = async |path: String, body: Value| {
+        let (status, _, body) = bare.answer(&Asked { method: "POST", path, body: Some(body) }).await;
+        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+    };
+    ask(path.clone(), json!({ "size": "standard-2", "storage_size": 64 })).await;
+    let watched = Arc::new(Watched::default());
+    // The provisioner takes its time for passwords.
+    let at_the_door = watched.holds_passwords.lock().await;
+    let config = ReconcilerConfig {
+        lease: Duration::from_secs(3600),
+        observe_every: Duration::from_millis(1),
+        poll: Duration::from_millis(5),
+        is_alone: true,
+    };
+    let (store, around, steps) = (bare.store.clone(), bare.around.clone(), Arc::new(Steps::default()));
+    let stop = CancellationToken::new();
+    let reconciler = Reconciler::new(store, around, Watching(Arc::clone(&watched)), config, steps);
+    let worker = tokio::spawn(reconciler.run(stop.clone()));
+    for _ in 0..200 {
+        if watched.asked_for_password.load(Ordering::SeqCst) > 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        // Its clock stands still unless somebody asks.
+        bare.answer(&Asked { method: "GET", path: path.clone(), body: None }).await;
+    }
+    assert_eq!(watched.asked_for_password.load(Ordering::SeqCst), 1, "the first password is on its way");
+    ask(format!("{path}/reset-superuser-password"), json!({ "password": "Changed-Meanwhile-1" })).await;
+    drop(at_the_door);
+    let mut last = String::new();
+    for _ in 0..200 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        bare.answer(&Asked { method: "GET", path: path.clone(), body: None }).await;
+        last = watched.passwords.lock().unwrap().values().next().cloned().unwrap_or_default();
+        if last == "Changed-Meanwhile-1" {
+            break;
+        }
+    }
+    stop.cancel();
+    worker.await.expect("a worker ends");
+    assert_eq!(last, "Changed-Meanwhile-1");
+}
+
 async fn store(home: &Home) -> Store {
     let url: stratusd::settings::DatabaseUrl = home.database_url.parse().expect("it is one");
     let config = StoreConfig { database: url.database().expect("it is one"), connections: 4 };
@@ -150,6 +199,9 @@ struct Watched {
     passwords: Mutex<HashMap<String, String>>,
     overlaps: AtomicU64,
     finished: AtomicUsize,
+    asked_for_password: AtomicUsize,
+    /// Whoever has this keeps passwords from being set.
+    holds_passwords: tokio::sync::Mutex<()>,
 }
 
 /// A provisioner that notices when two ask for one database at the same time.
@@ -191,6 +243,8 @@ impl Provisioner for Watching {
 
     async fn set_password(&self, wanted: &Wanted, password: &Password) -> Result<(), ProvisionError> {
         self.at(wanted).await;
+        self.0.asked_for_password.fetch_add(1, Ordering::SeqCst);
+        let _held = self.0.holds_passwords.lock().await;
         self.0.passwords.lock().unwrap().insert(wanted.id.clone(), password.expose().to_owned());
         Ok(())
     }

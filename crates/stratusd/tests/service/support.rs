@@ -1,5 +1,6 @@
 //! What the tests of the service share: a database of either kind, the service as a process, and a caller.
 
+pub mod bare;
 pub mod caller;
 pub mod cluster;
 pub mod inventory;

@@ -1,0 +1,97 @@
+//! The API without a process: its time and its randomness are the test's.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use api_server::server::{Config, Router};
+use axum::body::Body;
+use http::Request;
+use http_body_util::BodyExt;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::Value;
+use stratusd::domain::{Surroundings, World};
+use stratusd::inventory::{Apply, Inventory, Mode};
+use stratusd::issue::{Issue, find_project};
+use stratusd::seal::Sealer;
+use stratusd::settings::DatabaseUrl;
+use stratusd::storage::{Store, StoreConfig};
+use tower::ServiceExt;
+
+use super::Home;
+use super::inventory::two_projects;
+
+/// What is asked.
+#[derive(Debug)]
+pub struct Asked {
+    pub method: &'static str,
+    pub path: String,
+    pub body: Option<Value>,
+}
+
+/// Status, headers in order, and body.
+pub type Answered = (u16, Vec<(String, String)>, Vec<u8>);
+
+/// A service without a process and without a reconciler, in a world of which everything is known.
+pub struct Bare {
+    _home: Home,
+    router: Router,
+    /// Its store.
+    pub store: Store,
+    /// Its world and its keys.
+    pub around: Surroundings,
+    /// A token for the shop.
+    pub token: String,
+    clock: Arc<AtomicI64>,
+}
+
+impl Bare {
+    pub async fn new(home: Home) -> Self {
+        let clock = Arc::new(AtomicI64::new(1_772_000_000_000));
+        let now = Arc::clone(&clock);
+        let random = Mutex::new(StdRng::seed_from_u64(1));
+        let world = World::new(
+            move || now.load(Ordering::SeqCst),
+            move |bytes| random.lock().expect("nobody panics").fill_bytes(bytes),
+        );
+        let url: DatabaseUrl = home.database_url.parse().expect("it is one");
+        let config = StoreConfig { database: url.database().expect("it is one"), connections: 2 };
+        let store = Store::open(&config).await.expect("the database opens");
+        let inventory = Inventory::read("inventory.yaml".as_ref(), &two_projects()).expect("it is good");
+        let mode = Mode { is_dry_run: false, prunes: false };
+        store.change(Apply { inventory, mode, world: world.clone() }).await.expect("it is applied");
+        let project = find_project(&store, "shop").await.expect("it is there");
+        let issue =
+            Issue { project, read_only: false, expires_at: None, description: String::new(), world: world.clone() };
+        let token = store.change(issue).await.expect("it is issued").token;
+        let keys = std::fs::read_to_string(home.keys()).expect("it is there");
+        let sealer = Arc::new(Sealer::parse(&keys).expect("the keys are good"));
+        let around = Surroundings { world, sealer, service_domain: "stratus.example".to_owned() };
+        let router = stratusd::api::router(&store, &around, None, Config::new());
+        Self { _home: home, router, store, around, token, clock }
+    }
+
+    /// Sends a request, a second after the last one. Gives everything of an answer that the service itself decides.
+    pub async fn answer(&self, request: &Asked) -> Answered {
+        self.clock.fetch_add(1_000, Ordering::SeqCst);
+        let body = request.body.as_ref().map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let request = Request::builder()
+            .method(request.method)
+            .uri(&request.path)
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", "application/json")
+            .header("x-request-id", "the-same")
+            .body(body)
+            .expect("it is a request");
+        let answer = self.router.clone().oneshot(request).await.expect("a router does not fail");
+        let status = answer.status().as_u16();
+        let mut headers: Vec<_> = answer
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()))
+            .collect();
+        headers.sort();
+        let body = answer.into_body().collect().await.expect("it has a body").to_bytes().to_vec();
+        (status, headers, body)
+    }
+}
