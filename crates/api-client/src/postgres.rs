@@ -109,9 +109,7 @@ impl<'a> ProjectPostgresList<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -125,10 +123,8 @@ impl<'a> ProjectPostgresList<'a> {
     where
         V: TryInto<api_types::StartAfter>,
     {
-        self.start_after = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
+        self.start_after =
+            value.try_into().map(Some).map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
         self
     }
 
@@ -140,10 +136,8 @@ impl<'a> ProjectPostgresList<'a> {
     where
         V: TryInto<api_types::PageSize>,
     {
-        self.page_size = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
+        self.page_size =
+            value.try_into().map(Some).map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
         self
     }
 
@@ -155,10 +149,8 @@ impl<'a> ProjectPostgresList<'a> {
     where
         V: TryInto<api_types::OrderColumn>,
     {
-        self.order_column = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
+        self.order_column =
+            value.try_into().map(Some).map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
         self
     }
 
@@ -182,10 +174,7 @@ impl<'a> ProjectPostgresList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::PostgresPage>,
-        runtime::Error<api_types::Error>,
-    > {
+    ) -> Result<runtime::ResponseValue<api_types::PostgresPage>, runtime::Error<api_types::Error>> {
         let Self { client, project_id, start_after, page_size, order_column } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
@@ -204,10 +193,8 @@ impl<'a> ProjectPostgresList<'a> {
             .query(&runtime::QueryParam::new("page_size", &page_size))
             .query(&runtime::QueryParam::new("order_column", &order_column))
             .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "project_postgres_list",
-            security: &[&[crate::schemes::BEARER]],
-        };
+        let info =
+            runtime::OperationInfo { operation_id: "project_postgres_list", security: &[&[crate::schemes::BEARER]] };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -228,9 +215,8 @@ impl<'a> ProjectPostgresList<'a> {
     /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
     pub fn stream(
         self,
-    ) -> impl runtime::Stream<
-        Item = Result<api_types::PostgresSummary, runtime::Error<api_types::Error>>,
-    > + Send + 'a {
+    ) -> impl runtime::Stream<Item = Result<api_types::PostgresSummary, runtime::Error<api_types::Error>>> + Send + 'a
+    {
         let paging = runtime::Paging {
             key: self
                 .order_column
@@ -238,30 +224,19 @@ impl<'a> ProjectPostgresList<'a> {
                 .ok()
                 .and_then(Option::as_ref)
                 .map_or_else(|| "id".to_owned(), runtime::text),
-            page_size: self
-                .page_size
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .and_then(runtime::number),
+            page_size: self.page_size.as_ref().ok().and_then(Option::as_ref).and_then(runtime::number),
             default_page_size: Some(10u64),
         };
-        runtime::pages(
-            paging,
-            move |key| {
-                let mut call = self.clone();
-                if let Some(key) = key {
-                    call.start_after = runtime::cursor(key).map(Some);
-                }
-                async move {
-                    let page = call.send().await?.into_inner();
-                    Ok(runtime::Page {
-                        count: runtime::number(&page.count),
-                        items: page.items,
-                    })
-                }
-            },
-        )
+        runtime::pages(paging, move |key| {
+            let mut call = self.clone();
+            if let Some(key) = key {
+                call.start_after = runtime::cursor(key).map(Some);
+            }
+            async move {
+                let page = call.send().await?.into_inner();
+                Ok(runtime::Page { count: runtime::number(&page.count), items: page.items })
+            }
+        })
     }
 }
 
@@ -281,9 +256,7 @@ impl<'a> PostgresView<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_string(),
-            ),
+            postgres_database_reference: Err("`postgres_database_reference` was not given".to_string()),
         }
     }
 
@@ -295,9 +268,7 @@ impl<'a> PostgresView<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -309,9 +280,7 @@ impl<'a> PostgresView<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -323,12 +292,8 @@ impl<'a> PostgresView<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`postgres_database_reference` is not what `Reference` allows"
-                    .to_string()
-            });
+        self.postgres_database_reference =
+            value.try_into().map_err(|_| "`postgres_database_reference` is not what `Reference` allows".to_string());
         self
     }
 
@@ -350,25 +315,20 @@ impl<'a> PostgresView<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::Postgres>,
-        runtime::Error<api_types::Error>,
-    > {
+    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
         let Self { client, project_id, location, postgres_database_reference } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference
-            .map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference = runtime::encode_path(
-            &postgres_database_reference.to_string(),
-        )?;
+        let postgres_database_reference = runtime::encode_path(&postgres_database_reference.to_string())?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
-            location, postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}",
+            client.base_url(),
+            project_id,
+            location,
+            postgres_database_reference
         );
         let mut request = client
             .http()
@@ -378,10 +338,7 @@ impl<'a> PostgresView<'a> {
                 runtime::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "postgres_view",
-            security: &[&[crate::schemes::BEARER]],
-        };
+        let info = runtime::OperationInfo { operation_id: "postgres_view", security: &[&[crate::schemes::BEARER]] };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -415,9 +372,7 @@ impl<'a> PostgresCreate<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_string(),
-            ),
+            postgres_database_reference: Err("`postgres_database_reference` was not given".to_string()),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -430,9 +385,7 @@ impl<'a> PostgresCreate<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -444,9 +397,7 @@ impl<'a> PostgresCreate<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -458,12 +409,8 @@ impl<'a> PostgresCreate<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`postgres_database_reference` is not what `Reference` allows"
-                    .to_string()
-            });
+        self.postgres_database_reference =
+            value.try_into().map_err(|_| "`postgres_database_reference` is not what `Reference` allows".to_string());
         self
     }
 
@@ -474,9 +421,7 @@ impl<'a> PostgresCreate<'a> {
     where
         V: TryInto<api_types::PostgresCreate>,
     {
-        self.body = value
-            .try_into()
-            .map_err(|_| "`body` is not what `PostgresCreate` allows".to_string());
+        self.body = value.try_into().map_err(|_| "`body` is not what `PostgresCreate` allows".to_string());
         self
     }
 
@@ -502,26 +447,21 @@ impl<'a> PostgresCreate<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::Postgres>,
-        runtime::Error<api_types::Error>,
-    > {
+    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
         let Self { client, project_id, location, postgres_database_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference
-            .map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference = runtime::encode_path(
-            &postgres_database_reference.to_string(),
-        )?;
+        let postgres_database_reference = runtime::encode_path(&postgres_database_reference.to_string())?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
-            location, postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}",
+            client.base_url(),
+            project_id,
+            location,
+            postgres_database_reference
         );
         let mut request = client
             .http()
@@ -532,10 +472,7 @@ impl<'a> PostgresCreate<'a> {
             )
             .json(&body)
             .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "postgres_create",
-            security: &[&[crate::schemes::BEARER]],
-        };
+        let info = runtime::OperationInfo { operation_id: "postgres_create", security: &[&[crate::schemes::BEARER]] };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -573,9 +510,7 @@ impl<'a> PostgresUpdate<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_owned()),
             location: Err("`location` was not given".to_owned()),
-            postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_owned(),
-            ),
+            postgres_database_reference: Err("`postgres_database_reference` was not given".to_owned()),
             body: Ok(None),
         }
     }
@@ -588,9 +523,7 @@ impl<'a> PostgresUpdate<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
+        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
         self
     }
 
@@ -602,9 +535,7 @@ impl<'a> PostgresUpdate<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_owned());
+        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_owned());
         self
     }
 
@@ -616,11 +547,8 @@ impl<'a> PostgresUpdate<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`postgres_database_reference` is not what `Reference` allows".to_owned()
-            });
+        self.postgres_database_reference =
+            value.try_into().map_err(|_| "`postgres_database_reference` is not what `Reference` allows".to_owned());
         self
     }
 
@@ -661,31 +589,15 @@ impl<'a> PostgresUpdate<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::Postgres>,
-        runtime::Error<api_types::Error>,
-    > {
+    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
         let Self { client, project_id, location, postgres_database_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference
-            .map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::path_text(
-            "project_id",
-            &project_id,
-            runtime::Style::Simple,
-            false,
-        )?;
+        let project_id = runtime::path_text("project_id", &project_id, runtime::Style::Simple, false)?;
         let project_id = runtime::encode_segment(project_id)?;
-        let location = runtime::path_text(
-            "location",
-            &location,
-            runtime::Style::Simple,
-            false,
-        )?;
+        let location = runtime::path_text("location", &location, runtime::Style::Simple, false)?;
         let location = runtime::encode_segment(location)?;
         let postgres_database_reference = runtime::path_text(
             "postgres_database_reference",
@@ -693,12 +605,13 @@ impl<'a> PostgresUpdate<'a> {
             runtime::Style::Simple,
             false,
         )?;
-        let postgres_database_reference = runtime::encode_segment(
-            postgres_database_reference,
-        )?;
+        let postgres_database_reference = runtime::encode_segment(postgres_database_reference)?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
-            location, postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}",
+            client.base_url(),
+            project_id,
+            location,
+            postgres_database_reference
         );
         let mut request = client
             .http()
@@ -708,10 +621,7 @@ impl<'a> PostgresUpdate<'a> {
             request = body.on(request);
         }
         let mut request = request.build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "postgres_update",
-            security: &[&[crate::schemes::BEARER]],
-        };
+        let info = runtime::OperationInfo { operation_id: "postgres_update", security: &[&[crate::schemes::BEARER]] };
         client.pre(&mut request, &info).await?;
         let response = client.exec(request, &info).await?;
         match response.status().as_u16() {
@@ -748,9 +658,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_string(),
-            ),
+            postgres_database_reference: Err("`postgres_database_reference` was not given".to_string()),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -763,9 +671,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -777,9 +683,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -791,12 +695,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`postgres_database_reference` is not what `Reference` allows"
-                    .to_string()
-            });
+        self.postgres_database_reference =
+            value.try_into().map_err(|_| "`postgres_database_reference` is not what `Reference` allows".to_string());
         self
     }
 
@@ -807,11 +707,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     where
         V: TryInto<api_types::PostgresResetSuperuserPassword>,
     {
-        self.body = value
-            .try_into()
-            .map_err(|_| {
-                "`body` is not what `PostgresResetSuperuserPassword` allows".to_string()
-            });
+        self.body =
+            value.try_into().map_err(|_| "`body` is not what `PostgresResetSuperuserPassword` allows".to_string());
         self
     }
 
@@ -837,26 +734,21 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::Postgres>,
-        runtime::Error<api_types::Error>,
-    > {
+    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
         let Self { client, project_id, location, postgres_database_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference
-            .map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference = runtime::encode_path(
-            &postgres_database_reference.to_string(),
-        )?;
+        let postgres_database_reference = runtime::encode_path(&postgres_database_reference.to_string())?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}/reset-superuser-password", client
-            .base_url(), project_id, location, postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}/reset-superuser-password",
+            client.base_url(),
+            project_id,
+            location,
+            postgres_database_reference
         );
         let mut request = client
             .http()

@@ -144,7 +144,7 @@ pub struct PrivateSubnetEntry {
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     pub net4: Option<Spanned<String>>,
-    /// Its IPv6 network, a /64 of fd00::/8; a free one when it is missing.
+    /// Its IPv6 network, a /64 of `fd00::/8`; a free one when it is missing.
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     pub net6: Option<Spanned<String>>,

@@ -9,7 +9,7 @@ use crate::domain::token::{generate, hash};
 use crate::domain::{World, id};
 use crate::storage::project::Project;
 use crate::storage::token::Token;
-use crate::storage::{self, Aborted, Change, Connection, Store, StorageError};
+use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
 
 /// Issues a token.
 #[derive(Debug)]

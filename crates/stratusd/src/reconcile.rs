@@ -25,7 +25,7 @@ const WORKERS: usize = 16;
 /// How long a failed step waits at first; each further failure doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// How long it waits at most.
-const LONGEST_WAIT: Duration = Duration::from_secs(300);
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 /// How the reconciler works.
 #[derive(Debug, Clone)]
@@ -63,7 +63,13 @@ pub struct Reconciler<P> {
 
 impl<P: Provisioner> Reconciler<P> {
     /// A reconciler over a store.
-    pub fn new(store: Store, around: Surroundings, provisioner: P, config: ReconcilerConfig, steps: Arc<Steps>) -> Self {
+    pub fn new(
+        store: Store,
+        around: Surroundings,
+        provisioner: P,
+        config: ReconcilerConfig,
+        steps: Arc<Steps>,
+    ) -> Self {
         Self { store, around, provisioner, config, steps }
     }
 

@@ -73,13 +73,10 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
 
 /// The API as a router, with everything that the settings say of requests.
 fn router(settings: &ServiceSettings, store: &Store, around: &Surroundings, metrics: &Arc<Metrics>) -> Router {
-    let limit = settings.rate_limit.map(|per_second| RateLimit {
-        per_second,
-        burst: settings.rate_burst.unwrap_or(per_second),
-    });
-    let config = server::Config::new()
-        .body_limit(settings.body_limit.get())
-        .body_timeout(settings.body_timeout.get());
+    let limit = settings
+        .rate_limit
+        .map(|per_second| RateLimit { per_second, burst: settings.rate_burst.unwrap_or(per_second) });
+    let config = server::Config::new().body_limit(settings.body_limit.get()).body_timeout(settings.body_timeout.get());
     metrics::measured(api::router(store, around, limit, config), Arc::clone(metrics))
 }
 

@@ -35,9 +35,9 @@ use tokio::sync::oneshot;
 pub use connection::Connection;
 pub use error::{Aborted, StorageError};
 use job::{Job, Pending};
-pub use sqlite::claim;
 pub use page::{Listed, Order, Page};
 pub use reader::Reader;
+pub use sqlite::claim;
 
 /// Which database, and how much of it.
 #[derive(Debug, Clone)]

@@ -26,12 +26,7 @@ where
 /// The error of an operation that changes something.
 pub(super) fn of_change<E>(aborted: Aborted<Refusal>) -> E
 where
-    E: From<BadRequest>
-        + From<NotFound>
-        + From<Unavailable>
-        + From<UnexpectedError>
-        + From<Forbidden>
-        + From<Conflict>,
+    E: From<BadRequest> + From<NotFound> + From<Unavailable> + From<UnexpectedError> + From<Forbidden> + From<Conflict>,
 {
     match aborted {
         Aborted::Refused(refusal @ Refusal::ReadOnly) => {

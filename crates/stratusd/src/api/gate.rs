@@ -40,9 +40,8 @@ impl Gate {
     /// Knows the tokens of a store.
     #[must_use]
     pub fn new(store: Store, world: World, limit: Option<RateLimit>) -> Self {
-        let limiter = limit.map(|limit| {
-            RateLimiter::keyed(Quota::per_second(limit.per_second).allow_burst(limit.burst))
-        });
+        let limiter =
+            limit.map(|limit| RateLimiter::keyed(Quota::per_second(limit.per_second).allow_burst(limit.burst)));
         Self { store, world, remembered: Mutex::default(), limiter }
     }
 

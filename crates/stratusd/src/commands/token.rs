@@ -111,7 +111,8 @@ fn list(arguments: &ListArguments, matches: &ArgMatches, file: &SettingsFile) ->
             (None, Some(at)) => format!("expires {}", moment(at)),
             (None, None) => "good".to_owned(),
         };
-        let line = format!("{}  {access}  issued {}  {status}  {}", token.id, moment(token.created_at), token.description);
+        let line =
+            format!("{}  {access}  issued {}  {status}  {}", token.id, moment(token.created_at), token.description);
         println!("{}", line.trim_end());
     }
     Ok(())

@@ -135,7 +135,9 @@ impl Change for DetachVm {
         let vm = self.body.vm_id.as_str();
         let (project, location) = self.place.key();
         let is_known = Kind::Vm.is_id(vm)
-            && !storage::vm::of_ids(tx, project, location, &ids(std::slice::from_ref(&self.body.vm_id))).await?.is_empty();
+            && !storage::vm::of_ids(tx, project, location, &ids(std::slice::from_ref(&self.body.vm_id)))
+                .await?
+                .is_empty();
         if !is_known {
             let wrong = "must be the id of a virtual machine in this project and location";
             return Err(Refusal::invalid("vm_id", wrong).into());
@@ -160,7 +162,8 @@ async fn lookup(
 
 /// Ids as a JSON array, the form in which a statement takes many.
 fn ids(ids: &[ObjectIdInput]) -> String {
-    serde_json::Value::from_iter(ids.iter().map(ObjectIdInput::as_str)).to_string()
+    let ids: serde_json::Value = ids.iter().map(ObjectIdInput::as_str).collect();
+    ids.to_string()
 }
 
 fn hostname(of: &storage::load_balancer::LoadBalancer, service_domain: &str) -> String {

@@ -1,4 +1,4 @@
-//! Networks of private subnets: a /26 of 10.0.0.0/8 and a /64 of fd00::/8 for each.
+//! Networks of private subnets: a /26 of 10.0.0.0/8 and a /64 of `fd00::/8` for each.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -18,8 +18,7 @@ pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
         (password.chars().any(|c| c.is_ascii_digit()), "must have a digit"),
         (!password.chars().any(char::is_control), "must have no control characters"),
     ];
-    let failed: Vec<String> =
-        rules.iter().filter(|(passes, _)| !passes).map(|(_, rule)| (*rule).to_owned()).collect();
+    let failed: Vec<String> = rules.iter().filter(|(passes, _)| !passes).map(|(_, rule)| (*rule).to_owned()).collect();
     if failed.is_empty() { Ok(()) } else { Err(Refusal::failed_rules("password", "the password is too weak", failed)) }
 }
 

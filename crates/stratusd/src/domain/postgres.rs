@@ -34,12 +34,7 @@ pub async fn list_of_project(
 }
 
 /// Everything about a database, its secret included.
-pub async fn view(
-    c: &mut Connection<'_>,
-    place: &Place,
-    reference: &Reference,
-    sealer: &Sealer,
-) -> Outcome<Postgres> {
+pub async fn view(c: &mut Connection<'_>, place: &Place, reference: &Reference, sealer: &Sealer) -> Outcome<Postgres> {
     let found = lookup(c, place, reference).await?;
     Ok(shown(&found, place, sealer)?)
 }
@@ -318,8 +313,7 @@ fn summary(of: &DatabaseSummary) -> Result<PostgresSummary, StorageError> {
     });
     summary.target_storage_size_gib = Some(stored_number(of.target_storage_size_gib, "a storage size")?);
     summary.target_vm_size = Some(stored(&of.target_vm_size, "a size")?);
-    summary.ca_certificates =
-        Some(of.ca_certificates.as_deref().map(|pem| stored(pem, "a certificate")).transpose()?);
+    summary.ca_certificates = Some(of.ca_certificates.as_deref().map(|pem| stored(pem, "a certificate")).transpose()?);
     summary.parent = Some(of.parent.as_deref().map(|parent| stored(parent, "a parent")).transpose()?);
     Ok(summary)
 }

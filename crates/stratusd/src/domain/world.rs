@@ -19,6 +19,10 @@ impl fmt::Debug for World {
 
 impl World {
     /// The system's clock and its randomness.
+    ///
+    /// # Panics
+    ///
+    /// When it is asked for randomness and the system has none.
     #[must_use]
     pub fn real() -> Self {
         let clock = || {

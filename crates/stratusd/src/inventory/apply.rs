@@ -136,7 +136,8 @@ impl Run<'_, '_> {
         let wanted_id = entry.id.as_ref().map(|id| id.value.as_str());
         if let Some(project) = existing.iter().find(|project| project.name == entry.name.value) {
             if wanted_id.is_some_and(|id| id != project.id) {
-                let message = format!("project {} exists with the id {}, which cannot change", project.name, project.id);
+                let message =
+                    format!("project {} exists with the id {}, which cannot change", project.name, project.id);
                 return inconsistent(message);
             }
             return Ok(project.clone());
@@ -148,7 +149,11 @@ impl Run<'_, '_> {
         let id = wanted_id.map_or_else(|| Kind::Project.new_id(self.world), str::to_owned);
         let project = Project { id, name: entry.name.value.clone() };
         // An id that is made now would not be the one that a dry run has shown.
-        let told = if self.mode.is_dry_run && wanted_id.is_none() { "a new id".to_owned() } else { format!("the id {}", project.id) };
+        let told = if self.mode.is_dry_run && wanted_id.is_none() {
+            "a new id".to_owned()
+        } else {
+            format!("the id {}", project.id)
+        };
         self.step(StepKind::Create, format!("project {} with {told}", project.name));
         storage::project::insert(self.tx, &project, self.world.now()).await?;
         Ok(project)
@@ -169,8 +174,7 @@ impl Run<'_, '_> {
     async fn vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<Ids> {
         let existing = storage::vm::of_project(self.tx, &project.id).await?;
         let mut ids: Ids = existing.iter().map(|vm| (key(&vm.location, &vm.name), vm.id.clone())).collect();
-        let by_name: HashMap<(&str, &str), &Vm> =
-            existing.iter().map(|vm| ((&*vm.location, &*vm.name), vm)).collect();
+        let by_name: HashMap<(&str, &str), &Vm> = existing.iter().map(|vm| ((&*vm.location, &*vm.name), vm)).collect();
         for entry in entries {
             let existing = by_name.get(&(&*entry.location.value, &*entry.name.value));
             let id = existing.map_or_else(|| Kind::Vm.new_id(self.world), |vm| vm.id.clone());
@@ -209,27 +213,24 @@ impl Run<'_, '_> {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: firewall {location}/{name}", project.name);
             let found = existing.iter().find(|firewall| firewall.location == *location && firewall.name == *name);
-            let id = match found {
-                Some(found) => {
-                    if !found.is_declared || found.description != entry.description {
-                        self.step(StepKind::Update, what.clone());
-                        let described = Firewall { description: entry.description.clone(), ..found.clone() };
-                        storage::firewall::declare(self.tx, &project.id, &described).await?;
-                    }
-                    found.id.clone()
+            let id = if let Some(found) = found {
+                if !found.is_declared || found.description != entry.description {
+                    self.step(StepKind::Update, what.clone());
+                    let described = Firewall { description: entry.description.clone(), ..found.clone() };
+                    storage::firewall::declare(self.tx, &project.id, &described).await?;
                 }
-                None => {
-                    self.step(StepKind::Create, what.clone());
-                    let firewall = Firewall {
-                        id: Kind::Firewall.new_id(self.world),
-                        location: location.clone(),
-                        name: name.clone(),
-                        description: entry.description.clone(),
-                        is_declared: true,
-                    };
-                    storage::firewall::insert(self.tx, &project.id, &firewall).await?;
-                    firewall.id
-                }
+                found.id.clone()
+            } else {
+                self.step(StepKind::Create, what.clone());
+                let firewall = Firewall {
+                    id: Kind::Firewall.new_id(self.world),
+                    location: location.clone(),
+                    name: name.clone(),
+                    description: entry.description.clone(),
+                    is_declared: true,
+                };
+                storage::firewall::insert(self.tx, &project.id, &firewall).await?;
+                firewall.id
             };
             self.rules(project, &id, entry, &what).await?;
             ids.insert(key(location, name), id);
@@ -288,16 +289,13 @@ impl Run<'_, '_> {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: private subnet {location}/{name}", project.name);
             let found = existing.iter().find(|subnet| subnet.location == *location && subnet.name == *name);
-            let subnet = match found {
-                Some(found) => self.same_networks(project, found, entry, &what).await?,
-                None => {
-                    let made = self.new_subnet(project, entry, &what).await?;
-                    for firewall in &entry.firewalls {
-                        let firewall = &firewalls[&key(location, &firewall.value)];
-                        storage::firewall::attach(self.tx, &project.id, firewall, &made.id).await?;
-                    }
-                    made
+            let subnet = if let Some(found) = found { self.same_networks(project, found, entry, &what).await? } else {
+                let made = self.new_subnet(project, entry, &what).await?;
+                for firewall in &entry.firewalls {
+                    let firewall = &firewalls[&key(location, &firewall.value)];
+                    storage::firewall::attach(self.tx, &project.id, firewall, &made.id).await?;
                 }
+                made
             };
             self.nics(project, &subnet, entry, vms, &what).await?;
             ids.insert(key(location, name), subnet.id);
@@ -314,7 +312,8 @@ impl Run<'_, '_> {
         what: &str,
     ) -> Done<PrivateSubnet> {
         let networks = [(&entry.net4, &found.net4), (&entry.net6, &found.net6)];
-        if let Some((_, has)) = networks.iter().find(|(wanted, has)| wanted.as_ref().is_some_and(|it| it.value != **has))
+        if let Some((_, has)) =
+            networks.iter().find(|(wanted, has)| wanted.as_ref().is_some_and(|it| it.value != **has))
         {
             return inconsistent(format!("{what} has the network {has}, which cannot change"));
         }
@@ -325,12 +324,7 @@ impl Run<'_, '_> {
         Ok(found.clone())
     }
 
-    async fn new_subnet(
-        &mut self,
-        project: &Project,
-        entry: &PrivateSubnetEntry,
-        what: &str,
-    ) -> Done<PrivateSubnet> {
+    async fn new_subnet(&mut self, project: &Project, entry: &PrivateSubnetEntry, what: &str) -> Done<PrivateSubnet> {
         self.step(StepKind::Create, what.to_owned());
         let free = free_networks(self.tx, &project.id, self.world).await;
         let (net4, net6) = match free {
@@ -350,7 +344,10 @@ impl Run<'_, '_> {
         };
         let taken = storage::private_subnet::has_network(self.tx, &project.id, &subnet.net4, &subnet.net6).await?;
         if taken {
-            return inconsistent(format!("{what}: another subnet of the project has {} or {}", subnet.net4, subnet.net6));
+            return inconsistent(format!(
+                "{what}: another subnet of the project has {} or {}",
+                subnet.net4, subnet.net6
+            ));
         }
         storage::private_subnet::insert(self.tx, &project.id, &subnet).await?;
         Ok(subnet)
@@ -374,9 +371,10 @@ impl Run<'_, '_> {
                 return inconsistent(format!("{what}: the subnet has no free address left"));
             };
             match found {
-                Some(at) if existing[at].vm_id == nic.vm_id
-                    && existing[at].private_ipv4 == nic.private_ipv4
-                    && existing[at].private_ipv6 == nic.private_ipv6 => {}
+                Some(at)
+                    if existing[at].vm_id == nic.vm_id
+                        && existing[at].private_ipv4 == nic.private_ipv4
+                        && existing[at].private_ipv6 == nic.private_ipv6 => {}
                 Some(at) => {
                     self.step(StepKind::Update, what);
                     storage::private_subnet::update_nic(self.tx, &project.id, &nic).await?;
@@ -429,12 +427,9 @@ impl Run<'_, '_> {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: load balancer {location}/{name}", project.name);
             let subnet = &subnets[&key(location, &entry.subnet.value)];
-            match existing.iter().find(|found| found.location == *location && found.name == *name) {
-                Some(found) => self.same_load_balancer(project, found, entry, subnet, what).await?,
-                None => {
-                    self.step(StepKind::Create, what.clone());
-                    self.new_load_balancer(project, entry, vms, subnet, &what).await?;
-                }
+            if let Some(found) = existing.iter().find(|found| found.location == *location && found.name == *name) { self.same_load_balancer(project, found, entry, subnet, what).await? } else {
+                self.step(StepKind::Create, what.clone());
+                self.new_load_balancer(project, entry, vms, subnet, &what).await?;
             }
         }
         Ok(())
@@ -478,7 +473,8 @@ impl Run<'_, '_> {
             src_port: i64::from(entry.src_port.value),
             dst_port: i64::from(entry.dst_port.value),
             health_check_endpoint: entry.health_check_endpoint.value.clone(),
-            health_check_protocol: or(entry.health_check_protocol.as_ref(), HealthCheckProtocol::Http.as_str()).to_owned(),
+            health_check_protocol: or(entry.health_check_protocol.as_ref(), HealthCheckProtocol::Http.as_str())
+                .to_owned(),
             stack: or(entry.stack.as_ref(), NetworkStack::Dual.as_str()).to_owned(),
             cert_enabled: entry.cert_enabled,
             subnet_id: subnet.to_owned(),
@@ -487,7 +483,7 @@ impl Run<'_, '_> {
         };
         storage::load_balancer::insert(self.tx, &project.id, &made).await?;
         let attached = entry.vms.iter().map(|vm| vms[&key(&entry.location.value, &vm.value)].as_str());
-        let attached = serde_json::Value::from_iter(attached).to_string();
+        let attached = attached.collect::<serde_json::Value>().to_string();
         let found = storage::vm::of_ids(self.tx, &project.id, &made.location, &attached).await?;
         if let Some(vm) = found.iter().find(|vm| vm.load_balancer_id.is_some()) {
             return inconsistent(format!("{what}: vm {} is attached to another load balancer by now", vm.vm.name));
@@ -563,8 +559,12 @@ fn nic(
         subnet_id: subnet.id.clone(),
         id: found.map_or_else(|| Kind::Nic.new_id(world), |nic| nic.id.clone()),
         name: entry.name.value.clone(),
-        private_ipv4: given(&entry.private_ipv4).or_else(|| found.map(|nic| nic.private_ipv4.clone())).or_else(free4)?,
-        private_ipv6: given(&entry.private_ipv6).or_else(|| found.map(|nic| nic.private_ipv6.clone())).or_else(free6)?,
+        private_ipv4: given(&entry.private_ipv4)
+            .or_else(|| found.map(|nic| nic.private_ipv4.clone()))
+            .or_else(free4)?,
+        private_ipv6: given(&entry.private_ipv6)
+            .or_else(|| found.map(|nic| nic.private_ipv6.clone()))
+            .or_else(free6)?,
         vm_id,
         vm_name: entry.vm.as_ref().map(|vm| vm.value.clone()),
     })

@@ -129,13 +129,7 @@ impl Check {
     }
 
     /// A name and a place, as every resource has them.
-    fn resource(
-        &mut self,
-        unique: &mut Unique,
-        kind: Kind,
-        location: &Spanned<String>,
-        name: &Spanned<String>,
-    ) {
+    fn resource(&mut self, unique: &mut Unique, kind: Kind, location: &Spanned<String>, name: &Spanned<String>) {
         self.location(location);
         self.value::<Name>(name, NAME);
         if kind.is_id(&name.value) {
@@ -220,7 +214,10 @@ impl Check {
         self.listed(entry.algorithm.as_ref(), LoadBalancerAlgorithm::VALUES);
         self.listed(entry.health_check_protocol.as_ref(), HealthCheckProtocol::VALUES);
         self.listed(entry.stack.as_ref(), NetworkStack::VALUES);
-        self.value::<HealthCheckEndpoint>(&entry.health_check_endpoint, "an endpoint of health checks, a path or URL that is not blank");
+        self.value::<HealthCheckEndpoint>(
+            &entry.health_check_endpoint,
+            "an endpoint of health checks, a path or URL that is not blank",
+        );
         if entry.health_check_endpoint.value.chars().any(char::is_control) {
             self.found(&entry.health_check_endpoint, "must have no control characters");
         }
@@ -235,13 +232,7 @@ impl Check {
     }
 
     /// A name that something of the same project and location has.
-    fn known(
-        &mut self,
-        names: &HashSet<(&str, &str)>,
-        what: &str,
-        location: &Spanned<String>,
-        name: &Spanned<String>,
-    ) {
+    fn known(&mut self, names: &HashSet<(&str, &str)>, what: &str, location: &Spanned<String>, name: &Spanned<String>) {
         if !names.contains(&(&*location.value, &*name.value)) {
             let message = format!("the project has no {what} `{}` in {}", name.value, location.value);
             self.found(name, message);

@@ -163,10 +163,9 @@ impl Provisioner for Simulator {
 
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         let mut databases = self.databases();
-        let database = databases.entry(wanted.id.clone()).or_insert_with(|| Simulated {
-            is_created: false,
-            ..self.believed(wanted, &wanted.shape)
-        });
+        let database = databases
+            .entry(wanted.id.clone())
+            .or_insert_with(|| Simulated { is_created: false, ..self.believed(wanted, &wanted.shape) });
         if !database.is_created && database.pending.is_none() {
             self.fail_perhaps(&wanted.id, database)?;
             database.pending = Some((self.time(&wanted.id, database), wanted.shape.clone()));

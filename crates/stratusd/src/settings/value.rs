@@ -34,7 +34,7 @@ impl FromStr for Duration {
         let told = || format!("`{text}` is no time, which is like 30s, 500ms or 2m; zero to a day");
         let time: SignedDuration = text.parse().map_err(|_| told())?;
         let time = std::time::Duration::try_from(time).map_err(|_| told())?;
-        if time > std::time::Duration::from_secs(86_400) { Err(told()) } else { Ok(Self(time)) }
+        if time > std::time::Duration::from_hours(24) { Err(told()) } else { Ok(Self(time)) }
     }
 }
 

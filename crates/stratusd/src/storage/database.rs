@@ -135,7 +135,11 @@ pub async fn page(
 }
 
 /// One of a location, by id.
-pub async fn lookup_id(c: &mut Connection<'_>, place: (&str, &str), id: &str) -> Result<Option<Database>, StorageError> {
+pub async fn lookup_id(
+    c: &mut Connection<'_>,
+    place: (&str, &str),
+    id: &str,
+) -> Result<Option<Database>, StorageError> {
     let sql =
         concat!("SELECT ", columns!(), " FROM postgres_database WHERE project_id = $1 AND location = $2 AND id = $3");
     fetch_optional!(c, Database, sql, place.0, place.1, id)

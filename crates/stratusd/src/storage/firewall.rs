@@ -32,7 +32,11 @@ pub struct Rule {
 }
 
 /// One of a location, by id.
-pub async fn lookup_id(c: &mut Connection<'_>, place: (&str, &str), id: &str) -> Result<Option<Firewall>, StorageError> {
+pub async fn lookup_id(
+    c: &mut Connection<'_>,
+    place: (&str, &str),
+    id: &str,
+) -> Result<Option<Firewall>, StorageError> {
     let sql = "SELECT id, location, name, description, is_declared FROM firewall \
                WHERE project_id = $1 AND location = $2 AND id = $3";
     fetch_optional!(c, Firewall, sql, place.0, place.1, id)

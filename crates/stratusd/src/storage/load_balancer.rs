@@ -57,21 +57,18 @@ pub async fn page(
             )
         };
     }
-    let rows = match location {
-        Some(location) => {
-            let sql = match page.order {
-                Order::Id => sql!(" AND location = $4", "t.id > $2", "id"),
-                Order::Name => sql!(" AND location = $4", "t.name > $2", "name, id"),
-            };
-            fetch_all!(c, Listed<LoadBalancer>, sql, project, &page.after, page.size, location)
-        }
-        None => {
-            let sql = match page.order {
-                Order::Id => sql!("", "t.id > $2", "id"),
-                Order::Name => sql!("", "t.name > $2", "name, id"),
-            };
-            fetch_all!(c, Listed<LoadBalancer>, sql, project, &page.after, page.size)
-        }
+    let rows = if let Some(location) = location {
+        let sql = match page.order {
+            Order::Id => sql!(" AND location = $4", "t.id > $2", "id"),
+            Order::Name => sql!(" AND location = $4", "t.name > $2", "name, id"),
+        };
+        fetch_all!(c, Listed<LoadBalancer>, sql, project, &page.after, page.size, location)
+    } else {
+        let sql = match page.order {
+            Order::Id => sql!("", "t.id > $2", "id"),
+            Order::Name => sql!("", "t.name > $2", "name, id"),
+        };
+        fetch_all!(c, Listed<LoadBalancer>, sql, project, &page.after, page.size)
     };
     rows.map(split)
 }

@@ -71,12 +71,7 @@ pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<Pri
 }
 
 /// Whether a project has one of these networks already.
-pub async fn has_network(
-    c: &mut Connection<'_>,
-    project: &str,
-    net4: &str,
-    net6: &str,
-) -> Result<bool, StorageError> {
+pub async fn has_network(c: &mut Connection<'_>, project: &str, net4: &str, net6: &str) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM private_subnet WHERE project_id = $1 AND net4 = $2 \
                UNION ALL SELECT id FROM private_subnet WHERE project_id = $1 AND net6 = $3";
     let found: Vec<(String,)> = fetch_all!(c, (String,), sql, project, net4, net6)?;
@@ -94,8 +89,7 @@ pub async fn nics(c: &mut Connection<'_>, project: &str, subnet: &str) -> Result
 /// Whether two subnets are connected, whichever comes first.
 pub async fn is_linked(c: &mut Connection<'_>, project: &str, one: &str, other: &str) -> Result<bool, StorageError> {
     let sql = "SELECT low_id FROM private_subnet_link WHERE project_id = $1 AND low_id = $2 AND high_id = $3";
-    let found: Option<(String,)> =
-        fetch_optional!(c, (String,), sql, project, one.min(other), one.max(other))?;
+    let found: Option<(String,)> = fetch_optional!(c, (String,), sql, project, one.min(other), one.max(other))?;
     Ok(found.is_some())
 }
 
@@ -103,18 +97,7 @@ pub async fn is_linked(c: &mut Connection<'_>, project: &str, one: &str, other: 
 pub async fn insert(c: &mut Connection<'_>, project: &str, new: &PrivateSubnet) -> Result<(), StorageError> {
     let sql = "INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state, is_declared) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    execute!(
-        c,
-        sql,
-        project,
-        &new.id,
-        &new.location,
-        &new.name,
-        &new.net4,
-        &new.net6,
-        &new.state,
-        new.is_declared
-    )?;
+    execute!(c, sql, project, &new.id, &new.location, &new.name, &new.net4, &new.net6, &new.state, new.is_declared)?;
     Ok(())
 }
 
@@ -157,7 +140,12 @@ pub async fn delete_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Res
 /// Removes a subnet with its interfaces and links. A load balancer in it is in the way.
 pub async fn delete(c: &mut Connection<'_>, project: &str, id: &str) -> Result<(), StorageError> {
     execute!(c, "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2", project, id)?;
-    execute!(c, "DELETE FROM private_subnet_link WHERE project_id = $1 AND (low_id = $2 OR high_id = $2)", project, id)?;
+    execute!(
+        c,
+        "DELETE FROM private_subnet_link WHERE project_id = $1 AND (low_id = $2 OR high_id = $2)",
+        project,
+        id
+    )?;
     execute!(c, "DELETE FROM firewall_subnet WHERE project_id = $1 AND subnet_id = $2", project, id)?;
     execute!(c, "DELETE FROM private_subnet WHERE project_id = $1 AND id = $2", project, id)?;
     Ok(())

@@ -28,12 +28,10 @@ on_both! {
         let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         caller.post_nothing("/location/eu-central-h1/private-subnet/of-a-caller").await.ok();
         // Of the shop a machine and a load balancer are left.
-        let smaller = format!(
-            "locations:\n  - name: eu-central-h1\n  - name: us-east-a2\nprojects:\n  - name: shop\n    vms:\n      - {{ name: app-2, location: \
-             eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }}\n    private_subnets:\n      \
-             - {{ name: backend, location: eu-central-h1 }}\n    load_balancers:\n      - {{ name: web, location: \
-             eu-central-h1, subnet: backend, src_port: 443, dst_port: 8080, health_check_endpoint: /up }}\n"
-        );
+        let smaller = "locations:\n  - name: eu-central-h1\n  - name: us-east-a2\nprojects:\n  - name: shop\n    vms:\n      - { name: app-2, location: \
+             eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }\n    private_subnets:\n      \
+             - { name: backend, location: eu-central-h1 }\n    load_balancers:\n      - { name: web, location: \
+             eu-central-h1, subnet: backend, src_port: 443, dst_port: 8080, health_check_endpoint: /up }\n".to_string();
         let kept = home.apply(&smaller);
         assert!(kept.contains("  project shop: vm eu-central-h1/app-1 (not in the inventory, kept without --prune)"), "{kept}");
         assert!(kept.ends_with(", 0 to delete: applied\n"), "{kept}");
@@ -83,7 +81,7 @@ on_both! {
     async fn what_cannot_be_changed_is_said(home: Home) {
         home.apply(&two_projects());
         let file = home.path().join("inventory.yaml");
-        let mut said = |inventory: String, arguments: &[&str]| {
+        let said = |inventory: String, arguments: &[&str]| {
             std::fs::write(&file, inventory).expect("the folder is writable");
             home.fail(&[&["apply", "inventory.yaml"], arguments].concat())
         };
@@ -134,10 +132,21 @@ fn the_schema_of_inventories_is_published() {
 fn settings_come_from_flags_then_environment_then_file_then_defaults() {
     let home = Home::sqlite();
     let file = home.path().join("stratus.toml");
-    std::fs::write(&file, "listen = \"127.0.0.1:1\"\nbody_limit = 2048\nservice_domain = \"a.example\"\nrate_limit = 7\n")
-        .expect("the folder is writable");
+    std::fs::write(
+        &file,
+        "listen = \"127.0.0.1:1\"\nbody_limit = 2048\nservice_domain = \"a.example\"\nrate_limit = 7\n",
+    )
+    .expect("the folder is writable");
     let output = home
-        .command(&["config", "--config", "stratus.toml", "--listen", "127.0.0.1:3", "--database-url", "postgres://me:hidden@db/stratus?password=hidden"])
+        .command(&[
+            "config",
+            "--config",
+            "stratus.toml",
+            "--listen",
+            "127.0.0.1:3",
+            "--database-url",
+            "postgres://me:hidden@db/stratus?password=hidden",
+        ])
         .env("STRATUS_LISTEN", "127.0.0.1:2")
         .env("STRATUS_SERVICE_DOMAIN", "b.example")
         .env("STRATUS_ENCRYPTION_KEYS", "a secret")
@@ -148,7 +157,6 @@ fn settings_come_from_flags_then_environment_then_file_then_defaults() {
     assert!(!said.contains("hidden") && !said.contains("a secret"), "{said}");
     assert_snapshot!("settings", said);
     said.parse::<toml::Table>().expect("what is printed is a file of settings");
-
 }
 
 #[test]

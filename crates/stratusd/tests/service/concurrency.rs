@@ -57,9 +57,7 @@ async fn a_vm_has_one_load_balancer(callers: &[Caller]) {
     let shop = &callers[0];
     let vms = shop.get(&format!("{PLACE}/vm?order_column=name")).await.ok();
     let vms: Vec<&Value> = vms["items"].as_array().unwrap().iter().map(|vm| &vm["id"]).collect();
-    let update = |vms: Value| {
-        json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": vms })
-    };
+    let update = |vms: Value| json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": vms });
     for round in 0..10 {
         for name in ["web", "api"] {
             let cleared = shop.patch(&format!("{PLACE}/load-balancer/{name}"), update(json!([]))).await;
@@ -115,10 +113,8 @@ async fn no_update_is_lost(callers: &[Caller]) {
     };
     for round in 0..20 {
         let (stack, cert) = (["ipv4", "ipv6"][round % 2], round % 3 == 0);
-        let calls = vec![
-            (web.clone(), body(json!({ "stack": stack }))),
-            (web.clone(), body(json!({ "cert_enabled": cert }))),
-        ];
+        let calls =
+            vec![(web.clone(), body(json!({ "stack": stack }))), (web.clone(), body(json!({ "cert_enabled": cert })))];
         for answer in at_once(callers, calls, true).await {
             answer.ok();
         }

@@ -66,7 +66,8 @@ async fn reset(caller: &Caller, told: &mut Told, path: String) -> bool {
     for turn in 0..2 {
         let password = format!("Password-{turn}-of-it");
         let body = json!({ "password": password });
-        let answer = caller.try_call(reqwest::Method::POST, &format!("{path}/reset-superuser-password"), Some(&body)).await;
+        let answer =
+            caller.try_call(reqwest::Method::POST, &format!("{path}/reset-superuser-password"), Some(&body)).await;
         match (answer, told.passwords.get_mut(&path)) {
             (Ok(answer), _) => {
                 answer.ok();
@@ -96,7 +97,11 @@ async fn check(caller: &Caller, told: &Told) {
         match now.status {
             404 => {
                 // No half of it is left in the way.
-                let body = if path.contains("postgres") { json!({ "size": "standard-2", "storage_size": 64 }) } else { json!({}) };
+                let body = if path.contains("postgres") {
+                    json!({ "size": "standard-2", "storage_size": 64 })
+                } else {
+                    json!({})
+                };
                 caller.post(path, body).await.ok();
             }
             200 if path.contains("private-subnet") => {

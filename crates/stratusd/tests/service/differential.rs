@@ -83,7 +83,8 @@ impl Asker {
             6 => ("POST", format!("{place}/postgres/{}", self.reference("pg")), Some(self.database())),
             7 => ("PATCH", format!("{place}/postgres/{}", self.reference("pg")), Some(self.change())),
             8 => {
-                let body = json!({ "password": self.of(&["weak", "Abcdefgh1234", "ABCDEFGHIJKLM", "Ünïcode Passw0rd"]) });
+                let body =
+                    json!({ "password": self.of(&["weak", "Abcdefgh1234", "ABCDEFGHIJKLM", "Ünïcode Passw0rd"]) });
                 ("POST", format!("{place}/postgres/{}/reset-superuser-password", self.reference("pg")), Some(body))
             }
             9 => ("GET", format!("{place}/private-subnet/{}", self.reference("ps")), None),

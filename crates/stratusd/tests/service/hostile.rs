@@ -141,7 +141,10 @@ async fn heads_that_are_no_good_are_refused() {
     let many: String = (0..1000).map(|number| format!("x-{number}: 1\r\n")).collect();
     assert_eq!(told(&target.raw(format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes())).0, 431);
     assert_eq!(told(&target.raw(b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n")).0, 400);
-    assert_eq!(told(&target.raw(b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n")).0, 400);
+    assert_eq!(
+        told(&target.raw(b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n")).0,
+        400
+    );
     let conflicting = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n";
     let answer = target.raw(&[&conflicting[..], b"GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n"].concat());
     assert!(answer.matches("HTTP/1.1 ").count() <= 2, "{answer}");
@@ -202,7 +205,8 @@ async fn secrets_stay_out_of_the_log() {
     caller.post(&format!("{path}/reset-superuser-password"), json!({ "password": "weakweakweak" })).await;
     let key = caller.post_nothing("/inference-api-key").await.ok()["key"].as_str().unwrap().to_owned();
     caller.get("/nothing?token=query-secret").await;
-    let wrong = Caller::new(&target.service.base, SHOP, "pat-pt00000000000000000000000z-WrongWrongWrongWrongWrongWrongXX");
+    let wrong =
+        Caller::new(&target.service.base, SHOP, "pat-pt00000000000000000000000z-WrongWrongWrongWrongWrongWrongXX");
     wrong.get("/postgres").await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let Target { home, service, token } = target;

@@ -130,7 +130,7 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
     // The provisioner takes its time for passwords.
     let at_the_door = watched.holds_passwords.lock().await;
     let config = ReconcilerConfig {
-        lease: Duration::from_secs(3600),
+        lease: Duration::from_hours(1),
         observe_every: Duration::from_millis(1),
         poll: Duration::from_millis(5),
         is_alone: true,
@@ -184,7 +184,7 @@ async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconcile
     };
     let config = ReconcilerConfig {
         lease: Duration::from_secs(2),
-        observe_every: Duration::from_secs(3600),
+        observe_every: Duration::from_hours(1),
         poll: Duration::from_millis(10),
         is_alone: false,
     };
@@ -209,7 +209,8 @@ struct Watching(Arc<Watched>);
 
 impl Watching {
     async fn at(&self, wanted: &Wanted) {
-        let entered = { *self.0.at_work.lock().unwrap().entry(wanted.id.clone()).and_modify(|count| *count += 1).or_insert(1) };
+        let entered =
+            { *self.0.at_work.lock().unwrap().entry(wanted.id.clone()).and_modify(|count| *count += 1).or_insert(1) };
         if entered > 1 {
             self.0.overlaps.fetch_add(1, Ordering::SeqCst);
         }

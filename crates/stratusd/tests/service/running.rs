@@ -80,7 +80,10 @@ async fn health_and_metrics_are_on_a_port_of_their_own() {
     assert_eq!(get(&format!("{}/readyz", service.management)).await, (200, "ready\n".to_owned()));
     let (status, metrics) = get(&format!("{}/metrics", service.management)).await;
     assert_eq!(status, 200);
-    assert!(metrics.contains("stratus_requests_total{operation=\"project_postgres_list\",status=\"200\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains("stratus_requests_total{operation=\"project_postgres_list\",status=\"200\"} 1"),
+        "{metrics}"
+    );
     assert!(metrics.contains("stratus_requests_total{operation=\"none\",status=\"404\"} 1"), "{metrics}");
     assert!(metrics.contains("stratus_reconcile_steps_failed_total 0"), "{metrics}");
     assert!(metrics.contains("stratus_connections 1"), "{metrics}");
@@ -97,7 +100,9 @@ async fn told_to_stop_it_finishes_what_it_took() {
     let calls: Vec<_> = (0..40)
         .map(|number| {
             let caller = caller.clone();
-            tokio::spawn(async move { caller.try_call(reqwest::Method::POST, &format!("{PLACE}/private-subnet/n{number}"), None).await })
+            tokio::spawn(async move {
+                caller.try_call(reqwest::Method::POST, &format!("{PLACE}/private-subnet/n{number}"), None).await
+            })
         })
         .collect();
     tokio::time::sleep(Duration::from_millis(15)).await;
@@ -157,6 +162,7 @@ async fn a_new_certificate_is_taken_without_a_restart() {
     std::fs::write(&certificate, "no certificate").expect("the folder is writable");
     tokio::time::sleep(Duration::from_millis(2500)).await;
     assert_eq!(trusting(&second).get(&url).send().await.expect("it is trusted").status(), 200);
-    let said = home.fail(&["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0", "--tls-key", "key.pem"]);
+    let said =
+        home.fail(&["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0", "--tls-key", "key.pem"]);
     assert!(said.contains("another stratusd serves it") || said.contains("go together"), "{said}");
 }

@@ -74,11 +74,6 @@ impl Cluster {
         format!("postgres://stratus@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Where its binaries are.
-    pub fn binary(name: &str) -> PathBuf {
-        binary(name)
-    }
-
     fn wait(&self) {
         let start = Instant::now();
         loop {

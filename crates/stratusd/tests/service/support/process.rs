@@ -80,10 +80,8 @@ impl Home {
             let _ = said.send(line);
         });
         let line = line.recv_timeout(Duration::from_secs(30)).expect("the service starts");
-        let Some((base, management)) = line
-            .trim()
-            .strip_prefix("serving ")
-            .and_then(|line| line.split_once(", health and metrics on "))
+        let Some((base, management)) =
+            line.trim().strip_prefix("serving ").and_then(|line| line.split_once(", health and metrics on "))
         else {
             let _ = child.kill();
             panic!("the service does not start: {}", log.join().unwrap_or_default());
@@ -110,11 +108,6 @@ impl Service {
     pub fn wait(mut self) -> (bool, String) {
         let status = self.child.wait().expect("it was alive");
         (status.success(), self.log.take().and_then(|log| log.join().ok()).unwrap_or_default())
-    }
-
-    /// Its process.
-    pub fn id(&self) -> u32 {
-        self.child.id()
     }
 }
 
