@@ -1,10 +1,13 @@
-//! The workspace's commands: `cargo xtask codegen | lint | test | bench | corpus`. Arguments in, one call, exit code out.
+//! The workspace's commands: `cargo xtask codegen | lint | test | serve | bench …`. Arguments in, one call, exit code out.
 
 mod bench;
 mod codegen;
+mod conformance;
 mod corpus;
 mod exit;
 mod lint;
+mod serve;
+mod service;
 mod test;
 mod workspace;
 
@@ -28,6 +31,8 @@ enum Command {
     Codegen(codegen::Arguments),
     Lint(lint::Arguments),
     Test(test::Arguments),
+    Serve(serve::Arguments),
+    Conformance(conformance::Arguments),
     Bench(bench::Arguments),
     Corpus(corpus::Arguments),
 }
@@ -39,6 +44,8 @@ fn main() -> ExitCode {
         Command::Codegen(arguments) => codegen::run(arguments, &mut out, &mut err),
         Command::Lint(arguments) => lint::run(arguments, &mut out, &mut err),
         Command::Test(arguments) => test::run(arguments, &mut out),
+        Command::Serve(arguments) => serve::run(arguments, &mut out),
+        Command::Conformance(arguments) => conformance::run(arguments, &mut out),
         Command::Bench(arguments) => bench::run(arguments, &mut out),
         Command::Corpus(arguments) => corpus::run(arguments, &mut out),
     };

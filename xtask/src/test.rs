@@ -15,12 +15,16 @@ use packages::Packages;
 
 /// Run everything that CI runs; stops at what fails first, with its exit code
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// Leave out what needs PostgreSQL
+    #[arg(long)]
+    no_postgres: bool,
+}
 
-pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
     let packages = Packages::find(&root)?;
-    for step in steps(&packages) {
+    for step in steps(&packages, arguments.no_postgres) {
         writeln!(out, "\n$ {step}")?;
         out.flush()?;
         let status = step.run(&root)?;
@@ -35,7 +39,7 @@ pub(crate) fn run(_: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
 }
 
 /// What CI runs. The tests come last, so that their count is the last line.
-fn steps(packages: &Packages) -> Vec<Step> {
+fn steps(packages: &Packages, no_postgres: bool) -> Vec<Step> {
     let mut steps = vec![
         // Generated crates have the layout that the generator gives them.
         Step::cargo("fmt --check").packages(&packages.by_hand),
@@ -47,11 +51,10 @@ fn steps(packages: &Packages) -> Vec<Step> {
     steps.extend(generated.map(|package| Step::cargo("check --no-default-features").packages([package])));
     steps.push(Step::cargo("package --no-verify --allow-dirty").packages(&packages.published));
     steps.push(Step::cargo("test --workspace --doc"));
-    steps.push(if has_nextest() {
-        Step::cargo("nextest run --workspace")
-    } else {
-        Step::cargo("test --workspace --all-targets")
-    });
+    steps.push(Step::this("conformance"));
+    let tests = if has_nextest() { "nextest run --workspace" } else { "test --workspace --all-targets" };
+    let tests = Step::cargo(tests);
+    steps.push(if no_postgres { tests.env("STRATUS_TEST_NO_POSTGRES", "1") } else { tests });
     steps
 }
 

@@ -1,0 +1,132 @@
+//! `cargo xtask conformance`: schemathesis calls the service in every way that the contract allows, and in some
+//! that it does not.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, bail};
+
+use crate::exit::Exit;
+use crate::service::{PROJECT, Service};
+use crate::workspace;
+
+/// The version that judges. Another one may find other things.
+const SCHEMATHESIS: &str = "schemathesis==4.32.5";
+
+/// Let schemathesis judge stratusd by the contract that it serves, in all of its phases
+///
+/// It is installed from the Python package index, in a virtual environment under target/.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Cases per operation and phase
+    #[arg(long, value_name = "COUNT", default_value_t = 30)]
+    cases: u32,
+    /// What the cases are drawn from
+    #[arg(long, value_name = "NUMBER", default_value_t = 20_261_121)]
+    seed: u64,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let root = workspace::root()?;
+    let folder = root.join("target/schemathesis");
+    let program = install(&folder)?;
+    let home = folder.join("service");
+    // What an earlier run has made would make this one another.
+    let _ = fs::remove_dir_all(&home);
+    let service = Service::prepare(&root, home)?;
+    for (what, parameters) in PARAMETERS {
+        writeln!(out, "\nschemathesis, {what}")?;
+        out.flush()?;
+        let running = Running::start(&service)?;
+        let config = folder.join("schemathesis.toml");
+        fs::write(&config, settings(parameters)).with_context(|| format!("failed to write {}", config.display()))?;
+        let mut judge = Command::new(&program);
+        judge
+            .arg("--config-file")
+            .arg(&config)
+            .args(["run", &format!("{}/openapi.json", running.base), "--phases", "examples,coverage,fuzzing,stateful"])
+            .args(["--header", &format!("Authorization: Bearer {}", service.token)])
+            .args(["--max-examples", &arguments.cases.to_string(), "--seed", &arguments.seed.to_string()])
+            .current_dir(&folder);
+        let status = judge.status().context("failed to start schemathesis")?;
+        if !status.success() {
+            return Ok(Exit::Failed);
+        }
+    }
+    Ok(Exit::Fresh)
+}
+
+/// With references to what there is, to get far; and with any, to go astray.
+const PARAMETERS: [(&str, &[(&str, &str)]); 2] = [
+    (
+        "with references to what there is",
+        &[("location", "eu-central-h1"), ("load_balancer_reference", "web"), ("firewall_reference", "web-only")],
+    ),
+    ("with any reference", &[]),
+];
+
+/// The settings of schemathesis.
+fn settings(parameters: &[(&str, &str)]) -> String {
+    let mut settings = format!("[parameters]\nproject_id = \"{PROJECT}\"\n");
+    for (name, value) in parameters {
+        settings.push_str(&format!("{name} = \"{value}\"\n"));
+    }
+    // A request may fit the contract and still carry values that cannot be used: that is 400 `InvalidRequest`.
+    settings.push_str(
+        "\n[checks.positive_data_acceptance]\n\
+         expected-statuses = [\"2xx\", \"400\", \"401\", \"403\", \"404\", \"409\", \"429\"]\n",
+    );
+    settings
+}
+
+/// A service on ports of its own, killed when it is dropped.
+struct Running {
+    child: Child,
+    base: String,
+}
+
+impl Running {
+    fn start(service: &Service) -> anyhow::Result<Self> {
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0", "--log", "warn"];
+        let mut serve = service.command(&arguments);
+        serve.args(["--simulate-delay", "200ms", "--simulate-jitter", "100ms"]);
+        let mut child = serve.stdout(Stdio::piped()).spawn().context("failed to start stratusd")?;
+        let stdout = child.stdout.take().context("its output is piped")?;
+        let mut running = Self { child, base: String::new() };
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        match line.strip_prefix("serving ").and_then(|line| line.split_once(',')) {
+            Some((base, _)) => base.clone_into(&mut running.base),
+            None => bail!("stratusd does not start"),
+        }
+        Ok(running)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Installs schemathesis, unless this version is there; gives its program.
+fn install(folder: &Path) -> anyhow::Result<PathBuf> {
+    let environment = folder.join("environment");
+    let (program, mark) = (environment.join("bin/schemathesis"), environment.join("installed"));
+    if fs::read_to_string(&mark).is_ok_and(|installed| installed == SCHEMATHESIS) {
+        return Ok(program);
+    }
+    let run = |command: &mut Command| -> anyhow::Result<()> {
+        let status = command.status().with_context(|| format!("failed to start {}", command.get_program().display()))?;
+        if status.success() { Ok(()) } else { bail!("{} failed", command.get_program().display()) }
+    };
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))
+        .context("failed to make a virtual environment: install Python 3 with its venv module")?;
+    let mut install = Command::new(environment.join("bin/python"));
+    run(install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", SCHEMATHESIS]))?;
+    fs::write(&mark, SCHEMATHESIS).with_context(|| format!("failed to write {}", mark.display()))?;
+    Ok(program)
+}

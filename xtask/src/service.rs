@@ -1,0 +1,77 @@
+//! `stratusd` from its sources: built, with a database of its own and the demo inventory in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+use crate::test::cargo;
+
+/// The project of the demo inventory.
+pub(crate) const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
+
+/// A service that can be started.
+pub(crate) struct Service {
+    program: PathBuf,
+    folder: PathBuf,
+    /// A token that may do everything in [`PROJECT`].
+    pub token: String,
+}
+
+impl Service {
+    /// Builds the program and prepares a folder for it: keys, a database, the demo inventory, a new token.
+    pub(crate) fn prepare(root: &Path, folder: PathBuf) -> anyhow::Result<Self> {
+        let program = build(root)?;
+        fs::create_dir_all(&folder).with_context(|| format!("failed to make {}", folder.display()))?;
+        let mut service = Self { program, folder, token: String::new() };
+        let keys = service.folder.join("keys");
+        if !keys.exists() {
+            let key = service.output(&["key", "generate"])?;
+            fs::write(&keys, key).with_context(|| format!("failed to write {}", keys.display()))?;
+        }
+        let inventory = root.join("crates/stratusd/demo.yaml");
+        let inventory = inventory.to_str().context("the workspace's path is no text")?;
+        service.output(&["apply", inventory])?;
+        let token = service.output(&["token", "issue", "--project", PROJECT, "--description", "cargo xtask"])?;
+        token.trim().clone_into(&mut service.token);
+        Ok(service)
+    }
+
+    /// A command of the program, with the folder's database and keys. Other settings of the caller's are left.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(arguments)
+            .env("STRATUS_DATABASE_URL", format!("sqlite://{}", self.folder.join("stratus.db").display()))
+            .env("STRATUS_ENCRYPTION_KEYS_FILE", self.folder.join("keys"))
+            .env_remove("STRATUS_ENCRYPTION_KEYS");
+        command
+    }
+
+    /// What a command prints.
+    fn output(&self, arguments: &[&str]) -> anyhow::Result<String> {
+        let output = self.command(arguments).output().context("failed to start stratusd")?;
+        if !output.status.success() {
+            bail!("stratusd {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+}
+
+/// Builds the program; gives where it is.
+fn build(root: &Path) -> anyhow::Result<PathBuf> {
+    let mut build = Command::new(cargo());
+    build.args(["build", "--package", "stratusd", "--message-format", "json-render-diagnostics"]).current_dir(root);
+    let output = build.stderr(std::process::Stdio::inherit()).output().context("failed to start cargo")?;
+    if !output.status.success() {
+        bail!("stratusd does not build");
+    }
+    let messages = String::from_utf8(output.stdout)?;
+    let executables = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_ours = message["target"]["name"] == "stratusd" && message["target"]["kind"][0] == "bin";
+        if is_ours { message["executable"].as_str().map(PathBuf::from) } else { None }
+    });
+    executables.last().context("cargo does not say where stratusd is")
+}
