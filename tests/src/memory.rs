@@ -7,7 +7,6 @@ mod inference_api_key;
 mod load_balancer;
 mod postgres;
 mod private_subnet;
-mod refuse;
 mod vm;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +17,7 @@ use api_types::{
     OrderColumn, PageSize, Postgres, PrivateSubnet, RetryAfterSeconds, StartAfter, Vm,
 };
 
-pub use refuse::ContractErrors;
+pub use stratusd::api::ContractErrors;
 
 /// The project that exists.
 pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";

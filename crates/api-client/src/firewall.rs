@@ -51,7 +51,9 @@ impl<'a> FirewallDetachSubnet<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -63,7 +65,9 @@ impl<'a> FirewallDetachSubnet<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -74,8 +78,11 @@ impl<'a> FirewallDetachSubnet<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.firewall_reference =
-            value.try_into().map_err(|_| "`firewall_reference` is not what `Reference` allows".to_string());
+        self.firewall_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`firewall_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -86,7 +93,9 @@ impl<'a> FirewallDetachSubnet<'a> {
     where
         V: TryInto<api_types::FirewallDetachSubnet>,
     {
-        self.body = value.try_into().map_err(|_| "`body` is not what `FirewallDetachSubnet` allows".to_string());
+        self.body = value
+            .try_into()
+            .map_err(|_| "`body` is not what `FirewallDetachSubnet` allows".to_string());
         self
     }
 
@@ -112,21 +121,24 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::Firewall>, runtime::Error<api_types::Error>> {
+    pub async fn send(
+        self,
+    ) -> Result<
+        runtime::ResponseValue<api_types::Firewall>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, firewall_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let firewall_reference = firewall_reference.map_err(runtime::Error::InvalidRequest)?;
+        let firewall_reference = firewall_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
         let firewall_reference = runtime::encode_path(&firewall_reference.to_string())?;
         let url = format!(
-            "{}/project/{}/location/{}/firewall/{}/detach-subnet",
-            client.base_url(),
-            project_id,
-            location,
-            firewall_reference
+            "{}/project/{}/location/{}/firewall/{}/detach-subnet", client.base_url(),
+            project_id, location, firewall_reference
         );
         let mut request = client
             .http()
@@ -137,8 +149,10 @@ impl<'a> FirewallDetachSubnet<'a> {
             )
             .json(&body)
             .build()?;
-        let info =
-            runtime::OperationInfo { operation_id: "firewall_detach_subnet", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "firewall_detach_subnet",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;

@@ -31,7 +31,11 @@ pub struct InferenceApiKeyCreate<'a> {
 impl<'a> InferenceApiKeyCreate<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
-        Self { client: client, project_id: Err("`project_id` was not given".to_owned()), body: Ok(None) }
+        Self {
+            client: client,
+            project_id: Err("`project_id` was not given".to_owned()),
+            body: Ok(None),
+        }
     }
 
     /// The project's id; a name is no use here.
@@ -42,7 +46,9 @@ impl<'a> InferenceApiKeyCreate<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
         self
     }
 
@@ -85,13 +91,23 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::InferenceApiKey>, runtime::Error<api_types::Error>> {
+    ) -> Result<
+        runtime::ResponseValue<api_types::InferenceApiKey>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::path_text("project_id", &project_id, runtime::Style::Simple, false)?;
+        let project_id = runtime::path_text(
+            "project_id",
+            &project_id,
+            runtime::Style::Simple,
+            false,
+        )?;
         let project_id = runtime::encode_segment(project_id)?;
-        let url = format!("{}/project/{}/inference-api-key", client.base_url(), project_id);
+        let url = format!(
+            "{}/project/{}/inference-api-key", client.base_url(), project_id
+        );
         let mut request = client
             .http()
             .request(runtime::reqwest::Method::POST, url)
@@ -100,8 +116,10 @@ impl<'a> InferenceApiKeyCreate<'a> {
             request = body.on(request);
         }
         let mut request = request.build()?;
-        let info =
-            runtime::OperationInfo { operation_id: "inference_api_key_create", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "inference_api_key_create",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let response = client.exec(request, &info).await?;
         match response.status().as_u16() {

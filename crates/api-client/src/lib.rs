@@ -76,48 +76,79 @@
 
 use api_runtime::client as runtime;
 
-pub use api_runtime::client::{
-    BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries, Secret, Stream, reqwest,
-};
 pub use api_types as types;
+pub use api_runtime::client::{
+    BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries,
+    Secret, Stream, reqwest,
+};
 
 /// Why a call failed; `E` is the body of the errors that the contract lists.
 pub type Error<E = api_types::Error> = runtime::Error<E>;
 
-#[cfg(feature = "firewall")]
-#[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]
-pub mod firewall;
-#[cfg(feature = "inference_api_key")]
-#[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]
-pub mod inference_api_key;
 #[cfg(feature = "load_balancer")]
-#[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    deprecated,
+    reason = "builders that progenitor wrote"
+)]
 pub mod load_balancer;
 #[cfg(feature = "postgres")]
-#[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    deprecated,
+    reason = "builders that progenitor wrote"
+)]
 pub mod postgres;
 #[cfg(feature = "private_subnet")]
-#[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    deprecated,
+    reason = "builders that progenitor wrote"
+)]
 pub mod private_subnet;
+#[cfg(feature = "firewall")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    deprecated,
+    reason = "builders that progenitor wrote"
+)]
+pub mod firewall;
 #[cfg(feature = "vm")]
-#[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    deprecated,
+    reason = "builders that progenitor wrote"
+)]
 pub mod vm;
+#[cfg(feature = "inference_api_key")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    deprecated,
+    reason = "builders that progenitor wrote"
+)]
+pub mod inference_api_key;
 
 /// The client and the traits of its operations.
 pub mod prelude {
     pub use crate::Client;
-    #[cfg(feature = "firewall")]
-    pub use crate::firewall::ClientFirewallExt;
-    #[cfg(feature = "inference_api_key")]
-    pub use crate::inference_api_key::ClientInferenceApiKeyExt;
     #[cfg(feature = "load_balancer")]
     pub use crate::load_balancer::ClientLoadBalancerExt;
     #[cfg(feature = "postgres")]
     pub use crate::postgres::ClientPostgresExt;
     #[cfg(feature = "private_subnet")]
     pub use crate::private_subnet::ClientPrivateSubnetExt;
+    #[cfg(feature = "firewall")]
+    pub use crate::firewall::ClientFirewallExt;
     #[cfg(feature = "vm")]
     pub use crate::vm::ClientVmExt;
+    #[cfg(feature = "inference_api_key")]
+    pub use crate::inference_api_key::ClientInferenceApiKeyExt;
 }
 
 /// The security schemes, by the index under which the transport keeps their credentials.
@@ -149,7 +180,9 @@ impl Client {
     /// A client with settings of one's own. `base_url` is what the contract's paths are put behind.
     pub fn builder(base_url: impl AsRef<str>) -> ClientBuilder {
         let user_agent = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
-        ClientBuilder { config: runtime::Config::new(base_url.as_ref(), user_agent, 1usize) }
+        ClientBuilder {
+            config: runtime::Config::new(base_url.as_ref(), user_agent, 1usize),
+        }
     }
 
     /// The URL that the contract's paths are put behind, without a slash at its end.
@@ -180,7 +213,9 @@ impl ClientBuilder {
     /// Sent where an operation asks for security scheme `bearer`.
     pub fn bearer(mut self, token: impl Into<Secret>) -> Self {
         let secret = token.into();
-        self.config = self.config.credential(schemes::BEARER, runtime::Scheme::Bearer, secret);
+        self.config = self
+            .config
+            .credential(schemes::BEARER, runtime::Scheme::Bearer, secret);
         self
     }
 

@@ -89,7 +89,9 @@ impl<'a> LoadBalancerList<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -101,7 +103,9 @@ impl<'a> LoadBalancerList<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -115,8 +119,10 @@ impl<'a> LoadBalancerList<'a> {
     where
         V: TryInto<api_types::StartAfter>,
     {
-        self.start_after =
-            value.try_into().map(Some).map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
+        self.start_after = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
         self
     }
 
@@ -128,8 +134,10 @@ impl<'a> LoadBalancerList<'a> {
     where
         V: TryInto<api_types::PageSize>,
     {
-        self.page_size =
-            value.try_into().map(Some).map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
+        self.page_size = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
         self
     }
 
@@ -141,8 +149,10 @@ impl<'a> LoadBalancerList<'a> {
     where
         V: TryInto<api_types::OrderColumn>,
     {
-        self.order_column =
-            value.try_into().map(Some).map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
+        self.order_column = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
         self
     }
 
@@ -166,8 +176,18 @@ impl<'a> LoadBalancerList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::LoadBalancerPage>, runtime::Error<api_types::Error>> {
-        let Self { client, project_id, location, start_after, page_size, order_column } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::LoadBalancerPage>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self {
+            client,
+            project_id,
+            location,
+            start_after,
+            page_size,
+            order_column,
+        } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
         let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
@@ -175,7 +195,10 @@ impl<'a> LoadBalancerList<'a> {
         let order_column = order_column.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let url = format!("{}/project/{}/location/{}/load-balancer", client.base_url(), project_id, location);
+        let url = format!(
+            "{}/project/{}/location/{}/load-balancer", client.base_url(), project_id,
+            location
+        );
         let mut request = client
             .http()
             .get(url)
@@ -187,8 +210,10 @@ impl<'a> LoadBalancerList<'a> {
             .query(&runtime::QueryParam::new("page_size", &page_size))
             .query(&runtime::QueryParam::new("order_column", &order_column))
             .build()?;
-        let info =
-            runtime::OperationInfo { operation_id: "load_balancer_list", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "load_balancer_list",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -209,8 +234,9 @@ impl<'a> LoadBalancerList<'a> {
     /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
     pub fn stream(
         self,
-    ) -> impl runtime::Stream<Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>> + Send + 'a
-    {
+    ) -> impl runtime::Stream<
+        Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>,
+    > + Send + 'a {
         let paging = runtime::Paging {
             key: self
                 .order_column
@@ -218,19 +244,30 @@ impl<'a> LoadBalancerList<'a> {
                 .ok()
                 .and_then(Option::as_ref)
                 .map_or_else(|| "id".to_owned(), runtime::text),
-            page_size: self.page_size.as_ref().ok().and_then(Option::as_ref).and_then(runtime::number),
+            page_size: self
+                .page_size
+                .as_ref()
+                .ok()
+                .and_then(Option::as_ref)
+                .and_then(runtime::number),
             default_page_size: Some(10u64),
         };
-        runtime::pages(paging, move |key| {
-            let mut call = self.clone();
-            if let Some(key) = key {
-                call.start_after = runtime::cursor(key).map(Some);
-            }
-            async move {
-                let page = call.send().await?.into_inner();
-                Ok(runtime::Page { count: runtime::number(&page.count), items: page.items })
-            }
-        })
+        runtime::pages(
+            paging,
+            move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::number(&page.count),
+                        items: page.items,
+                    })
+                }
+            },
+        )
     }
 }
 
@@ -264,7 +301,9 @@ impl<'a> ProjectLoadBalancerList<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -278,8 +317,10 @@ impl<'a> ProjectLoadBalancerList<'a> {
     where
         V: TryInto<api_types::StartAfter>,
     {
-        self.start_after =
-            value.try_into().map(Some).map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
+        self.start_after = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
         self
     }
 
@@ -291,8 +332,10 @@ impl<'a> ProjectLoadBalancerList<'a> {
     where
         V: TryInto<api_types::PageSize>,
     {
-        self.page_size =
-            value.try_into().map(Some).map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
+        self.page_size = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
         self
     }
 
@@ -304,8 +347,10 @@ impl<'a> ProjectLoadBalancerList<'a> {
     where
         V: TryInto<api_types::OrderColumn>,
     {
-        self.order_column =
-            value.try_into().map(Some).map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
+        self.order_column = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
         self
     }
 
@@ -329,7 +374,10 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::LoadBalancerPage>, runtime::Error<api_types::Error>> {
+    ) -> Result<
+        runtime::ResponseValue<api_types::LoadBalancerPage>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, start_after, page_size, order_column } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
@@ -372,8 +420,9 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
     pub fn stream(
         self,
-    ) -> impl runtime::Stream<Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>> + Send + 'a
-    {
+    ) -> impl runtime::Stream<
+        Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>,
+    > + Send + 'a {
         let paging = runtime::Paging {
             key: self
                 .order_column
@@ -381,19 +430,30 @@ impl<'a> ProjectLoadBalancerList<'a> {
                 .ok()
                 .and_then(Option::as_ref)
                 .map_or_else(|| "id".to_owned(), runtime::text),
-            page_size: self.page_size.as_ref().ok().and_then(Option::as_ref).and_then(runtime::number),
+            page_size: self
+                .page_size
+                .as_ref()
+                .ok()
+                .and_then(Option::as_ref)
+                .and_then(runtime::number),
             default_page_size: Some(10u64),
         };
-        runtime::pages(paging, move |key| {
-            let mut call = self.clone();
-            if let Some(key) = key {
-                call.start_after = runtime::cursor(key).map(Some);
-            }
-            async move {
-                let page = call.send().await?.into_inner();
-                Ok(runtime::Page { count: runtime::number(&page.count), items: page.items })
-            }
-        })
+        runtime::pages(
+            paging,
+            move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::number(&page.count),
+                        items: page.items,
+                    })
+                }
+            },
+        )
     }
 }
 
@@ -414,7 +474,9 @@ impl<'a> LoadBalancerUpdate<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            load_balancer_reference: Err("`load_balancer_reference` was not given".to_string()),
+            load_balancer_reference: Err(
+                "`load_balancer_reference` was not given".to_string(),
+            ),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -427,7 +489,9 @@ impl<'a> LoadBalancerUpdate<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -439,7 +503,9 @@ impl<'a> LoadBalancerUpdate<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -450,8 +516,11 @@ impl<'a> LoadBalancerUpdate<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.load_balancer_reference =
-            value.try_into().map_err(|_| "`load_balancer_reference` is not what `Reference` allows".to_string());
+        self.load_balancer_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`load_balancer_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -462,7 +531,9 @@ impl<'a> LoadBalancerUpdate<'a> {
     where
         V: TryInto<api_types::LoadBalancerUpdate>,
     {
-        self.body = value.try_into().map_err(|_| "`body` is not what `LoadBalancerUpdate` allows".to_string());
+        self.body = value
+            .try_into()
+            .map_err(|_| "`body` is not what `LoadBalancerUpdate` allows".to_string());
         self
     }
 
@@ -490,21 +561,24 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::LoadBalancer>, runtime::Error<api_types::Error>> {
+    ) -> Result<
+        runtime::ResponseValue<api_types::LoadBalancer>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, load_balancer_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let load_balancer_reference = load_balancer_reference.map_err(runtime::Error::InvalidRequest)?;
+        let load_balancer_reference = load_balancer_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let load_balancer_reference = runtime::encode_path(&load_balancer_reference.to_string())?;
+        let load_balancer_reference = runtime::encode_path(
+            &load_balancer_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/load-balancer/{}",
-            client.base_url(),
-            project_id,
-            location,
-            load_balancer_reference
+            "{}/project/{}/location/{}/load-balancer/{}", client.base_url(), project_id,
+            location, load_balancer_reference
         );
         let mut request = client
             .http()
@@ -515,8 +589,10 @@ impl<'a> LoadBalancerUpdate<'a> {
             )
             .json(&body)
             .build()?;
-        let info =
-            runtime::OperationInfo { operation_id: "load_balancer_update", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "load_balancer_update",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -554,7 +630,9 @@ impl<'a> LoadBalancerDetachVm<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            load_balancer_reference: Err("`load_balancer_reference` was not given".to_string()),
+            load_balancer_reference: Err(
+                "`load_balancer_reference` was not given".to_string(),
+            ),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -567,7 +645,9 @@ impl<'a> LoadBalancerDetachVm<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -579,7 +659,9 @@ impl<'a> LoadBalancerDetachVm<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -590,8 +672,11 @@ impl<'a> LoadBalancerDetachVm<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.load_balancer_reference =
-            value.try_into().map_err(|_| "`load_balancer_reference` is not what `Reference` allows".to_string());
+        self.load_balancer_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`load_balancer_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -602,7 +687,9 @@ impl<'a> LoadBalancerDetachVm<'a> {
     where
         V: TryInto<api_types::LoadBalancerDetachVm>,
     {
-        self.body = value.try_into().map_err(|_| "`body` is not what `LoadBalancerDetachVm` allows".to_string());
+        self.body = value
+            .try_into()
+            .map_err(|_| "`body` is not what `LoadBalancerDetachVm` allows".to_string());
         self
     }
 
@@ -630,21 +717,24 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::LoadBalancer>, runtime::Error<api_types::Error>> {
+    ) -> Result<
+        runtime::ResponseValue<api_types::LoadBalancer>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, load_balancer_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let load_balancer_reference = load_balancer_reference.map_err(runtime::Error::InvalidRequest)?;
+        let load_balancer_reference = load_balancer_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let load_balancer_reference = runtime::encode_path(&load_balancer_reference.to_string())?;
+        let load_balancer_reference = runtime::encode_path(
+            &load_balancer_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/load-balancer/{}/detach-vm",
-            client.base_url(),
-            project_id,
-            location,
-            load_balancer_reference
+            "{}/project/{}/location/{}/load-balancer/{}/detach-vm", client.base_url(),
+            project_id, location, load_balancer_reference
         );
         let mut request = client
             .http()
@@ -655,8 +745,10 @@ impl<'a> LoadBalancerDetachVm<'a> {
             )
             .json(&body)
             .build()?;
-        let info =
-            runtime::OperationInfo { operation_id: "load_balancer_detach_vm", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "load_balancer_detach_vm",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;

@@ -51,7 +51,7 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// Reset a Postgres database's superuser password
     ///
     /// Sets the password of the user `postgres`.
-    /// Refused as 400 `InvalidRequest` with `details.password`, an array of every rule that the password fails: at least 12 characters, a lower-case letter, an upper-case letter, a digit.
+    /// Refused as 400 `InvalidRequest` with `details.password`, an array of every rule that the password fails: at least 12 characters, a lower-case letter, an upper-case letter, a digit, no control characters.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`
     fn postgres_reset_superuser_password(&self) -> PostgresResetSuperuserPassword<'_>;
@@ -109,7 +109,9 @@ impl<'a> ProjectPostgresList<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -123,8 +125,10 @@ impl<'a> ProjectPostgresList<'a> {
     where
         V: TryInto<api_types::StartAfter>,
     {
-        self.start_after =
-            value.try_into().map(Some).map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
+        self.start_after = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
         self
     }
 
@@ -136,8 +140,10 @@ impl<'a> ProjectPostgresList<'a> {
     where
         V: TryInto<api_types::PageSize>,
     {
-        self.page_size =
-            value.try_into().map(Some).map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
+        self.page_size = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
         self
     }
 
@@ -149,8 +155,10 @@ impl<'a> ProjectPostgresList<'a> {
     where
         V: TryInto<api_types::OrderColumn>,
     {
-        self.order_column =
-            value.try_into().map(Some).map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
+        self.order_column = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
         self
     }
 
@@ -174,7 +182,10 @@ impl<'a> ProjectPostgresList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::PostgresPage>, runtime::Error<api_types::Error>> {
+    ) -> Result<
+        runtime::ResponseValue<api_types::PostgresPage>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, start_after, page_size, order_column } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
@@ -193,8 +204,10 @@ impl<'a> ProjectPostgresList<'a> {
             .query(&runtime::QueryParam::new("page_size", &page_size))
             .query(&runtime::QueryParam::new("order_column", &order_column))
             .build()?;
-        let info =
-            runtime::OperationInfo { operation_id: "project_postgres_list", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "project_postgres_list",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -215,8 +228,9 @@ impl<'a> ProjectPostgresList<'a> {
     /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
     pub fn stream(
         self,
-    ) -> impl runtime::Stream<Item = Result<api_types::PostgresSummary, runtime::Error<api_types::Error>>> + Send + 'a
-    {
+    ) -> impl runtime::Stream<
+        Item = Result<api_types::PostgresSummary, runtime::Error<api_types::Error>>,
+    > + Send + 'a {
         let paging = runtime::Paging {
             key: self
                 .order_column
@@ -224,19 +238,30 @@ impl<'a> ProjectPostgresList<'a> {
                 .ok()
                 .and_then(Option::as_ref)
                 .map_or_else(|| "id".to_owned(), runtime::text),
-            page_size: self.page_size.as_ref().ok().and_then(Option::as_ref).and_then(runtime::number),
+            page_size: self
+                .page_size
+                .as_ref()
+                .ok()
+                .and_then(Option::as_ref)
+                .and_then(runtime::number),
             default_page_size: Some(10u64),
         };
-        runtime::pages(paging, move |key| {
-            let mut call = self.clone();
-            if let Some(key) = key {
-                call.start_after = runtime::cursor(key).map(Some);
-            }
-            async move {
-                let page = call.send().await?.into_inner();
-                Ok(runtime::Page { count: runtime::number(&page.count), items: page.items })
-            }
-        })
+        runtime::pages(
+            paging,
+            move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::number(&page.count),
+                        items: page.items,
+                    })
+                }
+            },
+        )
     }
 }
 
@@ -256,7 +281,9 @@ impl<'a> PostgresView<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            postgres_database_reference: Err("`postgres_database_reference` was not given".to_string()),
+            postgres_database_reference: Err(
+                "`postgres_database_reference` was not given".to_string(),
+            ),
         }
     }
 
@@ -268,7 +295,9 @@ impl<'a> PostgresView<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -280,7 +309,9 @@ impl<'a> PostgresView<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -292,8 +323,12 @@ impl<'a> PostgresView<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference =
-            value.try_into().map_err(|_| "`postgres_database_reference` is not what `Reference` allows".to_string());
+        self.postgres_database_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`postgres_database_reference` is not what `Reference` allows"
+                    .to_string()
+            });
         self
     }
 
@@ -315,20 +350,25 @@ impl<'a> PostgresView<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
+    pub async fn send(
+        self,
+    ) -> Result<
+        runtime::ResponseValue<api_types::Postgres>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, postgres_database_reference } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference = runtime::encode_path(&postgres_database_reference.to_string())?;
+        let postgres_database_reference = runtime::encode_path(
+            &postgres_database_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}",
-            client.base_url(),
-            project_id,
-            location,
-            postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
+            location, postgres_database_reference
         );
         let mut request = client
             .http()
@@ -338,7 +378,10 @@ impl<'a> PostgresView<'a> {
                 runtime::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info = runtime::OperationInfo { operation_id: "postgres_view", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "postgres_view",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -372,7 +415,9 @@ impl<'a> PostgresCreate<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            postgres_database_reference: Err("`postgres_database_reference` was not given".to_string()),
+            postgres_database_reference: Err(
+                "`postgres_database_reference` was not given".to_string(),
+            ),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -385,7 +430,9 @@ impl<'a> PostgresCreate<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -397,7 +444,9 @@ impl<'a> PostgresCreate<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -409,8 +458,12 @@ impl<'a> PostgresCreate<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference =
-            value.try_into().map_err(|_| "`postgres_database_reference` is not what `Reference` allows".to_string());
+        self.postgres_database_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`postgres_database_reference` is not what `Reference` allows"
+                    .to_string()
+            });
         self
     }
 
@@ -421,7 +474,9 @@ impl<'a> PostgresCreate<'a> {
     where
         V: TryInto<api_types::PostgresCreate>,
     {
-        self.body = value.try_into().map_err(|_| "`body` is not what `PostgresCreate` allows".to_string());
+        self.body = value
+            .try_into()
+            .map_err(|_| "`body` is not what `PostgresCreate` allows".to_string());
         self
     }
 
@@ -447,21 +502,26 @@ impl<'a> PostgresCreate<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
+    pub async fn send(
+        self,
+    ) -> Result<
+        runtime::ResponseValue<api_types::Postgres>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, postgres_database_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference = runtime::encode_path(&postgres_database_reference.to_string())?;
+        let postgres_database_reference = runtime::encode_path(
+            &postgres_database_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}",
-            client.base_url(),
-            project_id,
-            location,
-            postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
+            location, postgres_database_reference
         );
         let mut request = client
             .http()
@@ -472,7 +532,10 @@ impl<'a> PostgresCreate<'a> {
             )
             .json(&body)
             .build()?;
-        let info = runtime::OperationInfo { operation_id: "postgres_create", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "postgres_create",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -510,7 +573,9 @@ impl<'a> PostgresUpdate<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_owned()),
             location: Err("`location` was not given".to_owned()),
-            postgres_database_reference: Err("`postgres_database_reference` was not given".to_owned()),
+            postgres_database_reference: Err(
+                "`postgres_database_reference` was not given".to_owned(),
+            ),
             body: Ok(None),
         }
     }
@@ -523,7 +588,9 @@ impl<'a> PostgresUpdate<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
         self
     }
 
@@ -535,7 +602,9 @@ impl<'a> PostgresUpdate<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_owned());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_owned());
         self
     }
 
@@ -547,8 +616,11 @@ impl<'a> PostgresUpdate<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference =
-            value.try_into().map_err(|_| "`postgres_database_reference` is not what `Reference` allows".to_owned());
+        self.postgres_database_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`postgres_database_reference` is not what `Reference` allows".to_owned()
+            });
         self
     }
 
@@ -589,15 +661,31 @@ impl<'a> PostgresUpdate<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
+    pub async fn send(
+        self,
+    ) -> Result<
+        runtime::ResponseValue<api_types::Postgres>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, postgres_database_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::path_text("project_id", &project_id, runtime::Style::Simple, false)?;
+        let project_id = runtime::path_text(
+            "project_id",
+            &project_id,
+            runtime::Style::Simple,
+            false,
+        )?;
         let project_id = runtime::encode_segment(project_id)?;
-        let location = runtime::path_text("location", &location, runtime::Style::Simple, false)?;
+        let location = runtime::path_text(
+            "location",
+            &location,
+            runtime::Style::Simple,
+            false,
+        )?;
         let location = runtime::encode_segment(location)?;
         let postgres_database_reference = runtime::path_text(
             "postgres_database_reference",
@@ -605,13 +693,12 @@ impl<'a> PostgresUpdate<'a> {
             runtime::Style::Simple,
             false,
         )?;
-        let postgres_database_reference = runtime::encode_segment(postgres_database_reference)?;
+        let postgres_database_reference = runtime::encode_segment(
+            postgres_database_reference,
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}",
-            client.base_url(),
-            project_id,
-            location,
-            postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
+            location, postgres_database_reference
         );
         let mut request = client
             .http()
@@ -621,7 +708,10 @@ impl<'a> PostgresUpdate<'a> {
             request = body.on(request);
         }
         let mut request = request.build()?;
-        let info = runtime::OperationInfo { operation_id: "postgres_update", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "postgres_update",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let response = client.exec(request, &info).await?;
         match response.status().as_u16() {
@@ -658,7 +748,9 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            postgres_database_reference: Err("`postgres_database_reference` was not given".to_string()),
+            postgres_database_reference: Err(
+                "`postgres_database_reference` was not given".to_string(),
+            ),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -671,7 +763,9 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -683,7 +777,9 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -695,8 +791,12 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference =
-            value.try_into().map_err(|_| "`postgres_database_reference` is not what `Reference` allows".to_string());
+        self.postgres_database_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`postgres_database_reference` is not what `Reference` allows"
+                    .to_string()
+            });
         self
     }
 
@@ -707,8 +807,11 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     where
         V: TryInto<api_types::PostgresResetSuperuserPassword>,
     {
-        self.body =
-            value.try_into().map_err(|_| "`body` is not what `PostgresResetSuperuserPassword` allows".to_string());
+        self.body = value
+            .try_into()
+            .map_err(|_| {
+                "`body` is not what `PostgresResetSuperuserPassword` allows".to_string()
+            });
         self
     }
 
@@ -734,21 +837,26 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
+    pub async fn send(
+        self,
+    ) -> Result<
+        runtime::ResponseValue<api_types::Postgres>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, postgres_database_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference = runtime::encode_path(&postgres_database_reference.to_string())?;
+        let postgres_database_reference = runtime::encode_path(
+            &postgres_database_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}/reset-superuser-password",
-            client.base_url(),
-            project_id,
-            location,
-            postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}/reset-superuser-password", client
+            .base_url(), project_id, location, postgres_database_reference
         );
         let mut request = client
             .http()

@@ -65,7 +65,9 @@ impl<'a> PrivateSubnetView<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            private_subnet_reference: Err("`private_subnet_reference` was not given".to_string()),
+            private_subnet_reference: Err(
+                "`private_subnet_reference` was not given".to_string(),
+            ),
         }
     }
 
@@ -77,7 +79,9 @@ impl<'a> PrivateSubnetView<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -89,7 +93,9 @@ impl<'a> PrivateSubnetView<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -101,8 +107,11 @@ impl<'a> PrivateSubnetView<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.private_subnet_reference =
-            value.try_into().map_err(|_| "`private_subnet_reference` is not what `Reference` allows".to_string());
+        self.private_subnet_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`private_subnet_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -126,20 +135,23 @@ impl<'a> PrivateSubnetView<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::PrivateSubnet>, runtime::Error<api_types::Error>> {
+    ) -> Result<
+        runtime::ResponseValue<api_types::PrivateSubnet>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, private_subnet_reference } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let private_subnet_reference = private_subnet_reference.map_err(runtime::Error::InvalidRequest)?;
+        let private_subnet_reference = private_subnet_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let private_subnet_reference = runtime::encode_path(&private_subnet_reference.to_string())?;
+        let private_subnet_reference = runtime::encode_path(
+            &private_subnet_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/private-subnet/{}",
-            client.base_url(),
-            project_id,
-            location,
-            private_subnet_reference
+            "{}/project/{}/location/{}/private-subnet/{}", client.base_url(), project_id,
+            location, private_subnet_reference
         );
         let mut request = client
             .http()
@@ -149,8 +161,10 @@ impl<'a> PrivateSubnetView<'a> {
                 runtime::reqwest::header::HeaderValue::from_static("application/json"),
             )
             .build()?;
-        let info =
-            runtime::OperationInfo { operation_id: "private_subnet_view", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "private_subnet_view",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -184,7 +198,9 @@ impl<'a> PrivateSubnetCreate<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_owned()),
             location: Err("`location` was not given".to_owned()),
-            private_subnet_reference: Err("`private_subnet_reference` was not given".to_owned()),
+            private_subnet_reference: Err(
+                "`private_subnet_reference` was not given".to_owned(),
+            ),
             body: Ok(None),
         }
     }
@@ -197,7 +213,9 @@ impl<'a> PrivateSubnetCreate<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
         self
     }
 
@@ -209,7 +227,9 @@ impl<'a> PrivateSubnetCreate<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_owned());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_owned());
         self
     }
 
@@ -221,8 +241,11 @@ impl<'a> PrivateSubnetCreate<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.private_subnet_reference =
-            value.try_into().map_err(|_| "`private_subnet_reference` is not what `Reference` allows".to_owned());
+        self.private_subnet_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`private_subnet_reference` is not what `Reference` allows".to_owned()
+            });
         self
     }
 
@@ -265,25 +288,42 @@ impl<'a> PrivateSubnetCreate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::PrivateSubnet>, runtime::Error<api_types::Error>> {
+    ) -> Result<
+        runtime::ResponseValue<api_types::PrivateSubnet>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, private_subnet_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let private_subnet_reference = private_subnet_reference.map_err(runtime::Error::InvalidRequest)?;
+        let private_subnet_reference = private_subnet_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::path_text("project_id", &project_id, runtime::Style::Simple, false)?;
+        let project_id = runtime::path_text(
+            "project_id",
+            &project_id,
+            runtime::Style::Simple,
+            false,
+        )?;
         let project_id = runtime::encode_segment(project_id)?;
-        let location = runtime::path_text("location", &location, runtime::Style::Simple, false)?;
+        let location = runtime::path_text(
+            "location",
+            &location,
+            runtime::Style::Simple,
+            false,
+        )?;
         let location = runtime::encode_segment(location)?;
-        let private_subnet_reference =
-            runtime::path_text("private_subnet_reference", &private_subnet_reference, runtime::Style::Simple, false)?;
-        let private_subnet_reference = runtime::encode_segment(private_subnet_reference)?;
+        let private_subnet_reference = runtime::path_text(
+            "private_subnet_reference",
+            &private_subnet_reference,
+            runtime::Style::Simple,
+            false,
+        )?;
+        let private_subnet_reference = runtime::encode_segment(
+            private_subnet_reference,
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/private-subnet/{}",
-            client.base_url(),
-            project_id,
-            location,
-            private_subnet_reference
+            "{}/project/{}/location/{}/private-subnet/{}", client.base_url(), project_id,
+            location, private_subnet_reference
         );
         let mut request = client
             .http()
@@ -293,8 +333,10 @@ impl<'a> PrivateSubnetCreate<'a> {
             request = body.on(request);
         }
         let mut request = request.build()?;
-        let info =
-            runtime::OperationInfo { operation_id: "private_subnet_create", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "private_subnet_create",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let response = client.exec(request, &info).await?;
         match response.status().as_u16() {
@@ -331,7 +373,9 @@ impl<'a> PrivateSubnetConnect<'a> {
             client: client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            private_subnet_reference: Err("`private_subnet_reference` was not given".to_string()),
+            private_subnet_reference: Err(
+                "`private_subnet_reference` was not given".to_string(),
+            ),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -344,7 +388,9 @@ impl<'a> PrivateSubnetConnect<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -356,7 +402,9 @@ impl<'a> PrivateSubnetConnect<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -368,8 +416,11 @@ impl<'a> PrivateSubnetConnect<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.private_subnet_reference =
-            value.try_into().map_err(|_| "`private_subnet_reference` is not what `Reference` allows".to_string());
+        self.private_subnet_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`private_subnet_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -380,7 +431,9 @@ impl<'a> PrivateSubnetConnect<'a> {
     where
         V: TryInto<api_types::PrivateSubnetConnect>,
     {
-        self.body = value.try_into().map_err(|_| "`body` is not what `PrivateSubnetConnect` allows".to_string());
+        self.body = value
+            .try_into()
+            .map_err(|_| "`body` is not what `PrivateSubnetConnect` allows".to_string());
         self
     }
 
@@ -408,21 +461,24 @@ impl<'a> PrivateSubnetConnect<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::PrivateSubnet>, runtime::Error<api_types::Error>> {
+    ) -> Result<
+        runtime::ResponseValue<api_types::PrivateSubnet>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self { client, project_id, location, private_subnet_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let private_subnet_reference = private_subnet_reference.map_err(runtime::Error::InvalidRequest)?;
+        let private_subnet_reference = private_subnet_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let private_subnet_reference = runtime::encode_path(&private_subnet_reference.to_string())?;
+        let private_subnet_reference = runtime::encode_path(
+            &private_subnet_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/private-subnet/{}/connect",
-            client.base_url(),
-            project_id,
-            location,
-            private_subnet_reference
+            "{}/project/{}/location/{}/private-subnet/{}/connect", client.base_url(),
+            project_id, location, private_subnet_reference
         );
         let mut request = client
             .http()
@@ -433,8 +489,10 @@ impl<'a> PrivateSubnetConnect<'a> {
             )
             .json(&body)
             .build()?;
-        let info =
-            runtime::OperationInfo { operation_id: "private_subnet_connect", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "private_subnet_connect",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;

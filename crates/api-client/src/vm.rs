@@ -51,7 +51,9 @@ impl<'a> VmList<'a> {
     where
         V: TryInto<api_types::ProjectId>,
     {
-        self.project_id = value.try_into().map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+        self.project_id = value
+            .try_into()
+            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
         self
     }
 
@@ -63,7 +65,9 @@ impl<'a> VmList<'a> {
     where
         V: TryInto<api_types::Location>,
     {
-        self.location = value.try_into().map_err(|_| "`location` is not what `Location` allows".to_string());
+        self.location = value
+            .try_into()
+            .map_err(|_| "`location` is not what `Location` allows".to_string());
         self
     }
 
@@ -77,8 +81,10 @@ impl<'a> VmList<'a> {
     where
         V: TryInto<api_types::StartAfter>,
     {
-        self.start_after =
-            value.try_into().map(Some).map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
+        self.start_after = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
         self
     }
 
@@ -90,8 +96,10 @@ impl<'a> VmList<'a> {
     where
         V: TryInto<api_types::PageSize>,
     {
-        self.page_size =
-            value.try_into().map(Some).map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
+        self.page_size = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
         self
     }
 
@@ -103,8 +111,10 @@ impl<'a> VmList<'a> {
     where
         V: TryInto<api_types::OrderColumn>,
     {
-        self.order_column =
-            value.try_into().map(Some).map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
+        self.order_column = value
+            .try_into()
+            .map(Some)
+            .map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
         self
     }
 
@@ -126,8 +136,20 @@ impl<'a> VmList<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(self) -> Result<runtime::ResponseValue<api_types::VmPage>, runtime::Error<api_types::Error>> {
-        let Self { client, project_id, location, start_after, page_size, order_column } = self;
+    pub async fn send(
+        self,
+    ) -> Result<
+        runtime::ResponseValue<api_types::VmPage>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self {
+            client,
+            project_id,
+            location,
+            start_after,
+            page_size,
+            order_column,
+        } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
         let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
@@ -135,7 +157,9 @@ impl<'a> VmList<'a> {
         let order_column = order_column.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let url = format!("{}/project/{}/location/{}/vm", client.base_url(), project_id, location);
+        let url = format!(
+            "{}/project/{}/location/{}/vm", client.base_url(), project_id, location
+        );
         let mut request = client
             .http()
             .get(url)
@@ -147,7 +171,10 @@ impl<'a> VmList<'a> {
             .query(&runtime::QueryParam::new("page_size", &page_size))
             .query(&runtime::QueryParam::new("order_column", &order_column))
             .build()?;
-        let info = runtime::OperationInfo { operation_id: "vm_list", security: &[&[crate::schemes::BEARER]] };
+        let info = runtime::OperationInfo {
+            operation_id: "vm_list",
+            security: &[&[crate::schemes::BEARER]],
+        };
         client.pre(&mut request, &info).await?;
         let result = client.exec(request, &info).await;
         let response = result?;
@@ -168,7 +195,9 @@ impl<'a> VmList<'a> {
     /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
     pub fn stream(
         self,
-    ) -> impl runtime::Stream<Item = Result<api_types::Vm, runtime::Error<api_types::Error>>> + Send + 'a {
+    ) -> impl runtime::Stream<
+        Item = Result<api_types::Vm, runtime::Error<api_types::Error>>,
+    > + Send + 'a {
         let paging = runtime::Paging {
             key: self
                 .order_column
@@ -176,18 +205,29 @@ impl<'a> VmList<'a> {
                 .ok()
                 .and_then(Option::as_ref)
                 .map_or_else(|| "id".to_owned(), runtime::text),
-            page_size: self.page_size.as_ref().ok().and_then(Option::as_ref).and_then(runtime::number),
+            page_size: self
+                .page_size
+                .as_ref()
+                .ok()
+                .and_then(Option::as_ref)
+                .and_then(runtime::number),
             default_page_size: Some(10u64),
         };
-        runtime::pages(paging, move |key| {
-            let mut call = self.clone();
-            if let Some(key) = key {
-                call.start_after = runtime::cursor(key).map(Some);
-            }
-            async move {
-                let page = call.send().await?.into_inner();
-                Ok(runtime::Page { count: runtime::number(&page.count), items: page.items })
-            }
-        })
+        runtime::pages(
+            paging,
+            move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::number(&page.count),
+                        items: page.items,
+                    })
+                }
+            },
+        )
     }
 }

@@ -17,7 +17,10 @@ pub struct InferenceApiKeyCreate {}
 
 /// The secret value of an inference API key, 32 random letters and digits.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
-#[schema(examples = r#"["ExampleExampleExampleExample0123"]"#, extensions = r#"{"x-secret":true}"#)]
+#[schema(
+    examples = r#"["ExampleExampleExampleExample0123"]"#,
+    extensions = r#"{"x-secret":true}"#
+)]
 #[scalar(pattern = "^[A-Za-z0-9]{32}$", secret)]
 pub struct InferenceApiKeySecret(String);
 

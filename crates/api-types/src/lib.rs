@@ -5,7 +5,11 @@
 #![allow(deprecated)]
 #![allow(missing_docs, reason = "the contract does not describe everything")]
 #![allow(rustdoc::all, reason = "descriptions are the contract's own words")]
-#![allow(clippy::all, clippy::pedantic, reason = "names and shapes are the contract's own")]
+#![allow(
+    clippy::all,
+    clippy::pedantic,
+    reason = "names and shapes are the contract's own"
+)]
 
 mod shared;
 pub use shared::*;

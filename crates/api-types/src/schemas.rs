@@ -117,7 +117,10 @@ pub static TYPES: &[(&str, json::Recode)] = &[
     #[cfg(feature = "postgres")]
     ("PostgresUpdate", json::recode::<crate::PostgresUpdate>),
     #[cfg(feature = "postgres")]
-    ("PostgresResetSuperuserPassword", json::recode::<crate::PostgresResetSuperuserPassword>),
+    (
+        "PostgresResetSuperuserPassword",
+        json::recode::<crate::PostgresResetSuperuserPassword>,
+    ),
     ("FirewallRule", json::recode::<crate::FirewallRule>),
     #[cfg(feature = "private_subnet")]
     ("FirewallSummary", json::recode::<crate::FirewallSummary>),
@@ -231,7 +234,10 @@ pub static JSON_SCHEMAS: &[(&str, described::JsonSchemaOf)] = &[
     #[cfg(feature = "postgres")]
     ("PostgresSizeInput", described::json_schema::<crate::PostgresSizeInput>),
     #[cfg(feature = "postgres")]
-    ("PostgresStorageSizeInput", described::json_schema::<crate::PostgresStorageSizeInput>),
+    (
+        "PostgresStorageSizeInput",
+        described::json_schema::<crate::PostgresStorageSizeInput>,
+    ),
     #[cfg(feature = "postgres")]
     ("MaintenanceHour", described::json_schema::<crate::MaintenanceHour>),
     #[cfg(feature = "postgres")]
@@ -263,7 +269,10 @@ pub static JSON_SCHEMAS: &[(&str, described::JsonSchemaOf)] = &[
     #[cfg(feature = "postgres")]
     ("PostgresUpdate", described::json_schema::<crate::PostgresUpdate>),
     #[cfg(feature = "postgres")]
-    ("PostgresResetSuperuserPassword", described::json_schema::<crate::PostgresResetSuperuserPassword>),
+    (
+        "PostgresResetSuperuserPassword",
+        described::json_schema::<crate::PostgresResetSuperuserPassword>,
+    ),
     ("FirewallRule", described::json_schema::<crate::FirewallRule>),
     #[cfg(feature = "private_subnet")]
     ("FirewallSummary", described::json_schema::<crate::FirewallSummary>),
