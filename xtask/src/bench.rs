@@ -12,17 +12,17 @@ use crate::exit::Exit;
 use crate::workspace;
 
 /// The benchmarks of the package `tests`, each a program of its own.
-const PROGRAMS: [&str; 3] = ["codegen", "server", "client"];
+const PROGRAMS: [&str; 4] = ["codegen", "server", "client", "service"];
 /// The one that times the compiler.
 const CHECK: &str = "check";
 
-/// Measure the generator and what it generates, in tables for docs/benchmarks.md
+/// Measure the generator, what it generates, and the service, in tables for docs/benchmarks.md
 ///
 /// Other documents than ours are measured where `STRATUS_CORPUS` names their folder.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run only this one
-    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], CHECK])]
+    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], CHECK])]
     only: Option<String>,
 }
 

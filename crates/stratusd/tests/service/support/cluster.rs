@@ -126,7 +126,7 @@ fn free_port() -> u16 {
 }
 
 /// A binary of PostgreSQL: on the path, where `pg_config` says, or where Debian puts it.
-fn binary(name: &str) -> PathBuf {
+pub fn binary(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     if let Ok(said) = Command::new("pg_config").arg("--bindir").output() {

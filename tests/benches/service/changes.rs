@@ -1,0 +1,134 @@
+//! Durable changes: 64 callers of the service, beside one transaction after the other on the same disk, and beside
+//! pgbench with the same statement.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{Connection, Executor, SqliteConnection};
+use stratusd::storage::Database;
+
+use crate::cluster::binary;
+use crate::support::{Table, median};
+use crate::world::{CONNECTIONS, EMPTY, Service, folder};
+
+const CALLERS: usize = 64;
+const ROUNDS: usize = 7;
+const ROUND: Duration = Duration::from_secs(2);
+
+pub async fn run() {
+    let mut table = Table::new(&["changes per second", "the service", "beside it", "ratio"]);
+    let service = Arc::new(Service::sqlite(EMPTY).await);
+    let mut alone = Alone::open().await;
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.push(by_callers(&service).await);
+        theirs.push(alone.measure().await);
+    }
+    row(&mut table, "SQLite, beside a transaction each", ours, theirs);
+    let service = Arc::new(Service::postgres(EMPTY).await);
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.push(by_callers(&service).await);
+        theirs.push(pgbench(&service));
+    }
+    row(&mut table, "PostgreSQL, beside pgbench", ours, theirs);
+    table.print("durable changes of 64 callers");
+}
+
+fn row(table: &mut Table, name: &str, ours: Vec<f64>, theirs: Vec<f64>) {
+    let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
+    table.row([name.to_owned(), format!("{ours:.0}"), format!("{theirs:.0}"), format!("{:.2}", ours / theirs)]);
+}
+
+/// Changes per second that callers at the same time get acknowledged.
+async fn by_callers(service: &Arc<Service>) -> f64 {
+    let done = Arc::new(AtomicU64::new(0));
+    let start = Instant::now();
+    let callers = (0..CALLERS).map(|_| {
+        let (service, done) = (Arc::clone(service), Arc::clone(&done));
+        tokio::spawn(async move {
+            while start.elapsed() < ROUND {
+                let answer = service.call(0, "POST", "/inference-api-key").await;
+                assert_eq!(answer.status(), 200);
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    });
+    for caller in callers.collect::<Vec<_>>() {
+        caller.await.expect("a caller ends");
+    }
+    rate(done.load(Ordering::Relaxed), start)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are not that many")]
+fn rate(done: u64, start: Instant) -> f64 {
+    done as f64 / start.elapsed().as_secs_f64()
+}
+
+/// SQLite as it is: a transaction for each change, one after the other.
+struct Alone {
+    connection: SqliteConnection,
+    number: i64,
+    _folder: tempfile::TempDir,
+}
+
+impl Alone {
+    async fn open() -> Self {
+        let folder = folder();
+        let options = SqliteConnectOptions::new()
+            .filename(folder.path().join("alone.db"))
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
+        let mut connection = SqliteConnection::connect_with(&options).await.expect("it opens");
+        let table = "CREATE TABLE inference_api_key (project_id TEXT NOT NULL, id TEXT NOT NULL, hash BLOB NOT NULL, \
+                     created_at INTEGER NOT NULL, PRIMARY KEY (project_id, id)) STRICT, WITHOUT ROWID";
+        connection.execute(table).await.expect("it is made");
+        Self { connection, number: 0, _folder: folder }
+    }
+
+    async fn measure(&mut self) -> f64 {
+        let (start, first) = (Instant::now(), self.number);
+        while start.elapsed() < ROUND {
+            self.number += 1;
+            sqlx::query("BEGIN IMMEDIATE").execute(&mut self.connection).await.expect("it begins");
+            sqlx::query("INSERT INTO inference_api_key VALUES ($1, $2, $3, $4)")
+                .bind("pj00000000000000000000000z")
+                .bind(format!("ak{:024}", self.number))
+                .bind(&[0_u8; 32][..])
+                .bind(0_i64)
+                .execute(&mut self.connection)
+                .await
+                .expect("it is written");
+            sqlx::query("COMMIT").execute(&mut self.connection).await.expect("it is on the disk");
+        }
+        rate(u64::try_from(self.number - first).unwrap_or_default(), start)
+    }
+}
+
+/// What pgbench reaches with the same statement in a transaction and as many connections.
+fn pgbench(service: &Service) -> f64 {
+    let Database::Postgres(url) = &service.database else { unreachable!("it was made so") };
+    let folder = folder();
+    let script = folder.path().join("insert.sql");
+    let project = &service.projects[0].0;
+    let statements = format!(
+        "\\set a random(0, 1000000000)\n\\set b random(0, 1000000000)\nBEGIN;\nINSERT INTO inference_api_key \
+         (project_id, id, hash, created_at) VALUES ('{project}', 'ak' || :a || '-' || :b, '\\x00'::bytea, :a);\nCOMMIT;\n"
+    );
+    std::fs::write(&script, statements).expect("the folder is writable");
+    let output = Command::new(binary("pgbench"))
+        .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--client", &CONNECTIONS.to_string()])
+        .args(["--time", &ROUND.as_secs().to_string(), "--file"])
+        .arg(&script)
+        .arg(url)
+        .output()
+        .expect("pgbench starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = said.lines().find_map(|line| line.strip_prefix("tps = "));
+    let tps = line.and_then(|line| line.split(' ').next()?.parse().ok());
+    tps.unwrap_or_else(|| panic!("pgbench failed: {said}{}", String::from_utf8_lossy(&output.stderr)))
+}

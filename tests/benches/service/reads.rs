@@ -1,0 +1,168 @@
+//! Reads of the service beside the generated server over an implementation in memory: CPU per request, of all
+//! threads but the caller's.
+
+use std::net::SocketAddr;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{fs, thread};
+
+use serde_json::json;
+use tests::memory::{ContractErrors, Gate, Memory, State};
+
+use crate::load::Connection;
+use crate::support::{Table, median, own_thread};
+use crate::world::Service;
+
+const ROUNDS: usize = 31;
+const REPEAT: u32 = 500;
+
+/// The same resources on both sides.
+const INVENTORY: &str = "
+locations: [{ name: eu-central-h1 }]
+projects:
+  - name: shop
+    id: pjj99grz61ddttq24cf6gc6atm
+    vms:
+      - { name: app-1, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy, ip4: 203.0.113.21 }
+      - { name: app-2, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }
+      - { name: app-3, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }
+      - { name: app-4, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }
+      - { name: app-5, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }
+      - { name: app-6, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }
+      - { name: app-7, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }
+      - { name: app-8, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }
+      - { name: app-9, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }
+      - { name: app-10, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }
+    private_subnets:
+      - { name: backend, location: eu-central-h1, nics: [{ name: one, vm: app-1 }, { name: two, vm: app-2 }] }
+";
+
+pub fn run() {
+    let mut table = Table::new(&["request", "the service", "in memory", "ratio"]);
+    // What the one answers the other is filled with.
+    let (address, token) = serve_service();
+    let mut service = Caller { connection: Connection::open(address), token };
+    let mut state = State::default();
+    let vms = service.get("/location/eu-central-h1/vm?page_size=10");
+    state.vms = serde_json::from_value(json(&vms)["items"].clone()).expect("they are virtual machines");
+    let subnet = service.get("/location/eu-central-h1/private-subnet/backend");
+    state.subnets = vec![serde_json::from_value(json(&subnet)).expect("it is a subnet")];
+    let created = service.post("/location/eu-central-h1/postgres/orders", &json!({ "size": "standard-2", "storage_size": 64 }));
+    state.databases = vec![serde_json::from_value(json(&created)).expect("it is a database")];
+    let address = serve("memory", move || {
+        async move { api_server::router(Memory::new(state), Gate, ContractErrors, api_server::server::Config::new()) }
+    });
+    let mut memory = Caller { connection: Connection::open(address), token: tests::memory::TOKEN.to_owned() };
+    for (name, path) in [
+        ("a database", "/location/eu-central-h1/postgres/orders"),
+        ("a private subnet", "/location/eu-central-h1/private-subnet/backend"),
+        ("a page of 10", "/location/eu-central-h1/vm?page_size=10"),
+    ] {
+        assert_eq!(service.get(path), memory.get(path), "{name}: both must answer the same");
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for round in 0..=ROUNDS {
+            let (one, other) = (service.measure(path), memory.measure(path));
+            if round > 0 {
+                ours.push(one);
+                theirs.push(other);
+            }
+        }
+        let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
+        table.row([name.to_owned(), format!("{ours:.1} µs"), format!("{theirs:.1} µs"), format!("{:.2}", ours / theirs)]);
+    }
+    table.print("CPU per read, the service on SQLite and an implementation in memory");
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect("it is JSON")
+}
+
+struct Caller {
+    connection: Connection,
+    token: String,
+}
+
+impl Caller {
+    fn get(&mut self, path: &str) -> String {
+        let request = self.request("GET", path, "");
+        let answer = self.connection.send(&request);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.body
+    }
+
+    fn post(&mut self, path: &str, body: &serde_json::Value) -> String {
+        let request = self.request("POST", path, &body.to_string());
+        let answer = self.connection.send(&request);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.body
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str) -> Vec<u8> {
+        format!(
+            "{method} /project/{}{path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-type: \
+             application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            tests::memory::PROJECT,
+            self.token,
+            body.len()
+        )
+        .into_bytes()
+    }
+
+    /// CPU time per request, in microseconds.
+    fn measure(&mut self, path: &str) -> f64 {
+        let request = self.request("GET", path, "");
+        let before = cpu_of_others();
+        for _ in 0..REPEAT {
+            self.connection.send(&request);
+        }
+        // The threads sleep now, so that their time is accounted for.
+        thread::sleep(Duration::from_millis(5));
+        (cpu_of_others() - before) / 1000.0 / f64::from(REPEAT)
+    }
+}
+
+/// The time that all threads but this one have been on a processor, in nanoseconds.
+fn cpu_of_others() -> f64 {
+    let own = own_thread();
+    let tasks = fs::read_dir("/proc/self/task").expect("a Linux machine says so").flatten();
+    let others = tasks.filter(|task| !own.ends_with(&*task.file_name().to_string_lossy()));
+    others
+        .filter_map(|task| {
+            // A thread that has ended meanwhile has nothing to tell.
+            let statistics = fs::read_to_string(task.path().join("schedstat")).ok()?;
+            statistics.split(' ').next()?.parse::<f64>().ok()
+        })
+        .sum()
+}
+
+fn serve_service() -> (SocketAddr, String) {
+    let (told, asked) = mpsc::channel();
+    let address = serve("service", move || async move {
+        let service = Service::sqlite(INVENTORY).await;
+        told.send(service.projects[0].1.clone()).expect("somebody asks");
+        let router = service.router.clone();
+        // It lives as long as the process.
+        Box::leak(Box::new(service));
+        router
+    });
+    (address, asked.recv().expect("the service starts"))
+}
+
+/// Serves a router on a thread of its own.
+fn serve<F>(name: &str, router: impl FnOnce() -> F + Send + 'static) -> SocketAddr
+where
+    F: Future<Output = axum::Router>,
+{
+    let (told, asked) = mpsc::channel();
+    let work = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
+        runtime.block_on(async move {
+            let router = router().await;
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+            told.send(listener.local_addr().expect("a listener has an address")).expect("somebody asks");
+            axum::serve(listener, router).await
+        })
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(work).expect("a thread can be started");
+    asked.recv().expect("the server starts")
+}

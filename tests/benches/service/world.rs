@@ -1,0 +1,124 @@
+//! A service to measure: a store of either kind with a project in it, and the API over it.
+
+use std::sync::Arc;
+
+use api_server::server::{Config, Router};
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use stratusd::domain::{Surroundings, World};
+use stratusd::inventory::{Apply, Inventory, Mode};
+use stratusd::issue::{Issue, find_project};
+use stratusd::seal::Sealer;
+use stratusd::storage::{Aborted, Database, Store, StoreConfig};
+use tower::ServiceExt;
+
+use crate::cluster::Cluster;
+
+/// Connections to the database.
+pub const CONNECTIONS: u32 = 16;
+
+/// A service without a process.
+pub struct Service {
+    pub router: Router,
+    /// Projects with their tokens, in the inventory's order.
+    pub projects: Vec<(String, String)>,
+    pub database: Database,
+    _cluster: Option<Cluster>,
+    _folder: tempfile::TempDir,
+}
+
+impl Service {
+    /// Over a new SQLite file, on the disk of the target folder: some systems keep temporary files in memory.
+    pub async fn sqlite(inventory: &str) -> Self {
+        let folder = folder();
+        let database = Database::Sqlite(folder.path().join("stratus.db"));
+        Self::over(database, None, folder, inventory).await
+    }
+
+    /// Over a new PostgreSQL, with everything durable.
+    pub async fn postgres(inventory: &str) -> Self {
+        let cluster = Cluster::start(&[("shared_buffers", "512MB")]);
+        let database = Database::Postgres(cluster.url());
+        Self::over(database, Some(cluster), folder(), inventory).await
+    }
+
+    async fn over(database: Database, cluster: Option<Cluster>, folder: tempfile::TempDir, inventory: &str) -> Self {
+        let config = StoreConfig { database: database.clone(), connections: CONNECTIONS };
+        let store = Store::open(&config).await.expect("the database opens");
+        let world = World::real();
+        let inventory = Inventory::read("inventory.yaml".as_ref(), inventory).expect("it is good");
+        let names: Vec<String> = inventory.projects.iter().map(|project| project.name.value.clone()).collect();
+        let mode = Mode { is_dry_run: false, prunes: false };
+        store.change(Apply { inventory, mode, world: world.clone() }).await.expect("it is applied");
+        let mut projects = Vec::new();
+        for name in names {
+            let project = find_project(&store, &name).await.expect("it is there");
+            let id = project.id.clone();
+            let (description, world) = (String::new(), world.clone());
+            let issue = Issue { project, read_only: false, expires_at: None, description, world };
+            let issued = store.change(issue).await.map_err(Aborted::failure).expect("it is issued");
+            projects.push((id, issued.token));
+        }
+        let sealer = Arc::new(Sealer::parse(&Sealer::generate_key(&world)).expect("it is a key"));
+        let around = Surroundings { world, sealer, service_domain: "stratus.example".to_owned() };
+        let router = stratusd::api::router(&store, &around, None, Config::new());
+        Self { router, projects, database, _cluster: cluster, _folder: folder }
+    }
+
+    /// Calls the service as the owner of a project.
+    pub async fn call(&self, project: usize, method: &str, path: &str) -> Response {
+        let (id, token) = &self.projects[project];
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("/project/{id}{path}"))
+            .header("authorization", format!("Bearer {token}"))
+            .body(Body::empty())
+            .expect("it is a request");
+        self.router.clone().oneshot(request).await.expect("a router does not fail")
+    }
+
+    /// Runs SQL past the service, such as to fill a table.
+    pub async fn execute(&self, sqlite: &'static str, postgres: &'static str) {
+        use sqlx::{Connection, Executor};
+        match &self.database {
+            Database::Sqlite(file) => {
+                let mut connection = sqlx::SqliteConnection::connect(&file.display().to_string()).await.expect("it opens");
+                connection.execute(sqlite).await.expect("it runs");
+            }
+            Database::Postgres(url) => {
+                let mut connection = sqlx::PgConnection::connect(url).await.expect("it opens");
+                connection.execute(sqlx::raw_sql(postgres)).await.expect("it runs");
+            }
+        }
+    }
+}
+
+/// A folder on the disk that the workspace is on.
+pub fn folder() -> tempfile::TempDir {
+    let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../target");
+    tempfile::tempdir_in(target).expect("there is a target folder")
+}
+
+/// Two projects without anything.
+pub const EMPTY: &str = "locations: [{ name: eu-central-h1 }]\nprojects: [{ name: small }, { name: large }]\n";
+
+/// Fills the first project with a thousand virtual machines, and the second with a million.
+pub async fn fill(service: &Service) {
+    let sqlite = "
+        WITH RECURSIVE n (value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM n WHERE value < 999999)
+        INSERT INTO vm SELECT p.id, printf('vm%024d', n.value), 'eu-central-h1', printf('app-%07d', n.value), NULL, 0,
+            NULL, 'standard-2', 'running', 40, 'deploy'
+        FROM project AS p, n WHERE p.name = 'large' OR n.value < 1000;
+        INSERT INTO resource_count
+            SELECT id, 'vm', 'eu-central-h1', 0, CASE name WHEN 'large' THEN 1000000 ELSE 1000 END FROM project;
+        ANALYZE";
+    let postgres = "
+        INSERT INTO vm SELECT p.id, 'vm' || lpad(n::text, 24, '0'), 'eu-central-h1', 'app-' || lpad(n::text, 7, '0'),
+            NULL, FALSE, NULL, 'standard-2', 'running', 40, 'deploy'
+        FROM project AS p, generate_series(0, 999999) AS n WHERE p.name = 'large' OR n < 1000;
+        INSERT INTO resource_count
+            SELECT id, 'vm', 'eu-central-h1', 0, CASE name WHEN 'large' THEN 1000000 ELSE 1000 END FROM project;
+        ANALYZE";
+    service.execute(sqlite, postgres).await;
+}
