@@ -3,11 +3,11 @@
 //!
 //! Contenders take turns in one run; figures are medians. PostgreSQL is a private cluster, with everything durable.
 
+#[path = "service/changes.rs"]
+mod changes;
 #[path = "../../crates/stratusd/tests/service/support/cluster.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod cluster;
-#[path = "service/changes.rs"]
-mod changes;
 #[path = "server/load.rs"]
 #[allow(dead_code, reason = "another benchmark uses the rest")]
 mod load;

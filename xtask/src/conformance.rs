@@ -120,7 +120,8 @@ fn install(folder: &Path) -> anyhow::Result<PathBuf> {
         return Ok(program);
     }
     let run = |command: &mut Command| -> anyhow::Result<()> {
-        let status = command.status().with_context(|| format!("failed to start {}", command.get_program().display()))?;
+        let status =
+            command.status().with_context(|| format!("failed to start {}", command.get_program().display()))?;
         if status.success() { Ok(()) } else { bail!("{} failed", command.get_program().display()) }
     };
     run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))

@@ -33,7 +33,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
 pub use connection::Connection;
-pub use error::{Aborted, StorageError};
+pub use error::{Aborted, Cause, StorageError};
 use job::{Job, Pending};
 pub use page::{Listed, Order, Page};
 pub use reader::Reader;
@@ -44,7 +44,7 @@ pub use sqlite::claim;
 pub struct StoreConfig {
     /// Where it is.
     pub database: Database,
-    /// Connections at most.
+    /// Connections to PostgreSQL at most; SQLite needs none that others could lack.
     pub connections: u32,
 }
 
@@ -112,7 +112,7 @@ impl Store {
     /// If it cannot be reached, or was made by a newer version than this.
     pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
         let backend: Arc<dyn Backend> = match &config.database {
-            Database::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file, config.connections).await?),
+            Database::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file)?),
             Database::Postgres(url) => Arc::new(postgres::Postgres::open(url, config.connections).await?),
         };
         Ok(Self { backend })

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{Connection, Executor, SqliteConnection};
 use stratusd::storage::Database;
 
 use crate::cluster::binary;
@@ -21,11 +19,11 @@ const ROUND: Duration = Duration::from_secs(2);
 pub async fn run() {
     let mut table = Table::new(&["changes per second", "the service", "beside it", "ratio"]);
     let service = Arc::new(Service::sqlite(EMPTY).await);
-    let mut alone = Alone::open().await;
+    let mut alone = Alone::open();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         ours.push(by_callers(&service).await);
-        theirs.push(alone.measure().await);
+        theirs.push(alone.measure());
     }
     row(&mut table, "SQLite, beside a transaction each", ours, theirs);
     let service = Arc::new(Service::postgres(EMPTY).await);
@@ -70,42 +68,37 @@ fn rate(done: u64, start: Instant) -> f64 {
 
 /// SQLite as it is: a transaction for each change, one after the other.
 struct Alone {
-    connection: SqliteConnection,
-    number: i64,
+    connection: rusqlite::Connection,
+    number: u64,
     _folder: tempfile::TempDir,
 }
 
 impl Alone {
-    async fn open() -> Self {
+    fn open() -> Self {
         let folder = folder();
-        let options = SqliteConnectOptions::new()
-            .filename(folder.path().join("alone.db"))
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full);
-        let mut connection = SqliteConnection::connect_with(&options).await.expect("it opens");
+        let connection = rusqlite::Connection::open(folder.path().join("alone.db")).expect("it opens");
+        connection.pragma_update(None, "journal_mode", "wal").expect("it can be set");
+        connection.pragma_update(None, "synchronous", "full").expect("it can be set");
         let table = "CREATE TABLE inference_api_key (project_id TEXT NOT NULL, id TEXT NOT NULL, hash BLOB NOT NULL, \
                      created_at INTEGER NOT NULL, PRIMARY KEY (project_id, id)) STRICT, WITHOUT ROWID";
-        connection.execute(table).await.expect("it is made");
+        connection.execute_batch(table).expect("it is made");
         Self { connection, number: 0, _folder: folder }
     }
 
-    async fn measure(&mut self) -> f64 {
+    fn measure(&mut self) -> f64 {
         let (start, first) = (Instant::now(), self.number);
+        let run = |sql: &str, parameters: &[&dyn rusqlite::ToSql]| {
+            self.connection.prepare_cached(sql).and_then(|mut sql| sql.execute(parameters)).expect("it runs");
+        };
         while start.elapsed() < ROUND {
             self.number += 1;
-            sqlx::query("BEGIN IMMEDIATE").execute(&mut self.connection).await.expect("it begins");
-            sqlx::query("INSERT INTO inference_api_key VALUES ($1, $2, $3, $4)")
-                .bind("pj00000000000000000000000z")
-                .bind(format!("ak{:024}", self.number))
-                .bind(&[0_u8; 32][..])
-                .bind(0_i64)
-                .execute(&mut self.connection)
-                .await
-                .expect("it is written");
-            sqlx::query("COMMIT").execute(&mut self.connection).await.expect("it is on the disk");
+            let id = format!("ak{:024}", self.number);
+            run("BEGIN IMMEDIATE", &[]);
+            let insert = "INSERT INTO inference_api_key VALUES (?1, ?2, ?3, ?4)";
+            run(insert, &[&"pj00000000000000000000000z", &id, &&[0_u8; 32][..], &0]);
+            run("COMMIT", &[]);
         }
-        rate(u64::try_from(self.number - first).unwrap_or_default(), start)
+        rate(self.number - first, start)
     }
 }
 

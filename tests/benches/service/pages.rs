@@ -28,7 +28,11 @@ async fn measure(service: &Service, database: &str, table: &mut Table) {
     ] {
         // Deep is the middle of either list.
         let small = path(query, "500");
-        let large = if query.contains("app-") { path(query, "500").replace("0000500", "0500000") } else { path(query, "500").replace("000000500", "000500000") };
+        let large = if query.contains("app-") {
+            path(query, "500").replace("0000500", "0500000")
+        } else {
+            path(query, "500").replace("000000500", "000500000")
+        };
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for round in 0..=ROUNDS {
             let one = time(service, 0, &small, repeat).await;

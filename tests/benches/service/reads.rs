@@ -47,10 +47,11 @@ pub fn run() {
     state.vms = serde_json::from_value(json(&vms)["items"].clone()).expect("they are virtual machines");
     let subnet = service.get("/location/eu-central-h1/private-subnet/backend");
     state.subnets = vec![serde_json::from_value(json(&subnet)).expect("it is a subnet")];
-    let created = service.post("/location/eu-central-h1/postgres/orders", &json!({ "size": "standard-2", "storage_size": 64 }));
+    let created =
+        service.post("/location/eu-central-h1/postgres/orders", &json!({ "size": "standard-2", "storage_size": 64 }));
     state.databases = vec![serde_json::from_value(json(&created)).expect("it is a database")];
-    let address = serve("memory", move || {
-        async move { api_server::router(Memory::new(state), Gate, ContractErrors, api_server::server::Config::new()) }
+    let address = serve("memory", move || async move {
+        api_server::router(Memory::new(state), Gate, ContractErrors, api_server::server::Config::new())
     });
     let mut memory = Caller { connection: Connection::open(address), token: tests::memory::TOKEN.to_owned() };
     for (name, path) in [
@@ -68,7 +69,12 @@ pub fn run() {
             }
         }
         let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
-        table.row([name.to_owned(), format!("{ours:.1} µs"), format!("{theirs:.1} µs"), format!("{:.2}", ours / theirs)]);
+        table.row([
+            name.to_owned(),
+            format!("{ours:.1} µs"),
+            format!("{theirs:.1} µs"),
+            format!("{:.2}", ours / theirs),
+        ]);
     }
     table.print("CPU per read, the service on SQLite and an implementation in memory");
 }

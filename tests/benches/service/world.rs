@@ -80,13 +80,13 @@ impl Service {
 
     /// Runs SQL past the service, such as to fill a table.
     pub async fn execute(&self, sqlite: &'static str, postgres: &'static str) {
-        use sqlx::{Connection, Executor};
         match &self.database {
             Database::Sqlite(file) => {
-                let mut connection = sqlx::SqliteConnection::connect(&file.display().to_string()).await.expect("it opens");
-                connection.execute(sqlite).await.expect("it runs");
+                let connection = rusqlite::Connection::open(file).expect("it opens");
+                connection.execute_batch(sqlite).expect("it runs");
             }
             Database::Postgres(url) => {
+                use sqlx::{Connection, Executor};
                 let mut connection = sqlx::PgConnection::connect(url).await.expect("it opens");
                 connection.execute(sqlx::raw_sql(postgres)).await.expect("it runs");
             }

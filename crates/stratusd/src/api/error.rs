@@ -7,7 +7,7 @@ use api_types::{
 
 use crate::domain::Refusal;
 use crate::domain::refusal::{Wrong, enumerate};
-use crate::storage::{Aborted, StorageError};
+use crate::storage::{Aborted, Cause, StorageError};
 
 /// The error of an operation that only reads.
 pub(super) fn of_view<E>(aborted: Aborted<Refusal>) -> E
@@ -71,8 +71,8 @@ fn not_found(refusal: &Refusal) -> NotFound {
     NotFound::new(error(404, kind, refusal.to_string(), details))
 }
 
-fn unavailable(cause: &sqlx::Error) -> Unavailable {
-    tracing::warn!(error = cause as &dyn std::error::Error, "the database cannot be reached");
+fn unavailable(cause: &Cause) -> Unavailable {
+    tracing::warn!(error = &**cause as &dyn std::error::Error, "the database cannot be reached");
     let message = "the service is not available, try again later".to_owned();
     Unavailable::new(error(503, ErrorType::Unavailable, message, None), retry_after(1))
 }

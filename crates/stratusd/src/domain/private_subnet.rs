@@ -73,7 +73,8 @@ impl Change for Create {
 
 impl Create {
     async fn given_firewall(&self, tx: &mut Connection<'_>, id: &str) -> Outcome<String> {
-        let found = if Kind::Firewall.is_id(id) { storage::firewall::lookup_id(tx, self.place.key(), id).await? } else { None };
+        let found =
+            if Kind::Firewall.is_id(id) { storage::firewall::lookup_id(tx, self.place.key(), id).await? } else { None };
         let wrong = "must be the id of a firewall in this project and location";
         Ok(found.ok_or_else(|| Refusal::invalid("firewall_id", wrong))?.id)
     }
@@ -167,7 +168,11 @@ pub(super) async fn of_body(
     field: &'static str,
     id: &str,
 ) -> Outcome<storage::private_subnet::PrivateSubnet> {
-    let found = if Kind::PrivateSubnet.is_id(id) { storage::private_subnet::lookup_id(tx, place.key(), id).await? } else { None };
+    let found = if Kind::PrivateSubnet.is_id(id) {
+        storage::private_subnet::lookup_id(tx, place.key(), id).await?
+    } else {
+        None
+    };
     let wrong = "must be the id of a private subnet in this project and location";
     Ok(found.ok_or_else(|| Refusal::invalid(field, wrong))?)
 }

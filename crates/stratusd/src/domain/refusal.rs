@@ -43,7 +43,7 @@ impl Refusal {
     }
 
     /// Several rules of one field that fail.
-    #[must_use] 
+    #[must_use]
     pub fn failed_rules(field: &'static str, message: &str, rules: Vec<String>) -> Self {
         Self::Invalid(Invalid { message: message.to_owned(), details: vec![(field, Wrong::Rules(rules))] })
     }

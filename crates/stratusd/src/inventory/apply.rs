@@ -289,7 +289,9 @@ impl Run<'_, '_> {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: private subnet {location}/{name}", project.name);
             let found = existing.iter().find(|subnet| subnet.location == *location && subnet.name == *name);
-            let subnet = if let Some(found) = found { self.same_networks(project, found, entry, &what).await? } else {
+            let subnet = if let Some(found) = found {
+                self.same_networks(project, found, entry, &what).await?
+            } else {
                 let made = self.new_subnet(project, entry, &what).await?;
                 for firewall in &entry.firewalls {
                     let firewall = &firewalls[&key(location, &firewall.value)];
@@ -427,7 +429,9 @@ impl Run<'_, '_> {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: load balancer {location}/{name}", project.name);
             let subnet = &subnets[&key(location, &entry.subnet.value)];
-            if let Some(found) = existing.iter().find(|found| found.location == *location && found.name == *name) { self.same_load_balancer(project, found, entry, subnet, what).await? } else {
+            if let Some(found) = existing.iter().find(|found| found.location == *location && found.name == *name) {
+                self.same_load_balancer(project, found, entry, subnet, what).await?
+            } else {
                 self.step(StepKind::Create, what.clone());
                 self.new_load_balancer(project, entry, vms, subnet, &what).await?;
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::connection::{execute, fetch_all, fetch_optional};
+use super::connection::{FromSqlite, execute, fetch_all, fetch_optional, from_sqlite};
 use super::page::{page_sql, split};
 use super::{Connection, Listed, Order, Page, StorageError, count};
 
@@ -57,6 +57,32 @@ pub struct Database {
     pub revision: i64,
 }
 
+from_sqlite!(Database {
+    id,
+    location,
+    name,
+    flavor,
+    ha_type,
+    state,
+    storage_size_gib,
+    target_storage_size_gib,
+    version,
+    target_version,
+    vm_size,
+    target_vm_size,
+    maintenance_window_start_at,
+    parent,
+    tags,
+    firewall_rules,
+    password,
+    host,
+    ca_certificates,
+    earliest_restore_time,
+    latest_restore_time,
+    used_bytes,
+    revision
+});
+
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Database").field("id", &self.id).field("state", &self.state).finish_non_exhaustive()
@@ -107,6 +133,25 @@ pub struct DatabaseSummary {
     /// The certificates of its authority, once it runs.
     pub ca_certificates: Option<String>,
 }
+
+from_sqlite!(DatabaseSummary {
+    id,
+    location,
+    name,
+    flavor,
+    ha_type,
+    state,
+    storage_size_gib,
+    target_storage_size_gib,
+    version,
+    target_version,
+    vm_size,
+    target_vm_size,
+    maintenance_window_start_at,
+    parent,
+    tags,
+    ca_certificates
+});
 
 /// A page of the databases of a project, and how many there are.
 pub async fn page(
@@ -243,6 +288,8 @@ pub struct Sealed {
     pub password: Vec<u8>,
 }
 
+from_sqlite!(Sealed { project_id, id, password });
+
 /// The next passwords after one, whatever their project: to seal them again.
 pub async fn sealed_after(
     c: &mut Connection<'_>,
@@ -273,6 +320,17 @@ pub struct Due {
     pub password_is_set: bool,
     /// Failures in a row.
     pub attempts: i64,
+}
+
+impl FromSqlite for Due {
+    fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            project_id: row.get("project_id")?,
+            database: Database::from_sqlite(row)?,
+            password_is_set: row.get("password_is_set")?,
+            attempts: row.get("attempts")?,
+        })
+    }
 }
 
 /// Whether a database is due that no worker looks at. `now` is in milliseconds since 1970.

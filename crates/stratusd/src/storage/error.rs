@@ -1,6 +1,10 @@
 //! How a store fails, and whether trying again may help.
 
+use rusqlite::ErrorCode;
 use thiserror::Error;
+
+/// What a library says of a failure: for the log alone.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// How a database failed.
 #[derive(Debug, Error)]
@@ -10,7 +14,7 @@ pub enum StorageError {
     Conflict,
     /// No connection could be had, or the database is busy: nothing was changed.
     #[error("the database cannot be reached")]
-    Unavailable(#[source] sqlx::Error),
+    Unavailable(#[source] Cause),
     /// The store was closed, or whatever made the change has failed.
     #[error("the store is closed")]
     Closed,
@@ -25,16 +29,30 @@ pub enum StorageError {
     Corrupt(&'static str),
     /// Anything else.
     #[error("the database failed")]
-    Other(#[source] sqlx::Error),
+    Other(#[source] Cause),
+}
+
+impl From<rusqlite::Error> for StorageError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            // Keys that exist by now, or references that are gone by now.
+            Some(ErrorCode::ConstraintViolation) => Self::Conflict,
+            // Another process writes to the file, or it cannot be read at the moment.
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull) => {
+                Self::Unavailable(error.into())
+            }
+            _ => Self::Other(error.into()),
+        }
+    }
 }
 
 impl From<sqlx::Error> for StorageError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
-            sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Io(_) => Self::Unavailable(error),
+            sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Io(_) => Self::Unavailable(error.into()),
             sqlx::Error::Database(cause) if is_conflict(cause.as_ref()) => Self::Conflict,
-            sqlx::Error::Database(cause) if is_busy(cause.as_ref()) => Self::Unavailable(error),
-            _ => Self::Other(error),
+            sqlx::Error::Database(cause) if is_busy(cause.as_ref()) => Self::Unavailable(error.into()),
+            _ => Self::Other(error.into()),
         }
     }
 }
@@ -47,12 +65,11 @@ fn is_conflict(cause: &dyn sqlx::error::DatabaseError) -> bool {
         || matches!(cause.code().as_deref(), Some("40001" | "40P01"))
 }
 
-/// Another process writes to the SQLite file (`SQLITE_BUSY`, `SQLITE_LOCKED`, `SQLITE_BUSY_SNAPSHOT`), or PostgreSQL
-/// is starting, stopping or full of connections (classes 53 and 57P).
+/// PostgreSQL is starting, stopping or full of connections (classes 53 and 57P).
 fn is_busy(cause: &dyn sqlx::error::DatabaseError) -> bool {
     let code = cause.code();
     let code = code.as_deref().unwrap_or_default();
-    matches!(code, "5" | "6" | "517") || code.starts_with("53") || code.starts_with("57P")
+    code.starts_with("53") || code.starts_with("57P")
 }
 
 /// Why a change was not made.

@@ -1,6 +1,6 @@
 //! Firewalls, their rules, and the private subnets that they guard.
 
-use super::connection::{execute, fetch_all, fetch_optional};
+use super::connection::{execute, fetch_all, fetch_optional, from_sqlite};
 use super::{Connection, StorageError};
 
 /// A firewall.
@@ -18,6 +18,8 @@ pub struct Firewall {
     pub is_declared: bool,
 }
 
+from_sqlite!(Firewall { id, location, name, description, is_declared });
+
 /// A rule of a firewall.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Rule {
@@ -30,6 +32,8 @@ pub struct Rule {
     /// Where to.
     pub port_range: String,
 }
+
+from_sqlite!(Rule { firewall_id, id, cidr, port_range });
 
 /// One of a location, by id.
 pub async fn lookup_id(

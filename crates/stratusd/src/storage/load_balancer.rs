@@ -1,6 +1,6 @@
 //! Load balancers and what is attached to them.
 
-use super::connection::{execute, fetch_all, fetch_optional};
+use super::connection::{execute, fetch_all, fetch_optional, from_sqlite};
 use super::page::{page_sql, split};
 use super::vm::Vm;
 use super::{Connection, Listed, Order, Page, StorageError, count};
@@ -35,6 +35,22 @@ pub struct LoadBalancer {
     /// How often it was changed: a change counts only on the revision that it has seen.
     pub revision: i64,
 }
+
+from_sqlite!(LoadBalancer {
+    id,
+    location,
+    name,
+    algorithm,
+    src_port,
+    dst_port,
+    health_check_endpoint,
+    health_check_protocol,
+    stack,
+    cert_enabled,
+    subnet_id,
+    subnet,
+    revision
+});
 
 /// A page of the load balancers of a project, or of one location, and how many there are.
 pub async fn page(

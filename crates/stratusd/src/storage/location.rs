@@ -1,6 +1,6 @@
 //! Locations and what they offer.
 
-use super::connection::{execute, fetch_all};
+use super::connection::{execute, fetch_all, from_sqlite};
 use super::{Connection, StorageError};
 
 /// A location.
@@ -11,6 +11,8 @@ pub struct Location {
     /// Whether Postgres databases can be created here.
     pub offers_postgres: bool,
 }
+
+from_sqlite!(Location { name, offers_postgres });
 
 /// All locations, by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Location>, StorageError> {

@@ -2,6 +2,8 @@
 
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
+use super::connection::FromSqlite;
+
 /// What orders a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -43,6 +45,14 @@ where
         let is_empty = row.try_get::<Option<&'r str>, _>("id")?.is_none();
         let item = if is_empty { None } else { Some(T::from_row(row)?) };
         Ok(Self { count: row.try_get("count")?, item })
+    }
+}
+
+impl<T: FromSqlite> FromSqlite for Listed<T> {
+    fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        let is_empty = row.get_ref("id")? == rusqlite::types::ValueRef::Null;
+        let item = if is_empty { None } else { Some(T::from_sqlite(row)?) };
+        Ok(Self { count: row.get("count")?, item })
     }
 }
 

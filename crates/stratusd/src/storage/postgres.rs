@@ -25,10 +25,11 @@ impl Postgres {
     pub(super) async fn open(url: &str, connections: u32) -> Result<Self, StorageError> {
         let options: PgConnectOptions = url.parse()?;
         let options = options.application_name("stratusd").statement_cache_capacity(256);
-        let pool = PgPoolOptions::new().max_connections(connections).acquire_timeout(WAIT).connect_with(options);
-        let pool = pool.await?;
-        // It takes an advisory lock by itself.
-        migrate::POSTGRES.run(&pool).await.map_err(migrate::refusal)?;
+        // A connection is looked at when it is given back; to ask again when it is taken would cost each request a
+        // round trip more.
+        let pool = PgPoolOptions::new().max_connections(connections).acquire_timeout(WAIT).test_before_acquire(false);
+        let pool = pool.connect_with(options).await?;
+        migrate::postgres(&pool).await?;
         Ok(Self { pool, tasks: TaskTracker::new() })
     }
 }

@@ -1,6 +1,6 @@
 //! Private subnets, their network interfaces, and which are connected.
 
-use super::connection::{execute, fetch_all, fetch_optional};
+use super::connection::{execute, fetch_all, fetch_optional, from_sqlite};
 use super::{Connection, StorageError};
 
 /// A private subnet.
@@ -22,6 +22,8 @@ pub struct PrivateSubnet {
     pub is_declared: bool,
 }
 
+from_sqlite!(PrivateSubnet { id, location, name, net4, net6, state, is_declared });
+
 /// A network interface.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Nic {
@@ -40,6 +42,8 @@ pub struct Nic {
     /// The name of the virtual machine that uses it.
     pub vm_name: Option<String>,
 }
+
+from_sqlite!(Nic { subnet_id, id, name, private_ipv4, private_ipv6, vm_id, vm_name });
 
 /// One of a location, by id.
 pub async fn lookup_id(

@@ -1,6 +1,6 @@
 //! Projects.
 
-use super::connection::{execute, fetch_all, fetch_optional};
+use super::connection::{execute, fetch_all, fetch_optional, from_sqlite};
 use super::{Connection, StorageError};
 
 /// A project.
@@ -11,6 +11,8 @@ pub struct Project {
     /// Its name, for the operator.
     pub name: String,
 }
+
+from_sqlite!(Project { id, name });
 
 /// All projects, by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Project>, StorageError> {

@@ -1,4 +1,4 @@
-//! SQLite: one connection writes, a few read, and changes that wait together are committed together.
+//! SQLite: one thread writes, whoever reads does so by itself, and changes that wait are committed together.
 //!
 //! Each commit waits for the disk (`synchronous=FULL` on a write-ahead log), which costs about as much for one
 //! change as for many. So a writer takes whatever has come while it waited, runs it as one transaction, and
@@ -6,66 +6,88 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection as _, SqliteConnection};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::sync::{mpsc, oneshot};
 
 use super::job::{Job, Ran};
-use super::reader::Held;
+use super::reader::{Held, SqliteReader};
 use super::{Backend, Connection, Reader, StorageError, migrate};
 
 /// Changes that one transaction holds at most.
 const BATCH: usize = 512;
 /// How long another process may hold the file's write lock before a change is refused.
 const BUSY: Duration = Duration::from_secs(5);
+/// Statements that a connection keeps prepared.
+const STATEMENTS: usize = 128;
 
 pub(super) struct Sqlite {
-    readers: SqlitePool,
+    idle: Arc<Idle>,
     jobs: mpsc::UnboundedSender<Box<dyn Job>>,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    /// Told when the writer has ended.
+    ended: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+/// Connections that nobody reads with at the moment. There are as many as there were readers at the same time, which
+/// is no more than the run time has threads, but for snapshots.
+#[derive(Debug)]
+pub(super) struct Idle {
+    file: PathBuf,
+    pub(super) connections: Mutex<Vec<rusqlite::Connection>>,
 }
 
 impl Sqlite {
-    pub(super) async fn open(file: &Path, connections: u32) -> Result<Self, StorageError> {
-        let options = SqliteConnectOptions::new()
-            .filename(file)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(BUSY)
-            .pragma("cache_size", "-8000");
-        let mut writer = migrated(file, &options).await?;
-        // Statements of a reader that writes by mistake fail.
-        let readers = SqlitePoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(BUSY)
-            .connect_with(options.create_if_missing(false).pragma("query_only", "ON"))
-            .await?;
+    pub(super) fn open(file: &Path) -> Result<Self, StorageError> {
+        let lock = lock_file(file)?;
+        let mut writer = connect(file)?;
+        migrate::sqlite(&mut writer)?;
+        drop(lock);
         let (jobs, waiting) = mpsc::unbounded_channel();
-        let writer = tokio::spawn(async move {
-            write(&mut writer, waiting).await;
+        let (end, ended) = oneshot::channel();
+        let work = move || {
+            write(&mut writer, waiting);
             // The last one out folds the log into the file.
-            if let Err(error) = writer.close().await {
+            if let Err((_, error)) = writer.close() {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the database did not close in order");
             }
-        });
-        Ok(Self { readers, jobs, writer: Mutex::new(Some(writer)) })
+            let _ = end.send(());
+        };
+        let started = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(work);
+        started.map_err(|error| StorageError::Other(error.into()))?;
+        let idle = Arc::new(Idle { file: file.to_owned(), connections: Mutex::default() });
+        Ok(Self { idle, jobs, ended: Mutex::new(Some(ended)) })
+    }
+
+    fn reader(&self, is_snapshot: bool) -> Result<Reader, StorageError> {
+        let idle = self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => {
+                let connection = connect(&self.idle.file)?;
+                // A reader that writes by mistake fails.
+                connection.pragma_update(None, "query_only", true)?;
+                connection
+            }
+        };
+        if is_snapshot {
+            connection.execute_batch("BEGIN")?;
+        }
+        let reader = SqliteReader { connection: Some(connection), is_snapshot, idle: Arc::clone(&self.idle) };
+        Ok(Reader(Held::Sqlite(reader)))
     }
 }
 
-/// A connection to a database of this version. A lock beside the file keeps two programs from migrating at once.
-async fn migrated(file: &Path, options: &SqliteConnectOptions) -> Result<SqliteConnection, StorageError> {
-    let lock = lock_file(file)?;
-    let mut connection = SqliteConnection::connect_with(options).await?;
-    let run = migrate::SQLITE.run(&mut connection).await;
-    drop(lock);
-    run.map_err(migrate::refusal)?;
+fn connect(file: &Path) -> Result<rusqlite::Connection, StorageError> {
+    let connection = rusqlite::Connection::open(file)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "cache_size", -8000)?;
     Ok(connection)
 }
 
@@ -98,11 +120,11 @@ pub fn claim(file: &Path) -> Result<File, StorageError> {
 
 impl Backend for Sqlite {
     fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
-        Box::pin(async { Ok(Reader(Held::Sqlite(self.readers.acquire().await?))) })
+        Box::pin(async { self.reader(false) })
     }
 
     fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
-        Box::pin(async { Ok(Reader(Held::SqliteSnapshot(self.readers.begin().await?))) })
+        Box::pin(async { self.reader(true) })
     }
 
     fn submit(&self, job: Box<dyn Job>) {
@@ -113,12 +135,12 @@ impl Backend for Sqlite {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
+            self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).clear();
             self.submit(Box::new(Last));
-            let writer = self.writer.lock().ok().and_then(|mut writer| writer.take());
-            if let Some(writer) = writer {
-                let _ = writer.await;
+            let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(ended) = ended {
+                let _ = ended.await;
             }
-            self.readers.close().await;
         })
     }
 }
@@ -139,15 +161,14 @@ impl Job for Last {
 }
 
 /// Runs whatever comes, together where it has come together.
-async fn write(connection: &mut SqliteConnection, mut waiting: mpsc::UnboundedReceiver<Box<dyn Job>>) {
+fn write(connection: &mut rusqlite::Connection, mut waiting: mpsc::UnboundedReceiver<Box<dyn Job>>) {
     let mut batch = Vec::with_capacity(BATCH);
     loop {
-        let received = waiting.recv_many(&mut batch, BATCH).await;
-        let is_last = received == 0 || batch.iter().any(|job| job.is_last());
-        if is_last {
+        let received = waiting.blocking_recv_many(&mut batch, BATCH);
+        if batch.iter().any(|job| job.is_last()) {
             waiting.close();
         }
-        commit(connection, &mut batch).await;
+        commit(connection, &mut batch);
         if received == 0 {
             return;
         }
@@ -155,26 +176,26 @@ async fn write(connection: &mut SqliteConnection, mut waiting: mpsc::UnboundedRe
 }
 
 /// Commits a batch as one transaction; where one of its jobs spoils that, each in one of its own.
-async fn commit(connection: &mut SqliteConnection, batch: &mut Vec<Box<dyn Job>>) {
-    if batch.len() > 1 && together(connection, batch).await {
+fn commit(connection: &mut rusqlite::Connection, batch: &mut Vec<Box<dyn Job>>) {
+    if batch.len() > 1 && together(connection, batch) {
         batch.drain(..).for_each(|job| job.answer(Ok(())));
         return;
     }
     for mut job in batch.drain(..) {
-        let committed = alone(connection, &mut *job).await;
+        let committed = alone(connection, &mut *job);
         job.answer(committed);
     }
 }
 
 /// Whether all jobs are committed now. Otherwise none is, and nobody was answered.
-async fn together(connection: &mut SqliteConnection, batch: &mut [Box<dyn Job>]) -> bool {
-    if execute(connection, "BEGIN IMMEDIATE").await.is_err() {
+fn together(connection: &mut rusqlite::Connection, batch: &mut [Box<dyn Job>]) -> bool {
+    if execute(connection, "BEGIN IMMEDIATE").is_err() {
         return false;
     }
     let mut is_sound = true;
     for job in batch {
         let mut tx = Connection::sqlite(connection);
-        is_sound = match job.run(&mut tx).await {
+        is_sound = match run(&mut **job, &mut tx) {
             Ran::Done => true,
             // What has only read can stay: it left nothing behind.
             Ran::Refused => !tx.wrote,
@@ -184,40 +205,43 @@ async fn together(connection: &mut SqliteConnection, batch: &mut [Box<dyn Job>])
             break;
         }
     }
-    if is_sound && execute(connection, "COMMIT").await.is_ok() {
+    if is_sound && execute(connection, "COMMIT").is_ok() {
         return true;
     }
-    roll_back(connection).await;
+    roll_back(connection);
     false
 }
 
 /// Runs one job in a transaction of its own.
-async fn alone(connection: &mut SqliteConnection, job: &mut dyn Job) -> Result<(), StorageError> {
-    execute(connection, "BEGIN IMMEDIATE").await?;
-    let mut tx = Connection::sqlite(connection);
-    let ran = job.run(&mut tx).await;
-    let ended = match ran {
-        Ran::Done => execute(connection, "COMMIT").await,
+fn alone(connection: &mut rusqlite::Connection, job: &mut dyn Job) -> Result<(), StorageError> {
+    execute(connection, "BEGIN IMMEDIATE")?;
+    let ended = match run(job, &mut Connection::sqlite(connection)) {
+        Ran::Done => execute(connection, "COMMIT"),
         Ran::Refused => {
-            roll_back(connection).await;
+            roll_back(connection);
             return Ok(());
         }
         Ran::Failed(error) => Err(error),
     };
     if ended.is_err() {
-        roll_back(connection).await;
+        roll_back(connection);
     }
     ended
 }
 
-async fn execute(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), StorageError> {
-    sqlx::query(sql).execute(connection).await?;
+/// Runs a job to its end: there is nothing in it that waits, but for statements, which SQLite ends before they return.
+fn run(job: &mut dyn Job, tx: &mut Connection<'_>) -> Ran {
+    job.run(tx).now_or_never().unwrap_or(Ran::Failed(StorageError::Closed))
+}
+
+fn execute(connection: &rusqlite::Connection, sql: &str) -> Result<(), StorageError> {
+    connection.prepare_cached(sql)?.execute([])?;
     Ok(())
 }
 
 /// Undoes what is left of a transaction. SQLite may have done so by itself, then there is nothing to undo.
-async fn roll_back(connection: &mut SqliteConnection) {
-    if let Err(error) = execute(connection, "ROLLBACK").await {
+fn roll_back(connection: &rusqlite::Connection) {
+    if let Err(error) = execute(connection, "ROLLBACK") {
         tracing::debug!(error = &error as &dyn std::error::Error, "there was no transaction to roll back");
     }
 }

@@ -1,6 +1,6 @@
 //! Access tokens: what is left of them once they were shown.
 
-use super::connection::{execute, fetch_all, fetch_optional};
+use super::connection::{execute, fetch_all, fetch_optional, from_sqlite};
 use super::{Connection, StorageError};
 
 /// A token. Times are in milliseconds since 1970.
@@ -23,6 +23,8 @@ pub struct Token {
     /// When it was stopped.
     pub revoked_at: Option<i64>,
 }
+
+from_sqlite!(Token { id, project_id, hash, read_only, description, created_at, expires_at, revoked_at });
 
 /// A token by its id.
 pub async fn lookup(c: &mut Connection<'_>, id: &str) -> Result<Option<Token>, StorageError> {

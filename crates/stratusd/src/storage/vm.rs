@@ -1,6 +1,6 @@
 //! Virtual machines.
 
-use super::connection::{execute, fetch_all};
+use super::connection::{FromSqlite, execute, fetch_all, from_sqlite};
 use super::page::{page_sql, split};
 use super::{Connection, Listed, Order, Page, StorageError, count};
 
@@ -29,6 +29,8 @@ pub struct Vm {
     pub unix_user: String,
 }
 
+from_sqlite!(Vm { id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user });
+
 /// A virtual machine beside the load balancer that it is attached to.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub struct AttachedVm {
@@ -37,6 +39,12 @@ pub struct AttachedVm {
     pub vm: Vm,
     /// The load balancer that has it.
     pub load_balancer_id: Option<String>,
+}
+
+impl FromSqlite for AttachedVm {
+    fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { vm: Vm::from_sqlite(row)?, load_balancer_id: row.get("load_balancer_id")? })
+    }
 }
 
 /// A page of the virtual machines of a location, and how many there are.

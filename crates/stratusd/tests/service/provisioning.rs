@@ -73,33 +73,29 @@ on_both! {
     }
 
     async fn workers_share_the_work_and_never_a_database(home: Home) {
-        home.apply(&two_projects());
-        // Nothing is made by the service itself in this time.
-        let service = home.serve(&["--simulate-delay", "1h"]);
-        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
-        let names: Vec<String> = (0..30).map(|number| format!("{PLACE}/postgres/shared-{number}")).collect();
-        for path in &names {
-            caller.post(path, json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        let bare = Bare::new(home).await;
+        let paths: Vec<String> =
+            (0..30).map(|number| format!("/project/{SHOP}{PLACE}/postgres/shared-{number}")).collect();
+        for path in &paths {
+            let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
+            let (status, ..) = bare.answer(&Asked { method: "POST", path: path.clone(), body }).await;
+            assert_eq!(status, 200);
         }
-        drop(service);
-
         let watched = Arc::new(Watched::default());
         let stop = CancellationToken::new();
-        let keys = std::fs::read_to_string(home.keys()).expect("it is there");
+        let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
         let mut workers = Vec::new();
         for _ in 0..3 {
             // Each with connections of its own, as replicas have them.
-            let reconciler = reconciler(&home, &keys, Arc::clone(&watched)).await;
+            let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
             workers.push(tokio::spawn(reconciler.run(stop.clone())));
         }
-        let reading = store(&home).await;
         for _ in 0..600 {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            if watched.finished.load(Ordering::SeqCst) >= 30 && !is_anything_due(&reading).await {
+            if watched.finished.load(Ordering::SeqCst) >= 30 && !is_anything_due(&bare.store).await {
                 break;
             }
         }
-        // One of them changes while the others are idle.
         stop.cancel();
         for worker in workers {
             worker.await.expect("a worker ends");
@@ -107,11 +103,10 @@ on_both! {
         assert_eq!(watched.overlaps.load(Ordering::SeqCst), 0, "two workers were at one database at the same time");
         assert_eq!(watched.finished.load(Ordering::SeqCst), 30, "each database is made once");
         assert!(watched.passwords.lock().unwrap().values().all(|password| password.len() == 32));
-        drop(reading);
-        let service = home.serve(&["--simulate-delay", "1h"]);
-        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
-        for path in &names {
-            assert_eq!(caller.get(path).await.ok()["state"], "running", "{path}");
+        for path in paths {
+            let (_, _, body) = bare.answer(&Asked { method: "GET", path, body: None }).await;
+            let database: Value = serde_json::from_slice(&body).expect("it is JSON");
+            assert_eq!(database["state"], "running", "{database}");
         }
     }
 }

@@ -34,7 +34,8 @@ pub type Answered = (u16, Vec<(String, String)>, Vec<u8>);
 
 /// A service without a process and without a reconciler, in a world of which everything is known.
 pub struct Bare {
-    _home: Home,
+    /// Where it keeps everything.
+    pub home: Home,
     router: Router,
     /// Its store.
     pub store: Store,
@@ -68,7 +69,7 @@ impl Bare {
         let sealer = Arc::new(Sealer::parse(&keys).expect("the keys are good"));
         let around = Surroundings { world, sealer, service_domain: "stratus.example".to_owned() };
         let router = stratusd::api::router(&store, &around, None, Config::new());
-        Self { _home: home, router, store, around, token, clock }
+        Self { home, router, store, around, token, clock }
     }
 
     /// Sends a request, a second after the last one. Gives everything of an answer that the service itself decides.
