@@ -38,6 +38,7 @@ projects:
 ";
 
 pub fn run() {
+    crate::support::stay_on(0);
     let mut table = Table::new(&["request", "the service", "in memory", "ratio"]);
     // What the one answers the other is filled with.
     let (address, token) = serve_service();
@@ -161,6 +162,8 @@ where
 {
     let (told, asked) = mpsc::channel();
     let work = move || {
+        // Whatever it starts stays there too, so that both pay the same for being woken up.
+        crate::support::stay_on(1);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
         runtime.block_on(async move {
             let router = router().await;
