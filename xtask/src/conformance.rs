@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context as _, bail};
 
 use crate::exit::Exit;
-use crate::service::{PROJECT, Service};
+use crate::service::{Build, PROJECT, Service};
 use crate::workspace;
 
 /// The version that judges. Another one may find other things.
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let home = folder.join("service");
     // What an earlier run has made would make this one another.
     let _ = fs::remove_dir_all(&home);
-    let service = Service::prepare(&root, home)?;
+    let service = Service::prepare(&root, home, Build::WithWorkspace)?;
     for (what, parameters) in PARAMETERS {
         writeln!(out, "\nschemathesis, {what}")?;
         out.flush()?;

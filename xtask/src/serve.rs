@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use anyhow::Context as _;
 
 use crate::exit::Exit;
-use crate::service::{PROJECT, Service};
+use crate::service::{Build, PROJECT, Service};
 use crate::workspace;
 
 /// Build stratusd and serve a demo: an SQLite file under target/, a token, and three calls to paste
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
             format!("failed to listen on {address}: choose others with --listen and --management-listen")
         })?;
     }
-    let service = Service::prepare(&root, root.join("target/serve"))?;
+    let service = Service::prepare(&root, root.join("target/serve"), Build::Alone)?;
     let base = format!("http://{}/project/{PROJECT}", arguments.listen);
     let header = format!("-H 'Authorization: Bearer {}'", service.token);
     writeln!(

@@ -21,8 +21,8 @@ pub(crate) struct Service {
 
 impl Service {
     /// Builds the program and prepares a folder for it: keys, a database, the demo inventory, a new token.
-    pub(crate) fn prepare(root: &Path, folder: PathBuf) -> anyhow::Result<Self> {
-        let program = build(root)?;
+    pub(crate) fn prepare(root: &Path, folder: PathBuf, build: Build) -> anyhow::Result<Self> {
+        let program = build.run(root)?;
         fs::create_dir_all(&folder).with_context(|| format!("failed to make {}", folder.display()))?;
         let mut service = Self { program, folder, token: String::new() };
         let keys = service.folder.join("keys");
@@ -59,19 +59,34 @@ impl Service {
     }
 }
 
-/// Builds the program; gives where it is.
-fn build(root: &Path) -> anyhow::Result<PathBuf> {
-    let mut build = Command::new(cargo());
-    build.args(["build", "--package", "stratusd", "--message-format", "json-render-diagnostics"]).current_dir(root);
-    let output = build.stderr(std::process::Stdio::inherit()).output().context("failed to start cargo")?;
-    if !output.status.success() {
-        bail!("stratusd does not build");
+/// How the program is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// By itself: the least that there is to build.
+    Alone,
+    /// As part of the workspace: whoever builds that too builds each dependency once.
+    WithWorkspace,
+}
+
+impl Build {
+    /// Builds the program; gives where it is.
+    fn run(self, root: &Path) -> anyhow::Result<PathBuf> {
+        let what: &[&str] = match self {
+            Self::Alone => &["--package", "stratusd"],
+            Self::WithWorkspace => &["--workspace", "--bin", "stratusd"],
+        };
+        let mut build = Command::new(cargo());
+        build.arg("build").args(what).args(["--message-format", "json-render-diagnostics"]).current_dir(root);
+        let output = build.stderr(std::process::Stdio::inherit()).output().context("failed to start cargo")?;
+        if !output.status.success() {
+            bail!("stratusd does not build");
+        }
+        let messages = String::from_utf8(output.stdout)?;
+        let mut executables = messages.lines().filter_map(|line| {
+            let message: serde_json::Value = serde_json::from_str(line).ok()?;
+            let is_ours = message["target"]["name"] == "stratusd" && message["target"]["kind"][0] == "bin";
+            if is_ours { message["executable"].as_str().map(PathBuf::from) } else { None }
+        });
+        executables.next_back().context("cargo does not say where stratusd is")
     }
-    let messages = String::from_utf8(output.stdout)?;
-    let executables = messages.lines().filter_map(|line| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let is_ours = message["target"]["name"] == "stratusd" && message["target"]["kind"][0] == "bin";
-        if is_ours { message["executable"].as_str().map(PathBuf::from) } else { None }
-    });
-    executables.last().context("cargo does not say where stratusd is")
 }

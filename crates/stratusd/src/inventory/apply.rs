@@ -430,7 +430,7 @@ impl Run<'_, '_> {
             let what = format!("project {}: load balancer {location}/{name}", project.name);
             let subnet = &subnets[&key(location, &entry.subnet.value)];
             if let Some(found) = existing.iter().find(|found| found.location == *location && found.name == *name) {
-                self.same_load_balancer(project, found, entry, subnet, what).await?
+                self.same_load_balancer(project, found, entry, subnet, what).await?;
             } else {
                 self.step(StepKind::Create, what.clone());
                 self.new_load_balancer(project, entry, vms, subnet, &what).await?;

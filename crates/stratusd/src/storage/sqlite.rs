@@ -64,14 +64,13 @@ impl Sqlite {
 
     fn reader(&self, is_snapshot: bool) -> Result<Reader, StorageError> {
         let idle = self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => {
-                let connection = connect(&self.idle.file)?;
-                // A reader that writes by mistake fails.
-                connection.pragma_update(None, "query_only", true)?;
-                connection
-            }
+        let connection = if let Some(connection) = idle {
+            connection
+        } else {
+            let connection = connect(&self.idle.file)?;
+            // A reader that writes by mistake fails.
+            connection.pragma_update(None, "query_only", true)?;
+            connection
         };
         if is_snapshot {
             connection.execute_batch("BEGIN")?;
