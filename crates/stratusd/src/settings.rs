@@ -113,7 +113,7 @@ settings! {
     StoreSettings, given by StoreGiven:
     /// The database: `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/NAME`.
     database_url("STRATUS_DATABASE_URL", "URL"): value::DatabaseUrl = "sqlite://stratus.db";
-    /// Connections to the database at most.
+    /// Connections to PostgreSQL, half of them for changes; at least one for each.
     database_connections("STRATUS_DATABASE_CONNECTIONS", "COUNT"): Connections = "8";
 }
 

@@ -44,7 +44,7 @@ pub use sqlite::claim;
 pub struct StoreConfig {
     /// Where it is.
     pub database: Database,
-    /// Connections to PostgreSQL at most; SQLite needs none that others could lack.
+    /// Connections to PostgreSQL, half of them for changes, but one for each at least. SQLite has its own way.
     pub connections: u32,
 }
 

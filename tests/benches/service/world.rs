@@ -15,8 +15,8 @@ use tower::ServiceExt;
 
 use crate::cluster::Cluster;
 
-/// Connections to the database.
-pub const CONNECTIONS: u32 = 16;
+/// Connections to the database, half of them for changes.
+pub const CONNECTIONS: u32 = 32;
 
 /// A service without a process.
 pub struct Service {

@@ -143,7 +143,7 @@ on_both! {
                 .map(|writer| tokio::spawn(write(caller.clone(), writer, round, Arc::clone(&stop))))
                 .collect();
             // A different moment each time, from the first millisecond on.
-            tokio::time::sleep(Duration::from_millis(u64::from(round * 37 % 101))).await;
+            tokio::time::sleep(Duration::from_millis(u64::from(round * 37 % 251))).await;
             service.kill();
             stop.store(true, Ordering::Relaxed);
             let service = home.serve(&settings);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use stratusd::domain::{Surroundings, World};
+use stratusd::provision::authority::Authority;
 use stratusd::provision::{Connection, Observed, Password, Progress, ProvisionError, Provisioner, Wanted};
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
@@ -157,6 +158,40 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
     stop.cancel();
     worker.await.expect("a worker ends");
     assert_eq!(last, "Changed-Meanwhile-1");
+}
+
+/// The certificates that databases are reached with are real: a verifier that trusts the authority trusts the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn certificates_lead_to_an_authority_that_stays() {
+    use rustls::client::WebPkiServerVerifier;
+    use rustls::client::danger::ServerCertVerifier;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+
+    let home = Home::sqlite();
+    let keys = std::fs::read_to_string(home.keys()).expect("it is there");
+    let sealer = Sealer::parse(&keys).expect("the keys are good");
+    let mut authorities = Vec::new();
+    for _ in 0..2 {
+        // The second one is that of another start.
+        let store = store(&home).await;
+        authorities.push(Authority::of(&store, &sealer, &World::real()).await.expect("there is one"));
+        store.close().await;
+    }
+    let (second, first) = (authorities.pop().unwrap(), authorities.pop().unwrap());
+    assert_eq!(first.certificate(), second.certificate());
+    let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).expect("it is one");
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(certificate(first.certificate())).expect("it is an authority's");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().expect("it can be");
+    let server = certificate(&second.issue("orders.pg1.stratus.example").expect("it is a name"));
+    let verify = |name: &'static str| {
+        let name = ServerName::try_from(name).expect("it is a name");
+        verifier.verify_server_cert(&server, &[], &name, &[], UnixTime::now())
+    };
+    verify("orders.pg1.stratus.example").expect("the server is trusted");
+    verify("others.pg1.stratus.example").expect_err("another name is not");
 }
 
 async fn store(home: &Home) -> Store {

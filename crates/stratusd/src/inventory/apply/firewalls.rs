@@ -1,0 +1,80 @@
+//! Firewalls and their rules.
+
+use super::{Done, Ids, Run, is, key};
+use crate::domain::id::Kind;
+use crate::inventory::{FirewallEntry, StepKind};
+use crate::storage;
+use crate::storage::firewall::{Firewall, Rule};
+use crate::storage::project::Project;
+
+impl Run<'_, '_> {
+    pub(super) async fn firewalls(&mut self, project: &Project, entries: &[FirewallEntry]) -> Done<Ids> {
+        let existing = storage::firewall::of_project(self.tx, &project.id).await?;
+        let mut ids = Ids::new();
+        for entry in entries {
+            let (location, name) = (&entry.location.value, &entry.name.value);
+            let what = format!("project {}: firewall {location}/{name}", project.name);
+            let found = existing.iter().find(|firewall| firewall.location == *location && firewall.name == *name);
+            let id = if let Some(found) = found {
+                if !found.is_declared || found.description != entry.description {
+                    self.step(StepKind::Update, what.clone());
+                    let described = Firewall { description: entry.description.clone(), ..found.clone() };
+                    storage::firewall::declare(self.tx, &project.id, &described).await?;
+                }
+                found.id.clone()
+            } else {
+                self.step(StepKind::Create, what.clone());
+                let firewall = Firewall {
+                    id: Kind::Firewall.new_id(self.world),
+                    location: location.clone(),
+                    name: name.clone(),
+                    description: entry.description.clone(),
+                    is_declared: true,
+                };
+                storage::firewall::insert(self.tx, &project.id, &firewall).await?;
+                firewall.id
+            };
+            self.rules(project, &id, entry, &what).await?;
+            ids.insert(key(location, name), id);
+        }
+        Ok(ids)
+    }
+
+    async fn rules(&mut self, project: &Project, firewall: &str, entry: &FirewallEntry, what: &str) -> Done<()> {
+        let existing = storage::firewall::rules(self.tx, &project.id, firewall).await?;
+        for wanted in &entry.rules {
+            let (cidr, port_range) = (&wanted.cidr.value, &wanted.port_range.value);
+            if existing.iter().any(|rule| rule.cidr == *cidr && rule.port_range == *port_range) {
+                continue;
+            }
+            self.step(StepKind::Create, format!("{what}: rule {cidr} {port_range}"));
+            let rule = Rule {
+                firewall_id: firewall.to_owned(),
+                id: Kind::FirewallRule.new_id(self.world),
+                cidr: cidr.clone(),
+                port_range: port_range.clone(),
+            };
+            storage::firewall::insert_rule(self.tx, &project.id, &rule).await?;
+        }
+        for rule in existing {
+            let is_wanted =
+                entry.rules.iter().any(|it| it.cidr.value == rule.cidr && it.port_range.value == rule.port_range);
+            if !is_wanted && self.prunes(format!("{what}: rule {} {}", rule.cidr, rule.port_range)) {
+                storage::firewall::delete_rule(self.tx, &project.id, &rule).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn prune_firewalls(&mut self, project: &Project, entries: &[FirewallEntry]) -> Done<()> {
+        for firewall in storage::firewall::of_project(self.tx, &project.id).await? {
+            let Firewall { location, name, .. } = &firewall;
+            let is_wanted = entries.iter().any(|entry| is(&entry.location, &entry.name, location, name));
+            let is_ours = firewall.is_declared && !is_wanted;
+            if is_ours && self.prunes(format!("project {}: firewall {location}/{name}", project.name)) {
+                storage::firewall::delete(self.tx, &project.id, &firewall.id).await?;
+            }
+        }
+        Ok(())
+    }
+}

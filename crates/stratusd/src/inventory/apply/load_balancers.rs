@@ -1,0 +1,98 @@
+//! Load balancers.
+
+use api_types::{HealthCheckProtocol, LoadBalancerAlgorithm, NetworkStack};
+
+use super::{Done, Ids, Run, inconsistent, is, key, or};
+use crate::domain::id::Kind;
+use crate::inventory::{LoadBalancerEntry, StepKind};
+use crate::storage;
+use crate::storage::load_balancer::LoadBalancer;
+use crate::storage::project::Project;
+
+impl Run<'_, '_> {
+    pub(super) async fn load_balancers(
+        &mut self,
+        project: &Project,
+        entries: &[LoadBalancerEntry],
+        vms: &Ids,
+        subnets: &Ids,
+    ) -> Done<()> {
+        let existing = storage::load_balancer::of_project(self.tx, &project.id).await?;
+        for found in &existing {
+            let LoadBalancer { location, name, .. } = found;
+            let is_wanted = entries.iter().any(|entry| is(&entry.location, &entry.name, location, name));
+            if !is_wanted && self.prunes(format!("project {}: load balancer {location}/{name}", project.name)) {
+                storage::load_balancer::delete(self.tx, &project.id, found).await?;
+            }
+        }
+        for entry in entries {
+            let (location, name) = (&entry.location.value, &entry.name.value);
+            let what = format!("project {}: load balancer {location}/{name}", project.name);
+            let subnet = &subnets[&key(location, &entry.subnet.value)];
+            if let Some(found) = existing.iter().find(|found| found.location == *location && found.name == *name) {
+                self.same_load_balancer(project, found, entry, subnet, what).await?;
+            } else {
+                self.step(StepKind::Create, what.clone());
+                self.new_load_balancer(project, entry, vms, subnet, &what).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A load balancer that there is: only what the API cannot change follows the inventory.
+    async fn same_load_balancer(
+        &mut self,
+        project: &Project,
+        found: &LoadBalancer,
+        entry: &LoadBalancerEntry,
+        subnet: &str,
+        what: String,
+    ) -> Done<()> {
+        let protocol = or(entry.health_check_protocol.as_ref(), HealthCheckProtocol::Http.as_str());
+        if found.subnet_id != subnet || found.health_check_protocol != protocol {
+            self.step(StepKind::Update, what);
+            let changed = LoadBalancer {
+                subnet_id: subnet.to_owned(),
+                health_check_protocol: protocol.to_owned(),
+                ..found.clone()
+            };
+            storage::load_balancer::update(self.tx, &project.id, &changed).await?;
+        }
+        Ok(())
+    }
+
+    async fn new_load_balancer(
+        &mut self,
+        project: &Project,
+        entry: &LoadBalancerEntry,
+        vms: &Ids,
+        subnet: &str,
+        what: &str,
+    ) -> Done<()> {
+        let made = LoadBalancer {
+            id: Kind::LoadBalancer.new_id(self.world),
+            location: entry.location.value.clone(),
+            name: entry.name.value.clone(),
+            algorithm: or(entry.algorithm.as_ref(), LoadBalancerAlgorithm::RoundRobin.as_str()).to_owned(),
+            src_port: i64::from(entry.src_port.value),
+            dst_port: i64::from(entry.dst_port.value),
+            health_check_endpoint: entry.health_check_endpoint.value.clone(),
+            health_check_protocol: or(entry.health_check_protocol.as_ref(), HealthCheckProtocol::Http.as_str())
+                .to_owned(),
+            stack: or(entry.stack.as_ref(), NetworkStack::Dual.as_str()).to_owned(),
+            cert_enabled: entry.cert_enabled,
+            subnet_id: subnet.to_owned(),
+            subnet: entry.subnet.value.clone(),
+            revision: 0,
+        };
+        storage::load_balancer::insert(self.tx, &project.id, &made).await?;
+        let attached = entry.vms.iter().map(|vm| vms[&key(&entry.location.value, &vm.value)].as_str());
+        let attached = attached.collect::<serde_json::Value>().to_string();
+        let found = storage::vm::of_ids(self.tx, &project.id, &made.location, &attached).await?;
+        if let Some(vm) = found.iter().find(|vm| vm.load_balancer_id.is_some()) {
+            return inconsistent(format!("{what}: vm {} is attached to another load balancer by now", vm.vm.name));
+        }
+        storage::load_balancer::attach_only(self.tx, &project.id, &made.id, &attached).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Virtual machines.
+
+use std::collections::HashMap;
+
+use api_types::VmState;
+
+use super::{Done, Ids, Run, is, key, or};
+use crate::domain::id::Kind;
+use crate::inventory::{StepKind, VmEntry};
+use crate::storage;
+use crate::storage::project::Project;
+use crate::storage::vm::Vm;
+
+impl Run<'_, '_> {
+    /// Ids by location and name.
+    pub(super) async fn vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<Ids> {
+        let existing = storage::vm::of_project(self.tx, &project.id).await?;
+        let mut ids: Ids = existing.iter().map(|vm| (key(&vm.location, &vm.name), vm.id.clone())).collect();
+        let by_name: HashMap<(&str, &str), &Vm> = existing.iter().map(|vm| ((&*vm.location, &*vm.name), vm)).collect();
+        for entry in entries {
+            let existing = by_name.get(&(&*entry.location.value, &*entry.name.value));
+            let id = existing.map_or_else(|| Kind::Vm.new_id(self.world), |vm| vm.id.clone());
+            let wanted = vm(entry, id);
+            ids.insert(key(&wanted.location, &wanted.name), wanted.id.clone());
+            let what = format!("project {}: vm {}/{}", project.name, wanted.location, wanted.name);
+            match existing {
+                Some(existing) if **existing == wanted => {}
+                Some(_) => {
+                    self.step(StepKind::Update, what);
+                    storage::vm::update(self.tx, &project.id, &wanted).await?;
+                }
+                None => {
+                    self.step(StepKind::Create, what);
+                    storage::vm::insert(self.tx, &project.id, &wanted).await?;
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    pub(super) async fn prune_vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<()> {
+        for vm in storage::vm::of_project(self.tx, &project.id).await? {
+            let is_wanted = entries.iter().any(|entry| is(&entry.location, &entry.name, &vm.location, &vm.name));
+            if !is_wanted && self.prunes(format!("project {}: vm {}/{}", project.name, vm.location, vm.name)) {
+                storage::vm::delete(self.tx, &project.id, &vm).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn vm(entry: &VmEntry, id: String) -> Vm {
+    Vm {
+        id,
+        location: entry.location.value.clone(),
+        name: entry.name.value.clone(),
+        ip4: entry.ip4.as_ref().map(|ip4| ip4.value.clone()),
+        ip4_enabled: entry.ip4_enabled.unwrap_or(entry.ip4.is_some()),
+        ip6: entry.ip6.as_ref().map(|ip6| ip6.value.clone()),
+        size: entry.size.value.clone(),
+        state: or(entry.state.as_ref(), VmState::Running.as_str()).to_owned(),
+        storage_size_gib: i64::from(entry.storage_size_gib.value),
+        unix_user: entry.unix_user.clone(),
+    }
+}
