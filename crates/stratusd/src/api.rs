@@ -1,6 +1,6 @@
 //! The generated traits, implemented: a file for each tag, a method for each operation.
 //!
-//! A method finds out where it is ([`Service::place`]), reads from the store or gives it a change, and says what
+//! A method finds out where it is (`Service::place`), reads from the store or gives it a change, and says what
 //! came out in the contract's words. It knows no rules: those are in [`crate::domain`].
 
 mod error;
