@@ -9,6 +9,7 @@ use codegen::{File, Options, Runtime};
 use contract::{Contract, diagnostic};
 
 use crate::exit::Exit;
+use crate::reading::Reading;
 use crate::workspace;
 
 const CONTRACT: &str = "openapi.yaml";
@@ -24,6 +25,8 @@ pub(crate) struct Arguments {
     /// The OpenAPI 3.0 or 3.1 document [default: openapi.yaml of the workspace]
     #[arg(long, value_name = "FILE")]
     contract: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
     /// Folder that the crates are put into [default: crates of the workspace]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -43,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Writ
     let start = Instant::now();
     let path = arguments.contract.clone().map_or_else(|| workspace::in_root(CONTRACT), Ok)?;
     let folder = arguments.out.clone().map_or_else(|| workspace::in_root(OUT), Ok)?;
-    let loaded = contract::load(&path);
+    let loaded = contract::load_with(&path, &arguments.reading.options());
     write!(err, "{}", diagnostic::render(&loaded.sources, &loaded.diagnostics))?;
     let Some(contract) = loaded.contract else { return Ok(Exit::Failed) };
     let files = codegen::generate(&contract, &options(arguments, &folder)?)?;
@@ -78,6 +81,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<String> {
             words.extend([flag.to_owned(), path.display().to_string()]);
         }
     }
+    words.extend(arguments.reading.words());
     if arguments.name != NAME {
         words.extend(["--name".to_owned(), arguments.name.clone()]);
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use contract::diagnostic;
 
 use crate::exit::Exit;
+use crate::reading::Reading;
 
 /// Say what is wrong with a document, without writing anything
 ///
@@ -14,10 +15,12 @@ use crate::exit::Exit;
 pub(crate) struct Arguments {
     /// The OpenAPI 3.0 or 3.1 document
     file: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
-    let loaded = contract::load(&arguments.file);
+    let loaded = contract::load_with(&arguments.file, &arguments.reading.options());
     write!(err, "{}", diagnostic::render(&loaded.sources, &loaded.diagnostics))?;
     let Some(contract) = loaded.contract else { return Ok(Exit::Failed) };
     if loaded.diagnostics.is_empty() {

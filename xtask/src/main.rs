@@ -6,6 +6,7 @@ mod conformance;
 mod corpus;
 mod exit;
 mod lint;
+mod reading;
 mod serve;
 mod service;
 mod test;

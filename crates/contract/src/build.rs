@@ -21,7 +21,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
-use crate::model::{Contract, Dialect, Operation, Schema, SchemaId, Tag};
+use crate::model::{Contract, Dialect, Formats, Operation, Schema, SchemaId, Tag};
 use crate::node::{Entry, Node};
 use crate::resolve::{Place, Resolver, address};
 use crate::source::Span;
@@ -78,7 +78,12 @@ pub(crate) struct OperationSite<'a> {
 }
 
 /// Builds the model.
-pub(crate) fn build<'a>(resolver: &Resolver<'a>, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) -> Built<'a> {
+pub(crate) fn build<'a>(
+    resolver: &Resolver<'a>,
+    dialect: Dialect,
+    formats: Formats,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Built<'a> {
     let root = resolver.root();
     let mut builder = Builder {
         resolver,
@@ -117,6 +122,7 @@ pub(crate) fn build<'a>(resolver: &Resolver<'a>, dialect: Dialect, diagnostics: 
     }
     let contract = Contract {
         dialect,
+        formats,
         version: text(root.node, "openapi").unwrap_or_default(),
         info: surroundings::info(root.node),
         servers: surroundings::servers(root.node),

@@ -64,7 +64,12 @@ pub fn schema_pointer(contract: &Contract, id: SchemaId) -> String {
 /// The reference to a schema in the bundle, such as `#/components/schemas/Pet`.
 #[must_use]
 pub fn schema_reference(contract: &Contract, id: SchemaId) -> String {
-    format!("#{}", utf8_percent_encode(&contract.schema(id).pointer, FRAGMENT))
+    fragment(&contract.schema(id).pointer)
+}
+
+/// A pointer as a reference within its document.
+pub(crate) fn fragment(pointer: &str) -> String {
+    format!("#{}", utf8_percent_encode(pointer, FRAGMENT))
 }
 
 /// One schema in the words of draft 2020-12, annotations and extensions included. Inline schemas are written out,

@@ -19,7 +19,7 @@ mod values;
 
 pub(crate) use grammar::{Field, SCHEMA};
 pub(crate) use objects::status_key;
-pub(crate) use syntax::{Findings, count};
+pub(crate) use syntax::{Findings, Reference, count};
 
 use crate::build::Built;
 use crate::diagnostic::Diagnostic;

@@ -7,9 +7,11 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::build;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::documents::{Document, Documents, METASCHEMA, Unavailable};
+use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
+use crate::gather::gather;
 use crate::lint;
-use crate::model::{Contract, Dialect};
+use crate::mapping::Mapping;
+use crate::model::{Contract, Dialect, Formats};
 use crate::node::{Node, NodeValue};
 use crate::read::{MAX_BYTES, read};
 use crate::resolve::Resolver;
@@ -17,10 +19,19 @@ use crate::source::{SourceFile, Sources, Span};
 
 pub(crate) use survey::{has_scheme, local_file};
 
-use survey::Survey;
+use survey::{Survey, Target};
 
 /// A document with more files than this is refused.
 const MOST_FILES: usize = 1000;
+
+/// How a document is read, where there is a choice.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Local copies of documents on other hosts.
+    pub mapping: Mapping,
+    /// What `format` means.
+    pub formats: Formats,
+}
 
 /// What came of a document.
 #[derive(Debug)]
@@ -36,15 +47,21 @@ pub struct Loaded {
 /// Reads a document from a file, and the local files that it refers to.
 #[must_use]
 pub fn load(path: &Path) -> Loaded {
-    let mut loader = Loader::default();
+    load_with(path, &Options::default())
+}
+
+/// The same, read otherwise than by default.
+#[must_use]
+pub fn load_with(path: &Path, options: &Options) -> Loaded {
+    let mut loader = Loader { formats: options.formats, ..Loader::default() };
     let name = path.display().to_string();
     match read_file(path) {
         Ok(bytes) => {
             if let Some(root) = loader.read(&name, &bytes) {
                 let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
                 loader.documents.paths.insert(identity(path), Ok(0));
-                loader.push(root, "", &folder);
-                loader.read_referenced(&folder);
+                loader.push(root, "", Base::Folder(folder.clone()));
+                loader.read_referenced(&folder, &options.mapping);
             }
         }
         Err(why) => {
@@ -61,21 +78,28 @@ pub fn load(path: &Path) -> Loaded {
 /// Reads a document from memory; a reference to another file is then a finding.
 #[must_use]
 pub fn load_text(name: &str, bytes: &[u8]) -> Loaded {
-    let mut loader = Loader::default();
+    load_text_with(name, bytes, Formats::default())
+}
+
+/// The same, with a word on what `format` means.
+#[must_use]
+pub fn load_text_with(name: &str, bytes: &[u8], formats: Formats) -> Loaded {
+    let mut loader = Loader { formats, ..Loader::default() };
     loader.documents.is_text = true;
     if let Some(root) = loader.read(name, bytes) {
-        loader.push(root, "", Path::new(""));
+        loader.push(root, "", Base::Folder(PathBuf::new()));
     }
     loader.finish()
 }
 
 #[derive(Default)]
 struct Loader {
+    formats: Formats,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     documents: Documents,
-    /// References to other files that were met: the document that refers, and the path as written.
-    wanted: Vec<(usize, String)>,
+    /// References to other documents that were met, and the document that refers.
+    wanted: Vec<(usize, Target)>,
     wants_metaschema: bool,
 }
 
@@ -84,49 +108,63 @@ impl Loader {
         read(&mut self.sources, name, bytes, &mut self.diagnostics)
     }
 
-    fn push(&mut self, root: Node, label: &str, folder: &Path) {
+    fn push(&mut self, root: Node, label: &str, base: Base) {
         let index = self.documents.list.len();
-        let survey = Survey::of(&root);
+        let survey = Survey::of(&root, base.address());
         self.wants_metaschema |= survey.wants_metaschema;
-        self.wanted.extend(survey.files.into_iter().map(|file| (index, file)));
+        self.wanted.extend(survey.targets.into_iter().map(|target| (index, target)));
         self.documents.list.push(Document {
             root,
             label: label.to_owned(),
-            folder: folder.to_path_buf(),
+            base,
             has_resources: survey.has_resources,
             files: HashMap::new(),
         });
     }
 
     /// Reads what the documents refer to, each file once, until nothing new comes up.
-    fn read_referenced(&mut self, base: &Path) {
+    fn read_referenced(&mut self, home: &Path, mapping: &Mapping) {
         let mut next = 0;
-        while let Some((from, written)) = self.wanted.get(next).cloned() {
+        while let Some((from, target)) = self.wanted.get(next).cloned() {
             next += 1;
-            let found = self.fetch(from, &written, base);
-            self.documents.list[from].files.insert(written, found);
+            match target {
+                Target::File(written) => {
+                    let Base::Folder(folder) = &self.documents.list[from].base else { continue };
+                    let path = clean(&folder.join(&written));
+                    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+                    let found = self.fetch(&path, Base::Folder(folder), home);
+                    self.documents.list[from].files.insert(written, found);
+                }
+                Target::Address(address) => {
+                    let key = address.as_str().to_owned();
+                    if let Some(path) = mapping.locate(&key)
+                        && !self.documents.addresses.contains_key(&key)
+                    {
+                        let found = self.fetch(&clean(&path), Base::Address(address), home);
+                        self.documents.addresses.insert(key, found);
+                    }
+                }
+            }
         }
     }
 
-    fn fetch(&mut self, from: usize, written: &str, base: &Path) -> Result<usize, Unavailable> {
-        let path = clean(&self.documents.list[from].folder.join(written));
-        let key = identity(&path);
+    fn fetch(&mut self, path: &Path, base: Base, home: &Path) -> Result<usize, Unavailable> {
+        let key = identity(path);
         if let Some(known) = self.documents.paths.get(&key) {
             return known.clone();
         }
-        let found = self.fetch_new(&path, base);
+        let found = self.fetch_new(path, base, home);
         self.documents.paths.insert(key, found.clone());
         found
     }
 
-    fn fetch_new(&mut self, path: &Path, base: &Path) -> Result<usize, Unavailable> {
+    fn fetch_new(&mut self, path: &Path, base: Base, home: &Path) -> Result<usize, Unavailable> {
         if self.documents.list.len() >= MOST_FILES {
             return Err(Unavailable::Unreadable(format!("is one too many: a contract has at most {MOST_FILES} files")));
         }
         let bytes = read_file(path).map_err(Unavailable::Unreadable)?;
         let root = self.read(&path.display().to_string(), &bytes).ok_or(Unavailable::Broken)?;
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        self.push(root, &relative(path, base), &folder);
+        self.push(root, &relative(path, home), base);
         Ok(self.documents.list.len() - 1)
     }
 
@@ -134,7 +172,7 @@ impl Loader {
         let text = include_bytes!("metaschema.json");
         if let Some(root) = self.read(METASCHEMA, text) {
             self.documents.metaschema = Some(self.documents.list.len());
-            self.push(root, METASCHEMA, Path::new(""));
+            self.push(root, METASCHEMA, Base::Folder(PathBuf::new()));
         }
     }
 
@@ -150,12 +188,32 @@ impl Loader {
         Loaded { sources: self.sources, diagnostics: self.diagnostics, contract: contract.filter(|_| !wrong) }
     }
 
+    /// Makes one document of several files, unless something is wrong with them, which is then found again in place.
+    fn gather(&mut self, dialect: Dialect) {
+        let is_wrong = |findings: &[Diagnostic]| findings.iter().any(|finding| finding.severity == Severity::Error);
+        if self.documents.files() < 2 || is_wrong(&self.diagnostics) {
+            return;
+        }
+        let resolver = Resolver::new(&self.documents);
+        let mut found = Vec::new();
+        let findings = lint::document(&resolver, dialect, &mut found);
+        if is_wrong(&found) {
+            return;
+        }
+        let Some(root) = gather(&resolver, &findings) else { return };
+        self.documents = Documents::default();
+        self.push(root, "", Base::Folder(PathBuf::new()));
+        if self.wants_metaschema {
+            self.add_metaschema();
+        }
+    }
+
     fn build(&mut self) -> Option<Contract> {
-        let root = &self.documents.list.first()?.root;
-        let dialect = dialect(root, &mut self.diagnostics)?;
+        let dialect = dialect(&self.documents.list.first()?.root, &mut self.diagnostics)?;
+        self.gather(dialect);
         let resolver = Resolver::new(&self.documents);
         let findings = lint::document(&resolver, dialect, &mut self.diagnostics);
-        let mut built = build::build(&resolver, dialect, &mut self.diagnostics);
+        let mut built = build::build(&resolver, dialect, self.formats, &mut self.diagnostics);
         lint::contract(&resolver, &self.sources, &mut built, &findings, &mut self.diagnostics);
         Some(built.contract)
     }

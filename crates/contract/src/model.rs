@@ -14,6 +14,8 @@ use crate::source::Span;
 pub struct Contract {
     /// Which dialect the document is written in.
     pub dialect: Dialect,
+    /// What `format` means.
+    pub formats: Formats,
     /// The `openapi` field as written, such as `3.1.0`.
     pub version: String,
     /// Title, version, description, contact, licence.
@@ -47,6 +49,16 @@ pub enum Dialect {
     V30,
     /// OpenAPI 3.1.x
     V31,
+}
+
+/// What `format` means, which JSON Schema leaves to its reader (2020-12 Validation, section 7.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Formats {
+    /// A known format refuses what is not of it.
+    #[default]
+    Assertion,
+    /// A format describes, and refuses nothing.
+    Annotation,
 }
 
 /// The `info` object.

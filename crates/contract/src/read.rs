@@ -11,8 +11,9 @@ use crate::source::{FileId, SourceFile, Sources, Span};
 /// The largest file that is read, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// The deepest nesting of lists and maps that is read.
-pub const MAX_DEPTH: usize = 500;
+/// The deepest nesting of lists and maps that is read: what the document says is read again as JSON where generated
+/// code is built and runs, and there 128 is the most.
+pub const MAX_DEPTH: usize = 120;
 
 /// Reads a document of either syntax. Findings are added to `diagnostics`; none of them is lost when one stops
 /// the reading, and then there is no node.

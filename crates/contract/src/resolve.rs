@@ -236,18 +236,27 @@ impl<'a> Resolver<'a> {
         {
             return Ok((self.document(index), None));
         }
-        if has_scheme(target) || target.starts_with("//") {
+        let base = &self.documents.list[document].base;
+        let address = self.resources.address(resource, base.address(), target);
+        if let Some(found) = address.and_then(|address| self.documents.addresses.get(address.as_str())) {
+            return self.fetched(found);
+        }
+        if has_scheme(target) || target.starts_with("//") || base.address().is_some() {
             return Err(RefProblem::Remote);
         }
         if self.documents.is_text {
             return Err(RefProblem::NoFiles);
         }
         let file = local_file(target).ok_or(RefProblem::Malformed)?;
-        match self.documents.list[document].files.get(&file) {
-            Some(Ok(index)) => Ok((self.document(*index), None)),
-            Some(Err(Unavailable::Unreadable(why))) => Err(RefProblem::Unreadable(why.clone())),
-            Some(Err(Unavailable::Broken)) => Err(RefProblem::Broken),
-            None => Err(RefProblem::Malformed),
+        self.fetched(self.documents.list[document].files.get(&file).ok_or(RefProblem::Malformed)?)
+    }
+
+    /// A document that was asked for, if it could be read.
+    fn fetched(&self, found: &Result<usize, Unavailable>) -> Result<(Place<'a>, Option<usize>), RefProblem> {
+        match found {
+            Ok(index) => Ok((self.document(*index), None)),
+            Err(Unavailable::Unreadable(why)) => Err(RefProblem::Unreadable(why.clone())),
+            Err(Unavailable::Broken) => Err(RefProblem::Broken),
         }
     }
 

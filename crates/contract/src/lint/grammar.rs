@@ -85,6 +85,21 @@ impl Field {
 }
 
 impl Grammar {
+    /// The section of `components` that holds such objects, in either dialect.
+    pub(crate) fn section(&self) -> Option<&'static str> {
+        Some(match self.name {
+            "a parameter" => "parameters",
+            "a header" => "headers",
+            "a request body" => "requestBodies",
+            "a response" => "responses",
+            "an example" => "examples",
+            "a link" => "links",
+            "a callback" => "callbacks",
+            "a security scheme" => "securitySchemes",
+            _ => return None,
+        })
+    }
+
     /// The field of a key.
     pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == key)

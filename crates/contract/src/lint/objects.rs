@@ -1,6 +1,6 @@
 //! What the tables cannot say about an object of the standard: fields that depend on each other, and closed vocabularies.
 
-use super::grammar::Grammar;
+use super::grammar::{Grammar, Shape};
 use super::syntax::{Item, Walk};
 use crate::model::StatusKey;
 use crate::node::Node;
@@ -287,7 +287,10 @@ fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         }
         let is_reference = target.contains('#') || target.contains('/');
         let problem = match walk.resolver.resolve(item.document, item.node, target) {
-            Ok(_) if is_reference => continue,
+            Ok(meant) if is_reference => {
+                walk.note(&entry.value, &meant, Shape::Schema);
+                continue;
+            }
             Err(problem) if is_reference => problem,
             _ => RefProblem::Dangling(
                 nearest(

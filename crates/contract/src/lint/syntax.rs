@@ -44,6 +44,22 @@ pub(crate) struct Findings<'a> {
     pub(super) links: Vec<Link>,
     /// Operation ids that links name, and where.
     pub(super) named: Vec<(&'a str, Span)>,
+    /// Every reference, where there are several files.
+    pub(crate) references: Vec<Reference<'a>>,
+    /// Addresses of schemas that say `$id` or `$anchor`.
+    pub(crate) identified: HashSet<usize>,
+    /// Whether some schema says `$dynamicRef`.
+    pub(crate) is_dynamic: bool,
+}
+
+/// A reference that leads somewhere.
+pub(crate) struct Reference<'a> {
+    /// The node of its text.
+    pub(crate) text: &'a Node,
+    /// What it means.
+    pub(crate) target: Place<'a>,
+    /// The section of `components` for such things; none for path items, which have none in both dialects.
+    pub(crate) section: Option<&'static str>,
 }
 
 /// A reference that leads to another reference.
@@ -175,6 +191,10 @@ impl<'a> Walk<'_, 'a> {
         if !self.seen.insert(identity) {
             return;
         }
+        if ["$id", "$anchor"].iter().any(|key| item.node.get(key).is_some()) {
+            self.findings.identified.insert(address(item.node));
+        }
+        self.findings.is_dynamic |= item.node.get("$dynamicRef").is_some();
         if let Some(entry) = item.node.entry("$ref") {
             self.reference(item, entry, Shape::Schema);
             if self.dialect == Dialect::V30 {
@@ -216,8 +236,22 @@ impl<'a> Walk<'_, 'a> {
             );
         };
         match self.resolver.resolve(item.document, item.node, text) {
-            Ok(target) => self.enter(item, entry, &target, shape),
+            Ok(target) => {
+                self.note(&entry.value, &target, shape);
+                self.enter(item, entry, &target, shape);
+            }
             Err(problem) => self.refuse_reference(text, entry.value.span, problem),
+        }
+    }
+
+    /// Keeps a reference for whoever makes one document of several files.
+    pub(super) fn note(&mut self, text: &'a Node, target: &Place<'a>, shape: Shape) {
+        if self.resolver.documents.list.len() > 1 {
+            let section = match shape {
+                Shape::Object(grammar) => grammar.section(),
+                _ => Some("schemas"),
+            };
+            self.findings.references.push(Reference { text, target: target.clone(), section });
         }
     }
 

@@ -68,7 +68,7 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
     let mut root = schema_bundle(contract);
     root["prefixItems"] = Value::Array(schemas);
     let violations = std::thread::scope(|scope| {
-        let judge = || violations(&root, &Value::Array(values));
+        let judge = || violations(&root, &Value::Array(values), built.contract.formats);
         std::thread::Builder::new()
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, judge)

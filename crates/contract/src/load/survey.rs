@@ -1,52 +1,71 @@
 //! A first look at a file: which other files it refers to.
 
 use std::collections::HashSet;
+use std::rc::Rc;
+
+use jsonschema::Uri;
 
 use crate::documents::METASCHEMA;
+use crate::mapping::absolute;
 use crate::node::{Node, NodeValue};
 
 /// What a first look at a file finds.
 #[derive(Default)]
 pub(super) struct Survey {
-    pub(super) files: Vec<String>,
+    pub(super) targets: Vec<Target>,
     pub(super) has_resources: bool,
     pub(super) wants_metaschema: bool,
 }
 
+/// Another document that a reference names.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Target {
+    /// A file, as written.
+    File(String),
+    /// An address.
+    Address(Uri<String>),
+}
+
 impl Survey {
-    pub(super) fn of(root: &Node) -> Self {
+    /// `base` is the address that the document's references start from, if that is no folder.
+    pub(super) fn of(root: &Node, base: Option<&Uri<String>>) -> Self {
         let mut survey = Self::default();
         let mut seen = HashSet::new();
-        let mut pending = vec![root];
-        while let Some(node) = pending.pop() {
+        let mut pending = vec![(root, base.cloned().map(Rc::new))];
+        while let Some((node, mut base)) = pending.pop() {
             match &node.value {
-                NodeValue::Array(items) => pending.extend(items.iter().rev()),
+                NodeValue::Array(items) => pending.extend(items.iter().rev().map(|item| (item, base.clone()))),
                 NodeValue::Object(entries) => {
-                    for entry in entries {
-                        if let NodeValue::String(text) = &entry.value.value {
-                            match entry.key.as_str() {
-                                "$ref" => {
-                                    survey.wants_metaschema |= text.starts_with(METASCHEMA);
-                                    if let Some(file) = local_file(text)
-                                        && seen.insert(file.clone())
-                                    {
-                                        survey.files.push(file);
-                                    }
-                                }
-                                "$id" | "$anchor" | "$dynamicAnchor" => {
-                                    survey.has_resources = true;
-                                }
-                                _ => {}
-                            }
-                        }
+                    if let Some(id) = node.get("$id").and_then(Node::as_str) {
+                        base = absolute(base.as_deref(), id).map(Rc::new).or(base);
                     }
-                    pending.extend(entries.iter().rev().map(|entry| &entry.value));
+                    for reference in references(node) {
+                        survey.wants_metaschema |= reference.starts_with(METASCHEMA);
+                        let address = absolute(base.as_deref(), reference).filter(|_| !reference.starts_with('#'));
+                        let file = local_file(reference).map(Target::File);
+                        let targets = [address.map(Target::Address), file];
+                        survey
+                            .targets
+                            .extend(targets.into_iter().flatten().filter(|target| seen.insert(target.clone())));
+                    }
+                    let names = ["$id", "$anchor", "$dynamicAnchor"];
+                    survey.has_resources |=
+                        names.iter().any(|name| node.get(name).is_some_and(|value| value.as_str().is_some()));
+                    pending.extend(entries.iter().rev().map(|entry| (&entry.value, base.clone())));
                 }
                 _ => {}
             }
         }
         survey
     }
+}
+
+/// The references that an object makes: its own, and those of its discriminator's mapping that are no names.
+fn references(node: &Node) -> impl Iterator<Item = &str> {
+    let own = node.get("$ref").and_then(Node::as_str).into_iter();
+    let mapping = node.get("discriminator").and_then(|discriminator| discriminator.get("mapping"));
+    let mapped = mapping.and_then(Node::as_object).unwrap_or_default().iter();
+    own.chain(mapped.filter_map(|entry| entry.value.as_str().filter(|text| text.contains(['/', '#']))))
 }
 
 /// The file that a reference names, percent-decoded, if it names one.

@@ -6,6 +6,7 @@ use jsonschema::{Uri, uri};
 
 use super::{Place, address, join, reference_of};
 use crate::documents::Documents;
+use crate::mapping;
 use crate::node::Node;
 
 /// A schema that says `$id`: what `#` means inside it.
@@ -43,13 +44,14 @@ impl<'a> Resources<'a> {
                     "" => String::new(),
                     label => join("/$files", label),
                 };
-                resources.scan(&Place { document: index, node: &document.root, pointer: pointer.into() });
+                let root = Place { document: index, node: &document.root, pointer: pointer.into() };
+                resources.scan(&root, document.base.address());
             }
         }
         resources
     }
 
-    fn scan(&mut self, root: &Place<'a>) {
+    fn scan(&mut self, root: &Place<'a>, document: Option<&Uri<String>>) {
         // Pointers are made when they are needed: all of them at once can be far larger than the document.
         let mut pending = vec![(root.clone(), None, root.node, None)];
         while let Some((parent, token, node, outer)) = pending.pop() {
@@ -60,7 +62,7 @@ impl<'a> Resources<'a> {
             };
             let mut scope = outer;
             if let Some(id) = place.node.get("$id").and_then(Node::as_str)
-                && let Some(base) = self.absolute(outer, id)
+                && let Some(base) = self.base_of(outer, document, id)
             {
                 scope = Some(self.list.len());
                 self.by_uri.entry(base.as_str().to_owned()).or_insert(self.list.len());
@@ -90,12 +92,31 @@ impl<'a> Resources<'a> {
         }
     }
 
+    /// What a schema that says `$id` is the base of.
+    fn base_of(&self, outer: Option<usize>, document: Option<&Uri<String>>, id: &str) -> Option<Uri<String>> {
+        match (outer, document) {
+            (None, Some(_)) => mapping::absolute(document, id),
+            _ => self.absolute(outer, id),
+        }
+    }
+
     fn absolute(&self, outer: Option<usize>, reference: &str) -> Option<Uri<String>> {
         let reference = reference.split('#').next().unwrap_or_default();
         match outer {
             Some(index) => uri::resolve_against(&self.list[index].base.borrow(), reference).ok(),
             None => uri::from_str(reference).ok(),
         }
+    }
+
+    /// The address that a reference means: as seen from the resource around it, else from its document.
+    pub(super) fn address(
+        &self,
+        resource: Option<usize>,
+        document: Option<&Uri<String>>,
+        reference: &str,
+    ) -> Option<Uri<String>> {
+        let base = resource.map(|index| &self.list[index].base).or(document);
+        mapping::absolute(base, reference)
     }
 
     pub(super) fn scope(&self, holder: &Node) -> Option<usize> {

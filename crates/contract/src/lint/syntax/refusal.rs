@@ -111,7 +111,8 @@ impl<'a> Walk<'_, 'a> {
             RefProblem::Remote => (
                 "remote-ref",
                 format!("`{text}` is on another host, and nothing is fetched from there"),
-                "save it beside this document and refer to the file".to_owned(),
+                "save it beside this document and refer to the file, or keep a copy and say `--map ADDRESS=PATH`"
+                    .to_owned(),
             ),
             RefProblem::NoFiles => (
                 "file-ref",

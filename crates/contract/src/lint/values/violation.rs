@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::build::{Role, ValueSite};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Contract, SchemaId, SchemaKind};
+use crate::model::{Contract, Formats, SchemaId, SchemaKind};
 use crate::node::{Node, NodeValue};
 use crate::source::Span;
 
@@ -28,8 +28,9 @@ pub(super) struct Violation {
 }
 
 /// Everything that a validator refuses.
-pub(super) fn violations(root: &Value, values: &Value) -> Vec<Violation> {
-    let validator = jsonschema::draft202012::options().should_validate_formats(true).build(root);
+pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Vec<Violation> {
+    let asserts = formats == Formats::Assertion;
+    let validator = jsonschema::draft202012::options().should_validate_formats(asserts).build(root);
     // What makes a schema impossible to compile has been reported where it stands.
     let Ok(validator) = validator else {
         return Vec::new();

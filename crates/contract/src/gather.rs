@@ -1,0 +1,235 @@
+//! One document out of several files: what the others hold moves into `components`, and every reference leads there.
+//!
+//! Passes then know nothing of files, types are called what their authors called them, and the contract that a server
+//! shows is whole. Nodes keep the positions that they have in their own files. An `$id` or `$anchor` is dropped, since
+//! every reference is a pointer then; documents with `$dynamicRef`, which has no other form, are left as they are.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::bundle::fragment;
+use crate::lint::{Findings, Reference};
+use crate::node::{Entry, Node, NodeValue};
+use crate::resolve::{Place, Resolver, address, join};
+use crate::source::Span;
+
+/// The document with everything that it refers to; none where it is one file, or cannot be told without its files.
+pub(crate) fn gather(resolver: &Resolver<'_>, findings: &Findings<'_>) -> Option<Node> {
+    if resolver.documents.files() < 2 || findings.is_dynamic {
+        return None;
+    }
+    let root = resolver.root();
+    let mut gathering = Gathering {
+        metaschema: resolver.documents.metaschema,
+        labels: resolver.documents.list.iter().map(|document| document.label.as_str()).collect(),
+        references: findings.references.iter().map(|reference| (address(reference.text), reference)).collect(),
+        identified: &findings.identified,
+        homes: HashMap::new(),
+        in_place: HashSet::new(),
+        moved: Vec::new(),
+    };
+    gathering.keep_aliases(&root);
+    gathering.find_homes(&root);
+    Some(gathering.write(root.node))
+}
+
+struct Gathering<'g, 'a> {
+    metaschema: Option<usize>,
+    labels: Vec<&'a str>,
+    /// References by the address of their text.
+    references: HashMap<usize, &'g Reference<'a>>,
+    /// Addresses of schemas that say `$id` or `$anchor`.
+    identified: &'g HashSet<usize>,
+    /// Where something of another file is in the end, by the pointer that it had.
+    homes: HashMap<String, String>,
+    /// Addresses of references in whose place stands what they mean.
+    in_place: HashSet<usize>,
+    /// What moves: section of `components`, name, node.
+    moved: Vec<(&'static str, String, &'a Node)>,
+}
+
+impl<'a> Gathering<'_, 'a> {
+    fn reference(&self, holder: &Node) -> Option<&Reference<'a>> {
+        self.references.get(&address(holder.get("$ref")?)).copied()
+    }
+
+    fn is_elsewhere(&self, place: &Place<'_>) -> bool {
+        place.document != 0 && Some(place.document) != self.metaschema
+    }
+
+    /// A component that only refers to another file is the home of what it means.
+    fn keep_aliases(&mut self, root: &Place<'a>) {
+        for (section, components) in root.key("components").iter().flat_map(|place| place.entries().collect::<Vec<_>>())
+        {
+            for (_, component) in components.entries() {
+                let Some(reference) = self.reference(component.node) else { continue };
+                let fits = reference.section == Some(section.key.as_str());
+                let is_alone = component.node.as_object().is_some_and(|entries| entries.len() == 1);
+                let target = reference.target.pointer.to_string();
+                if fits && is_alone && self.is_elsewhere(&reference.target) && !self.homes.contains_key(&target) {
+                    self.homes.insert(target, component.pointer.to_string());
+                    self.in_place.insert(address(component.node));
+                }
+            }
+        }
+    }
+
+    /// Finds everything that is referred to from the root on, in the order of the text, and gives each a home.
+    fn find_homes(&mut self, root: &Place<'a>) {
+        let mut taken = names(root.node);
+        let mut seen = HashSet::new();
+        let mut found: Vec<(&'static str, Place<'a>)> = Vec::new();
+        let mut pending = VecDeque::from([root.node]);
+        while let Some(start) = pending.pop_front() {
+            let mut stack = vec![start];
+            while let Some(node) = stack.pop() {
+                let text = node.get("$ref").unwrap_or(node);
+                if let Some(reference) = self.references.get(&address(text)).copied()
+                    && self.is_elsewhere(&reference.target)
+                {
+                    if seen.insert(address(reference.target.node)) {
+                        pending.push_back(reference.target.node);
+                    }
+                    match reference.section {
+                        Some(section) if !self.in_place.contains(&address(node)) => {
+                            found.push((section, reference.target.clone()));
+                        }
+                        _ => drop(self.in_place.insert(address(node))),
+                    }
+                }
+                match &node.value {
+                    NodeValue::Array(items) => stack.extend(items.iter().rev()),
+                    NodeValue::Object(entries) => stack.extend(entries.iter().rev().map(|entry| &entry.value)),
+                    _ => {}
+                }
+            }
+        }
+        let own: HashSet<String> = found.iter().map(|(_, place)| place.pointer.to_string()).collect();
+        for (section, place) in found {
+            let inside = prefixes(&place.pointer).any(|outer| own.contains(outer) || self.homes.contains_key(outer));
+            if inside || self.homes.contains_key(&*place.pointer) {
+                continue;
+            }
+            let name = unique(taken.entry(section).or_default(), &self.name_of(&place));
+            self.homes.insert(place.pointer.to_string(), format!("/components/{section}/{name}"));
+            self.moved.push((section, name, place.node));
+        }
+    }
+
+    /// What its author called it: the last part of its pointer, or the file it fills.
+    fn name_of(&self, place: &Place<'_>) -> String {
+        let label = self.labels[place.document];
+        let file = join("/$files", label);
+        let name = if let Some((_, token)) = place.pointer[file.len()..].rsplit_once('/') {
+            token.replace("~1", "/").replace("~0", "~")
+        } else {
+            let name = label.rsplit('/').next().unwrap_or_default();
+            name.split('.').next().unwrap_or_default().to_owned()
+        };
+        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '_');
+        let name: String = name.chars().map(|sign| if is_plain(sign) { sign } else { '_' }).collect();
+        if name.is_empty() { "part".to_owned() } else { name }
+    }
+
+    /// Where a place of another file is in the end.
+    fn home(&self, pointer: &str) -> Option<String> {
+        if let Some(home) = self.homes.get(pointer) {
+            return Some(home.clone());
+        }
+        prefixes(pointer).find_map(|outer| Some(format!("{}{}", self.homes.get(outer)?, &pointer[outer.len()..])))
+    }
+
+    /// The whole document.
+    fn write(&self, root: &'a Node) -> Node {
+        let mut made = self.copy(root);
+        for (section, name, node) in &self.moved {
+            let components = entry(&mut made, "components", node.span);
+            let section = entry(components, section, node.span);
+            *entry(section, name, node.span) = self.copy(node);
+        }
+        made
+    }
+
+    fn copy(&self, node: &Node) -> Node {
+        if let Some(reference) = self.reference(node)
+            && self.in_place.contains(&address(node))
+        {
+            return self.merged(node, self.copy(reference.target.node));
+        }
+        let value = match &node.value {
+            NodeValue::String(text) => NodeValue::String(self.rewritten(node, text)),
+            NodeValue::Array(items) => NodeValue::Array(items.iter().map(|item| self.copy(item)).collect()),
+            NodeValue::Object(entries) => {
+                let is_identified = self.identified.contains(&address(node));
+                let kept = entries.iter().filter(|entry| {
+                    !(is_identified
+                        && entry.value.as_str().is_some()
+                        && matches!(entry.key.as_str(), "$id" | "$anchor"))
+                });
+                NodeValue::Object(kept.map(|entry| Entry { value: self.copy(&entry.value), ..entry.clone() }).collect())
+            }
+            plain => plain.clone(),
+        };
+        Node { span: node.span, value }
+    }
+
+    /// What stands beside a reference goes before what it means.
+    fn merged(&self, holder: &Node, target: Node) -> Node {
+        let NodeValue::Object(meant) = target.value else { return target };
+        let beside = holder.as_object().unwrap_or_default().iter().filter(|entry| entry.key != "$ref");
+        let mut entries: Vec<Entry> =
+            beside.map(|entry| Entry { value: self.copy(&entry.value), ..entry.clone() }).collect();
+        for entry in meant {
+            if entries.iter().all(|own| own.key != entry.key) {
+                entries.push(entry);
+            }
+        }
+        Node { span: target.span, value: NodeValue::Object(entries) }
+    }
+
+    /// The text of a node, with the new place if it is a reference.
+    fn rewritten(&self, node: &Node, text: &str) -> String {
+        let Some(reference) = self.references.get(&address(node)) else { return text.to_owned() };
+        let target = &reference.target;
+        if Some(target.document) == self.metaschema {
+            return text.to_owned();
+        }
+        let home = if target.document == 0 { Some(target.pointer.to_string()) } else { self.home(&target.pointer) };
+        home.map_or_else(|| text.to_owned(), |pointer| fragment(&pointer))
+    }
+}
+
+/// The names in use, by section of `components`.
+fn names(root: &Node) -> HashMap<&str, HashSet<String>> {
+    let sections = root.get("components").and_then(Node::as_object).unwrap_or_default();
+    let keys = |node: &Node| node.as_object().unwrap_or_default().iter().map(|entry| entry.key.clone()).collect();
+    sections.iter().map(|section| (section.key.as_str(), keys(&section.value))).collect()
+}
+
+fn unique(taken: &mut HashSet<String>, wanted: &str) -> String {
+    let mut name = wanted.to_owned();
+    let mut count = 1;
+    while !taken.insert(name.clone()) {
+        count += 1;
+        name = format!("{wanted}{count}");
+    }
+    name
+}
+
+/// The pointers of what is around a place, outermost first.
+fn prefixes(pointer: &str) -> impl Iterator<Item = &str> {
+    pointer.match_indices('/').skip(1).map(|(at, _)| &pointer[..at])
+}
+
+/// The value of a key, which is made where it is missing.
+fn entry<'n>(node: &'n mut Node, key: &str, span: Span) -> &'n mut Node {
+    if !matches!(node.value, NodeValue::Object(_)) {
+        node.value = NodeValue::Object(Vec::new());
+    }
+    let NodeValue::Object(entries) = &mut node.value else { unreachable!("it has just been made an object") };
+    let at = entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
+        let value = Node { span, value: NodeValue::Object(Vec::new()) };
+        entries.push(Entry { key: key.to_owned(), key_span: span, value });
+        entries.len() - 1
+    });
+    &mut entries[at].value
+}

@@ -1,0 +1,215 @@
+//! A document over several files is the same contract as one in one file, with every finding in the file it is of.
+
+use std::fs;
+use std::path::Path;
+
+use contract::{Loaded, LocalCopy, Mapping, Options, Severity, load_with};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder of files, given as pairs of path and text.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder can be made");
+        fs::write(path, text).expect("a file can be written");
+    }
+    folder
+}
+
+/// Reads `openapi.yaml` of a folder, with copies given as pairs of address and path below the folder.
+fn read(folder: &Path, copies: &[(&str, &str)]) -> Loaded {
+    let copies = copies.iter().map(|(address, path)| format!("{address}={}", folder.join(path).display()));
+    let mapping: Mapping = copies.map(|copy| copy.parse::<LocalCopy>().expect("it is a copy")).collect();
+    load_with(&folder.join("openapi.yaml"), &Options { mapping, ..Options::default() })
+}
+
+fn document(folder: &Path, copies: &[(&str, &str)]) -> Value {
+    let loaded = read(folder, copies);
+    let findings = contract::render(&loaded.sources, &loaded.diagnostics);
+    assert!(loaded.diagnostics.is_empty(), "{findings}");
+    loaded.contract.expect("it is a contract").document
+}
+
+/// The errors: code, file, line.
+fn errors(loaded: &Loaded) -> Vec<(String, String, usize)> {
+    let errors = loaded.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
+    let found = errors.map(|finding| {
+        let file = Path::new(&loaded.sources.file(finding.span.file).name).file_name().unwrap_or_default();
+        let line = loaded.sources.line_column(finding.span).line;
+        (finding.code.to_owned(), file.to_string_lossy().into_owned(), line)
+    });
+    found.collect()
+}
+
+/// A document whose one operation answers what this schema says.
+fn answering(schema: &str) -> String {
+    format!(
+        "openapi: 3.1.0\ninfo: {{title: Pets, version: 1.0.0}}\npaths:\n  /pet:\n    get:\n      operationId: pet_view\n      \
+         responses:\n        '200':\n          description: A pet.\n          content: {{application/json: {{schema: \
+         {schema}}}}}\n"
+    )
+}
+
+const PET: &str = "type: object\nproperties:\n  name: {$ref: 'names.json#/defs/pet%20name'}\n  \
+                   friends: {type: array, items: {$ref: pet.yaml}}\n  kind: {$ref: '../openapi.yaml#/components/schemas/Kind'}\n";
+const NAMES: &str = r#"{"defs": {"pet name": {"description": "What it is called.", "type": "string"}}}"#;
+
+#[test]
+fn files_become_components_called_as_their_authors_called_them() {
+    let files = folder(&[
+        (
+            "openapi.yaml",
+            "openapi: 3.1.0\ninfo: {title: Pets, version: 1.0.0}\npaths:\n  /pets/{pet_id}: {$ref: 'paths.yaml#/~1pet'}\n\
+             components:\n  schemas:\n    Kind: {$ref: schemas/kind.yaml}\n    pet: {type: integer, format: int64}\n",
+        ),
+        (
+            "paths.yaml",
+            "/pet:\n  get:\n    operationId: pet_view\n    parameters:\n      - {$ref: ./schemas/../parameters.yaml#/Id}\n    \
+             responses:\n      '200': {description: A pet., content: {application/json: {schema: {$ref: schemas/pet.yaml}}}}\n      \
+             '410': {$ref: parameters.yaml#/Gone}\n",
+        ),
+        (
+            "parameters.yaml",
+            "Id: {name: pet_id, in: path, required: true, schema: {$ref: 'openapi.yaml#/components/schemas/pet'}}\n\
+             Gone: {description: No longer here.}\n",
+        ),
+        ("schemas/pet.yaml", PET),
+        ("schemas/names.json", NAMES),
+        ("schemas/kind.yaml", "{type: string, enum: [cat, dog]}"),
+    ]);
+    let expected = json!({
+        "openapi": "3.1.0",
+        "info": {"title": "Pets", "version": "1.0.0"},
+        "paths": {"/pets/{pet_id}": {"get": {
+            "operationId": "pet_view",
+            "parameters": [{"$ref": "#/components/parameters/Id"}],
+            "responses": {
+                "200": {
+                    "description": "A pet.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/pet2"}}},
+                },
+                "410": {"$ref": "#/components/responses/Gone"},
+            },
+        }}},
+        "components": {
+            "schemas": {
+                "Kind": {"type": "string", "enum": ["cat", "dog"]},
+                "pet": {"type": "integer", "format": "int64"},
+                "pet2": {"type": "object", "properties": {
+                    "name": {"$ref": "#/components/schemas/pet_name"},
+                    "friends": {"type": "array", "items": {"$ref": "#/components/schemas/pet2"}},
+                    "kind": {"$ref": "#/components/schemas/Kind"},
+                }},
+                "pet_name": {"description": "What it is called.", "type": "string"},
+            },
+            "parameters": {"Id": {
+                "name": "pet_id", "in": "path", "required": true, "schema": {"$ref": "#/components/schemas/pet"},
+            }},
+            "responses": {"Gone": {"description": "No longer here."}},
+        },
+    });
+    let loaded = read(files.path(), &[]);
+    assert_eq!(errors(&loaded), []);
+    assert_eq!(loaded.contract.expect("it is a contract").document, expected);
+}
+
+#[test]
+fn a_part_of_what_has_moved_is_found_inside_it() {
+    let files = folder(&[
+        ("openapi.yaml", &answering("{oneOf: [{$ref: 'pet.yaml#/properties/name'}, {$ref: pet.yaml}]}")),
+        ("pet.yaml", "type: object\nproperties:\n  name: {type: string}\n"),
+    ]);
+    let document = document(files.path(), &[]);
+    let schema = &document["paths"]["/pet"]["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+    let references =
+        json!([{"$ref": "#/components/schemas/pet/properties/name"}, {"$ref": "#/components/schemas/pet"}]);
+    assert_eq!(schema["oneOf"], references);
+    assert_eq!(document["components"]["schemas"].as_object().expect("there are some").len(), 1);
+}
+
+#[test]
+fn an_id_that_references_start_from_is_followed() {
+    let files = folder(&[
+        ("openapi.yaml", &answering("{$ref: pet.yaml}")),
+        (
+            "pet.yaml",
+            "$id: https://example.com/pet\ntype: object\nproperties:\n  name: {$ref: '#name'}\n\
+             $defs:\n  Name: {$anchor: name, type: string}\n",
+        ),
+    ]);
+    let document = document(files.path(), &[]);
+    let pet = &document["components"]["schemas"]["pet"];
+    assert_eq!(pet["properties"]["name"]["$ref"], "#/components/schemas/pet/$defs/Name");
+    assert_eq!((pet.get("$id"), pet["$defs"]["Name"].get("$anchor")), (None, None));
+}
+
+#[test]
+fn findings_are_in_the_file_where_they_belong() {
+    let root = answering("{$ref: schemas/pet.yaml}");
+    for (pet, names, error) in [
+        (PET, "{\"defs\": {\n\"pet name\": {\"type\": \"strin\"}}}", ("unknown-type", "names.json", 2)),
+        (PET, "{\"defs\": {\n}}", ("dangling-ref", "pet.yaml", 3)),
+        (PET, "{\"defs\": {\n", ("json-syntax", "names.json", 2)),
+        ("\n$ref: missing.yaml", NAMES, ("dangling-ref", "pet.yaml", 2)),
+        ("\n$ref: pet.yaml", NAMES, ("circular-ref", "pet.yaml", 2)),
+        ("type: object\ndefault: 1", NAMES, ("bad-default", "pet.yaml", 2)),
+    ] {
+        let root = format!("{root}components:\n  schemas:\n    Kind: {{type: string}}\n");
+        let files = folder(&[("openapi.yaml", &root), ("schemas/pet.yaml", pet), ("schemas/names.json", names)]);
+        let found = errors(&read(files.path(), &[]));
+        let (code, file, line) = error;
+        assert!(found.contains(&(code.to_owned(), file.to_owned(), line)), "{error:?}: {found:?}");
+    }
+}
+
+#[test]
+fn documents_of_other_hosts_need_a_copy() {
+    let root = answering("{$ref: 'https://example.com/common/v1/pet.yaml#/Pet'}");
+    let files = folder(&[
+        ("openapi.yaml", &root),
+        ("vendor/v1/pet.yaml", "Pet: {type: object, properties: {name: {$ref: '../names.json#/Name'}}}"),
+        ("vendor/names.json", r#"{"Name": {"type": "string"}}"#),
+        ("other.json", r#"{"Name": {"type": "integer", "format": "int32"}}"#),
+    ]);
+    let remote = |copies: &[(&str, &str)]| -> Vec<(String, String)> {
+        errors(&read(files.path(), copies)).into_iter().map(|(code, file, _)| (code, file)).collect()
+    };
+    let refused = |file: &str| vec![("remote-ref".to_owned(), file.to_owned())];
+    assert_eq!(remote(&[]), refused("openapi.yaml"));
+    assert_eq!(remote(&[("https://example.com/common", "vendor")]), refused("openapi.yaml"));
+    assert_eq!(remote(&[("https://example.org/common/", "vendor")]), refused("openapi.yaml"));
+    // A relative reference of a copy starts from its address, whatever lies beside it here.
+    assert_eq!(remote(&[("https://example.com/common/v1/", "vendor/v1")]), refused("pet.yaml"));
+
+    let name =
+        |copies: &[(&str, &str)]| document(files.path(), copies)["components"]["schemas"]["Name"]["type"].clone();
+    let all = ("https://example.com/common/", "vendor");
+    assert_eq!(name(&[all]), "string");
+    assert_eq!(name(&[all, ("https://example.com/common/names.json", "other.json")]), "integer");
+}
+
+#[test]
+fn a_copy_is_never_left_for_a_file_beside_it() {
+    for escape in ["../secret.yaml", "%2e%2e/secret.yaml", "..%2fsecret.yaml", "a/%2e%2e/%2e%2e/secret.yaml"] {
+        let root = answering(&format!("{{$ref: 'https://example.com/common/{escape}'}}"));
+        let files = folder(&[("openapi.yaml", &root), ("vendor/pet.yaml", "{}"), ("secret.yaml", "type: string")]);
+        let found = errors(&read(files.path(), &[("https://example.com/common/", "vendor")]));
+        assert_eq!(found.first().map(|(code, ..)| code.as_str()), Some("remote-ref"), "{escape}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_no_copy_is_refused_with_what_to_write() {
+    for (text, part) in [
+        ("vendor", "ADDRESS=PATH"),
+        ("https://example.com/a.yaml=", "ADDRESS=PATH"),
+        ("=vendor", "ADDRESS=PATH"),
+        ("example.com/a.yaml=vendor", "a scheme"),
+        ("https://example.com/a.yaml#/b=vendor", "without `#`"),
+    ] {
+        let problem = text.parse::<LocalCopy>().expect_err(text).to_string();
+        assert!(problem.contains(part), "{text}: {problem}");
+    }
+}
