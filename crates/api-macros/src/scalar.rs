@@ -131,7 +131,7 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
                 .check(value)?;
         }
     } else {
-        let bound = |name: &str| optional(rules.bound(name).map(|value| cast(value, inner)).as_ref());
+        let bound = |name: &str| optional(rules.bound(name).and_then(|value| bound_of(name, value, inner)).as_ref());
         let (minimum, maximum) = (bound("minimum"), bound("maximum"));
         let (exclusive_minimum, exclusive_maximum) = (bound("exclusive_minimum"), bound("exclusive_maximum"));
         let multiple_of = bound("multiple_of");
@@ -169,10 +169,42 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
     }
 }
 
-/// A bound in the newtype's own number type: `1` becomes `1.0` where it must.
-fn cast(value: &Expr, inner: &Type) -> TokenStream {
-    let is_float = matches!(inner, Type::Path(path) if path.path.is_ident("f64") || path.path.is_ident("f32"));
-    if is_float { quote!((#value) as #inner) } else { quote!(#value) }
+/// A bound in the newtype's own number type: `1` becomes `1.0` for floats, and a fraction the next integer that
+/// means the same. None where every value of the type is within it, or where only the compiled schema can say.
+fn bound_of(name: &str, value: &Expr, inner: &Type) -> Option<TokenStream> {
+    let is = |name: &str| matches!(inner, Type::Path(path) if path.path.is_ident(name));
+    let (low, high) = match () {
+        () if is("i32") => (i32::MIN.into(), i32::MAX.into()),
+        () if is("i64") => (i64::MIN.into(), i64::MAX.into()),
+        () if is("u32") => (u32::MIN.into(), u32::MAX.into()),
+        () if is("u64") => (u64::MIN.into(), u64::MAX.into()),
+        () => return Some(quote!((#value) as #inner)),
+    };
+    let bound = whole(name, &quote!(#value).to_string().replace(' ', ""))?;
+    let says_nothing = match name {
+        "minimum" | "exclusive_minimum" => bound < low,
+        "maximum" | "exclusive_maximum" => bound > high,
+        _ => false,
+    };
+    // A bound beyond the other end leaves no value: the type's own end is as far.
+    let clamped = proc_macro2::Literal::i128_unsuffixed(bound.clamp(low, high));
+    (!says_nothing).then(|| quote!(#clamped))
+}
+
+/// A number that means the same for integers; none if there is none.
+fn whole(name: &str, number: &str) -> Option<i128> {
+    if let Ok(integer) = number.parse() {
+        return Some(integer);
+    }
+    let fraction: f64 = number.parse().ok()?;
+    let integer = match name {
+        "minimum" | "exclusive_maximum" => fraction.ceil(),
+        "maximum" | "exclusive_minimum" => fraction.floor(),
+        _ if fraction.fract() == 0.0 => fraction,
+        _ => return None,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "a cast from a float saturates")]
+    Some(integer as i128)
 }
 
 fn keywords(inner: &Type, rules: &Rules, is_text: bool) -> TokenStream {

@@ -242,9 +242,9 @@ pub(crate) fn canonical(value: &Value) -> String {
 fn write_canonical(value: &Value, text: &mut String) {
     match value {
         Value::Number(number) => match number.as_f64() {
-            #[expect(clippy::cast_possible_truncation, reason = "whole and small enough to be exact")]
-            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15 => {
-                text.push_str(&(float as i64).to_string());
+            #[expect(clippy::cast_possible_truncation, reason = "whole and far from the ends of an i128")]
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e38 => {
+                text.push_str(&(float as i128).to_string());
             }
             _ => text.push_str(&number.to_string()),
         },

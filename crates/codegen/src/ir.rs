@@ -521,6 +521,19 @@ impl Api<'_> {
         &self.types[id.0]
     }
 
+    /// Whether some name in Rust is written in other letters than ASCII's.
+    #[must_use]
+    pub fn has_other_letters(&self) -> bool {
+        let of_operations = self.operations.iter().any(|operation| {
+            let inputs = operation.parameters.iter().map(|parameter| &parameter.name);
+            let outputs = operation.answers.iter().flat_map(|answer| &answer.headers).map(|header| &header.name);
+            inputs.chain(outputs).chain([&operation.name]).any(|name| !name.is_ascii())
+        });
+        of_operations
+            || self.tags.iter().any(|tag| !tag.module.is_ascii())
+            || self.types.iter().any(|def| !def.name.is_ascii() || def.kind.has_other_letters())
+    }
+
     /// The operations of a tag, in the document's order.
     pub fn operations_of(&self, tag: usize) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(move |operation| operation.tag == tag)
@@ -528,6 +541,16 @@ impl Api<'_> {
 }
 
 impl TypeKind {
+    /// Whether the name of a part is written in other letters than ASCII's.
+    fn has_other_letters(&self) -> bool {
+        match self {
+            Self::Object(object) => object.fields.iter().any(|field| !field.name.is_ascii()),
+            Self::Enumeration(values) => values.variants.iter().any(|(name, _)| !name.is_ascii()),
+            Self::Union(union) => union.variants.iter().any(|variant| !variant.name.is_ascii()),
+            Self::Alias(_) | Self::Scalar(_) | Self::Array(_) | Self::Map(_) | Self::Json { .. } => false,
+        }
+    }
+
     /// The items that an item mentions.
     #[must_use]
     pub fn mentions(&self) -> Vec<TypeId> {
@@ -556,6 +579,13 @@ impl TypeKind {
 }
 
 impl TypeRef {
+    /// Whether it mentions an item.
+    pub(crate) fn mentions(&self, id: TypeId) -> bool {
+        let mut ids = Vec::new();
+        self.mentions_into(&mut ids);
+        ids.contains(&id)
+    }
+
     /// Adds the items that a type mentions.
     pub(crate) fn mentions_into(&self, ids: &mut Vec<TypeId>) {
         match self {

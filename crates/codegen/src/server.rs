@@ -19,7 +19,7 @@ use quote::quote;
 
 use crate::File;
 use crate::ir::Api;
-use crate::tokens::{ident, inner_docs, rust_file};
+use crate::tokens::{ident, inner_docs, letters, rust_file};
 
 /// Every source file of the server crate, and the contract that it serves.
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
@@ -173,6 +173,7 @@ fn library(api: &Api<'_>) -> TokenStream {
     });
     let router = module("router");
     let openapi = module("openapi");
+    let letters = letters(api);
     quote! {
         #title
         // Deprecated operations are marked for callers; the crate itself still has to serve them.
@@ -180,6 +181,7 @@ fn library(api: &Api<'_>) -> TokenStream {
         #![allow(missing_docs, reason = "the contract does not describe everything")]
         #![allow(rustdoc::all, reason = "descriptions are the contract's own words")]
         #![allow(clippy::all, clippy::pedantic, reason = "names and shapes are the contract's own")]
+        #letters
         #(#tags)*
         #responses
         #security

@@ -68,6 +68,13 @@ pub(crate) fn primitive_tokens(primitive: Primitive) -> TokenStream {
     }
 }
 
+/// For the root of a crate: leave to the contract names that the compiler takes for typing errors in another script.
+pub(crate) fn letters(api: &Api<'_>) -> Option<TokenStream> {
+    api.has_other_letters().then(
+        || quote!(#![allow(mixed_script_confusables, uncommon_codepoints, reason = "names are the contract's own")]),
+    )
+}
+
 /// A text of the contract as doc comments, one attribute a line.
 pub(crate) fn docs(text: &str) -> TokenStream {
     let lines = doc_lines(text);

@@ -8,12 +8,13 @@ mod item;
 
 use std::collections::BTreeSet;
 
+use contract::model::Formats;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::File;
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
-use crate::tokens::{ident, inner_docs, rust_file};
+use crate::tokens::{ident, inner_docs, letters, rust_file};
 
 /// The module of types that no tag or several tags use.
 const SHARED: &str = "shared";
@@ -116,6 +117,7 @@ fn library(api: &Api<'_>) -> TokenStream {
         }
     });
     let gate = (!needs_schemas(api)).then(|| quote!(#[cfg(feature = "schemas")]));
+    let letters = letters(api);
     quote! {
         #title
         // Deprecated items are marked for callers; the crate itself still has to name them.
@@ -123,6 +125,7 @@ fn library(api: &Api<'_>) -> TokenStream {
         #![allow(missing_docs, reason = "the contract does not describe everything")]
         #![allow(rustdoc::all, reason = "descriptions are the contract's own words")]
         #![allow(clippy::all, clippy::pedantic, reason = "names and shapes are the contract's own")]
+        #letters
         #(#declarations)*
         #gate
         pub mod schemas;
@@ -150,6 +153,7 @@ fn schemas(api: &Api<'_>) -> TokenStream {
     };
     let types = each(&|component, ty| quote!((#component, json::recode::<#ty>)));
     let described = each(&|component, ty| quote!((#component, described::json_schema::<#ty>)));
+    let formats = (api.contract.formats == Formats::Annotation).then(|| quote!(.with_formats_as_annotations()));
     quote! {
         #docs
         use api_runtime::Schemas;
@@ -157,7 +161,7 @@ fn schemas(api: &Api<'_>) -> TokenStream {
         use api_runtime::described;
         use api_runtime::json;
         /// Every schema of the contract, each compiled when it is first needed.
-        pub static SCHEMAS: Schemas = Schemas::new(include_str!("schemas.json"));
+        pub static SCHEMAS: Schemas = Schemas::new(include_str!("schemas.json")) #formats;
         /// Every component by its name in the contract, with what reads a JSON text as its type and writes it again.
         pub static TYPES: &[(&str, json::Recode)] = &[#(#types),*];
         /// Every component by its name in the contract, with what makes a JSON Schema of its type.

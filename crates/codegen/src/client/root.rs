@@ -7,17 +7,19 @@ use quote::quote;
 use super::names::ClientNames;
 use super::parts;
 use crate::ir::{Api, SecurityScheme};
-use crate::tokens::{docs, ident, inner_docs};
+use crate::tokens::{docs, ident, inner_docs, letters};
 
 /// The file `lib.rs`.
 pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let head = inner_docs(&head(api, names));
+    let letters = letters(api);
     let reexports = reexports(api, names);
     let modules = modules(api, names);
     let client = client(api, names);
     let builder = builder(api, names);
     quote! {
         #head
+        #letters
 
         #reexports
         #modules

@@ -1,7 +1,7 @@
 //! One conjunction out of a schema, its references and its `allOf`.
 
 use contract::Contract;
-use contract::model::{Discriminator, Keywords, SchemaId, SchemaKind, Types};
+use contract::model::{Discriminator, Formats, Keywords, SchemaId, SchemaKind, Types};
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Number, Value};
 
@@ -144,7 +144,7 @@ impl Flat {
         }
         self.add_values(k);
         self.add_numbers(k);
-        self.add_strings(k);
+        self.add_strings(k, contract.formats);
         self.add_arrays(k);
         self.add_objects(k);
         for (members, exactly_one) in [(&k.one_of, true), (&k.any_of, false)] {
@@ -191,11 +191,12 @@ impl Flat {
         self.residual |= keep_one(&mut self.multiple_of, k.multiple_of.as_ref());
     }
 
-    fn add_strings(&mut self, k: &Keywords) {
+    fn add_strings(&mut self, k: &Keywords, formats: Formats) {
         self.min_length = self.min_length.max(k.min_length);
         self.max_length = least(self.max_length, k.max_length);
         self.residual |= keep_one(&mut self.pattern, k.pattern.as_ref());
-        self.residual |= keep_one(&mut self.format, k.format.as_ref());
+        let counts = |format: &&String| formats == Formats::Assertion || !crate::ir::format_is_enforced(format);
+        self.residual |= keep_one(&mut self.format, k.format.as_ref().filter(counts));
     }
 
     fn add_arrays(&mut self, k: &Keywords) {

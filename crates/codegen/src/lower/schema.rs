@@ -67,6 +67,12 @@ impl Lowering<'_> {
                 self.finish(place, name, id, None, kind);
                 nullable(TypeRef::Named(place), form.nullable)
             }
+            // A list of itself has to be an item, since an alias cannot hold itself.
+            Shape::Type(ty) if ty.mentions(place) => {
+                let kind = self.item_of(id, ty);
+                self.finish(place, name, id, None, kind);
+                nullable(TypeRef::Named(place), form.nullable)
+            }
             Shape::Type(ty) => {
                 let ty = nullable(ty, form.nullable);
                 self.give_back(place, name, id, &ty);
@@ -217,10 +223,12 @@ impl Lowering<'_> {
     }
 
     fn shape_of_types(&mut self, types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
-        let check = flat.residual.then(|| subject.check.clone());
+        let integer = integer(flat);
+        let residual = flat.residual || (types == Types::INTEGER && !is_exact(flat, integer));
+        let check = residual.then(|| subject.check.clone());
         match types {
             Types::STRING => string(flat, check),
-            Types::INTEGER => number(integer(flat), flat, check),
+            Types::INTEGER => number(integer, flat, check),
             Types::NUMBER => number(Primitive::F64, flat, check),
             Types::BOOLEAN if check.is_none() => Shape::Type(TypeRef::Primitive(Primitive::Bool)),
             Types::BOOLEAN => Shape::Item(TypeKind::Json { check }),
@@ -412,6 +420,25 @@ fn integer(flat: &Flat) -> Primitive {
         _ => Primitive::I64,
     }
 }
+
+/// Whether an integer's own type can say all of its bounds: steps are whole, and no bound lies beyond the far end.
+fn is_exact(flat: &Flat, inner: Primitive) -> bool {
+    let (low, high) = match inner {
+        Primitive::I32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
+        Primitive::U32 => (0.0, f64::from(u32::MAX)),
+        Primitive::U64 => (0.0, TWO_POW_64),
+        _ => (-TWO_POW_64 / 2.0, TWO_POW_64 / 2.0),
+    };
+    let is = |bound: &Option<serde_json::Number>, holds: &dyn Fn(f64) -> bool| {
+        bound.as_ref().and_then(serde_json::Number::as_f64).is_none_or(holds)
+    };
+    is(&flat.multiple_of, &|step| step.fract() == 0.0 && step < high)
+        && [&flat.minimum, &flat.exclusive_minimum].iter().all(|bound| is(bound, &|bound| bound < high))
+        && [&flat.maximum, &flat.exclusive_maximum].iter().all(|bound| is(bound, &|bound| bound > low))
+}
+
+/// One beyond the largest `u64`.
+const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;
 
 fn scalar(inner: Primitive, flat: &Flat, check: Option<String>) -> Scalar {
     Scalar {

@@ -2,12 +2,12 @@
 
 use std::str::FromStr;
 
-use contract::model::{Keywords, SchemaKind};
+use contract::model::{Formats, Keywords, SchemaKind};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde_json::{Number, Value};
 
-use crate::ir::{Api, Field, TypeDef, TypeRef};
+use crate::ir::{Api, Field, TypeDef, TypeKind, TypeRef, format_is_enforced};
 
 /// `name = value` pairs and flags in the order they are added.
 #[derive(Default)]
@@ -90,6 +90,9 @@ pub(super) fn of_item(api: &Api<'_>, def: &TypeDef) -> Option<TokenStream> {
     }
     if let SchemaKind::Object(keywords) = &api.contract.schema(def.schema).kind {
         annotations(&mut arguments, keywords);
+        if api.contract.formats == Formats::Annotation && matches!(def.kind, TypeKind::Scalar(_)) {
+            arguments.text("format", keywords.format.as_deref().filter(|format| format_is_enforced(format)));
+        }
     }
     arguments.attribute("schema")
 }
