@@ -1,6 +1,7 @@
 //! Generated crates outside this workspace, as another team has them.
 
 use std::fs;
+use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -19,7 +20,16 @@ impl Standalone {
     /// If the contract is wrong or the folder cannot be written.
     #[must_use]
     pub fn generate(scratch: &str, name: &str, file: &str, contract: &[u8], prefix: &str) -> Self {
-        let loaded = contract::load_text(file, contract);
+        Self::generate_from(scratch, name, contract::load_text(file, contract), prefix)
+    }
+
+    /// The same from a contract that was read already.
+    ///
+    /// # Panics
+    ///
+    /// If the contract is wrong or the folder cannot be written.
+    #[must_use]
+    pub fn generate_from(scratch: &str, name: &str, loaded: contract::Loaded, prefix: &str) -> Self {
         let findings = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
         let contract = loaded.contract.unwrap_or_else(|| panic!("{findings}"));
         let files = codegen::generate(&contract, &codegen::Options::new(prefix)).expect("a contract is generated");
@@ -82,9 +92,13 @@ impl Standalone {
     /// If cargo cannot be started.
     #[must_use]
     pub fn cargo(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("cargo can be started")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(arguments).arg("--offline").current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
-        command.output().expect("cargo can be started")
+        command
     }
 
     /// The same, and what it printed on its standard output.
@@ -94,7 +108,23 @@ impl Standalone {
     /// If it fails, or has anything to warn of.
     #[must_use]
     pub fn cargo_succeeds(&self, arguments: &[&str]) -> String {
-        let output = self.cargo(arguments);
+        Self::printed(arguments, self.cargo(arguments))
+    }
+
+    /// The same, given a text on its standard input.
+    ///
+    /// # Panics
+    ///
+    /// If it fails, or has anything to warn of.
+    #[must_use]
+    pub fn cargo_answers(&self, arguments: &[&str], input: &str) -> String {
+        let mut file = tempfile::tempfile().expect("a file can be made");
+        file.write_all(input.as_bytes()).expect("the file can be written");
+        file.rewind().expect("the file can be read from its start");
+        Self::printed(arguments, self.command(arguments).stdin(file).output().expect("cargo can be started"))
+    }
+
+    fn printed(arguments: &[&str], output: Output) -> String {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "cargo {}:\n{errors}", arguments.join(" "));
         assert!(!errors.contains("warning: "), "cargo {}:\n{errors}", arguments.join(" "));

@@ -5,31 +5,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-/// A string of choices; zeros once it is used up, which always mean the plainest value.
-pub struct Choices<'a>(std::slice::Iter<'a, u8>);
-
-impl<'a> Choices<'a> {
-    /// Chooses by these bytes.
-    #[must_use]
-    pub fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes.iter())
-    }
-
-    fn byte(&mut self) -> u8 {
-        self.0.next().copied().unwrap_or(0)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        let wide = usize::from(self.byte());
-        if bound > 256 { (wide * 256 + usize::from(self.byte())) % bound } else { wide % bound.max(1) }
-    }
-
-    /// True once in `n`, never when the choices are used up.
-    fn rarely(&mut self, n: u8) -> bool {
-        let byte = self.byte();
-        byte != 0 && byte.is_multiple_of(n)
-    }
-}
+use crate::random::Choices;
 
 /// Depth beyond which optional parts are left out, so that recursive schemas end.
 const DEEP: usize = 6;

@@ -130,6 +130,13 @@ yields! {
         Expression: {oneOf: [{type: string}, {$ref: '#/components/schemas/Negation'}]}
         Negation: {type: object, required: [of], properties: {of: {$ref: '#/components/schemas/Expression'}}}
     ");
+    a_list_of_itself_is_a_type: small::schemas(r"
+        Tree: {type: object, properties: {branches: {type: array, items: {$ref: '#/components/schemas/Tree/properties/branches'}}}}
+    ");
+    bounds_of_integers_may_be_fractions: small::schemas(r"
+        Half: {type: integer, format: int32, minimum: 0.5, exclusiveMaximum: 9.5, multipleOf: 1.5}
+        Wide: {type: integer, format: int32, minimum: -1e30, maximum: 4294967295}
+    ");
     what_types_cannot_say_is_checked: small::schemas(r"
         NotEmpty: {type: object, properties: {a: {type: string}}, not: {maxProperties: 0}}
         Pair: {type: array, prefixItems: [{type: string}, {type: integer}], items: false}

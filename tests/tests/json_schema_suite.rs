@@ -1,32 +1,94 @@
-//! The public cases of JSON Schema 2020-12, against the schemas that generated code compiles for its checks.
+//! The public cases of JSON Schema 2020-12: against the types that are generated from their schemas, and against the
+//! compiled schemas that checks lean on.
 
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use contract::model::Formats;
+use serde_json::{Map, Value, json};
 use tests::outside;
+use tests::standalone::Standalone;
 
 /// How many cases the suite has; a smaller number would be a suite that was not read.
 const CASES: usize = 1209;
 
-#[test]
-fn the_schemas_that_checks_lean_on_mean_what_the_contract_says() {
-    let Some(suite) = outside::folder("STRATUS_JSON_SCHEMA_SUITE") else { return };
+/// A schema of the suite with its cases.
+struct Group {
+    /// Name of the component that the schema becomes.
+    component: String,
+    description: String,
+    schema: Value,
+    cases: Vec<Case>,
+}
+
+struct Case {
+    description: String,
+    data: Value,
+    valid: bool,
+}
+
+impl Group {
+    fn read(component: String, group: &Value) -> Self {
+        let text = |value: &Value| value["description"].as_str().expect("all have descriptions").to_owned();
+        let mut schema = group["schema"].clone();
+        if let Some(keywords) = schema.as_object_mut() {
+            // References of the suite are meant from the schema on, not from the document around it.
+            keywords.entry("$id").or_insert_with(|| json!(format!("urn:stratus:{component}")));
+        }
+        let cases = group["tests"].as_array().expect("cases are an array").iter().map(|case| Case {
+            description: text(case),
+            data: case["data"].clone(),
+            valid: case["valid"].as_bool().expect("a case is valid or not"),
+        });
+        Self { description: text(group), schema, cases: cases.collect(), component }
+    }
+}
+
+/// Every group of the suite; none where it is not there.
+fn groups() -> Option<Vec<Group>> {
+    let suite = outside::folder("STRATUS_JSON_SCHEMA_SUITE")?;
     let mut files: Vec<PathBuf> =
         fs::read_dir(suite).expect("the folder can be read").map(|entry| entry.expect("an entry").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
-    let (mut cases, mut wrong) = (0, Vec::new());
+    let mut groups = Vec::new();
     for file in files {
         let text = fs::read(&file).expect("the file can be read");
-        let groups: Vec<Value> = serde_json::from_slice(&text).expect("it is an array");
-        for group in &groups {
-            for (case, verdict) in group["tests"].as_array().expect("cases are an array").iter().zip(verdicts(group)) {
-                cases += 1;
-                if Some(case["valid"] == true) != verdict {
-                    let name = file.file_name().unwrap_or_default().to_string_lossy();
-                    wrong.push(format!("{name}: {}: {}: {verdict:?}", group["description"], case["description"]));
-                }
+        let stem: String =
+            file.file_stem().unwrap_or_default().to_string_lossy().split(['-', '_']).map(capital).collect();
+        let read: Vec<Value> = serde_json::from_slice(&text).expect("it is an array");
+        groups.extend(read.iter().enumerate().map(|(at, group)| Group::read(format!("{stem}{at}"), group)));
+    }
+    Some(groups)
+}
+
+fn capital(word: &str) -> String {
+    let (first, rest) = word.split_at_checked(1).unwrap_or_default();
+    first.to_uppercase() + rest
+}
+
+/// A document with these groups as its component schemas.
+fn document<'g>(groups: impl IntoIterator<Item = &'g Group>) -> String {
+    let schemas: Map<String, Value> =
+        groups.into_iter().map(|group| (group.component.clone(), group.schema.clone())).collect();
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {"title": "Cases", "version": "1.0.0"},
+        "components": {"schemas": schemas},
+    });
+    document.to_string()
+}
+
+/// Fails with every case whose verdict is not the suite's. A verdict that is missing is wrong.
+fn compare(groups: &[Group], mut verdict: impl FnMut(&Group, &Case) -> Option<bool>) {
+    let (mut cases, mut wrong) = (0, Vec::new());
+    for group in groups {
+        for case in &group.cases {
+            cases += 1;
+            let said = verdict(group, case);
+            if said != Some(case.valid) {
+                let Group { component, description, .. } = group;
+                wrong.push(format!("{component}: {description}: {}: {said:?}", case.description));
             }
         }
     }
@@ -34,24 +96,54 @@ fn the_schemas_that_checks_lean_on_mean_what_the_contract_says() {
     assert_eq!(cases, CASES);
 }
 
-/// Whether each case is accepted; none where the contract around the schema is refused.
-fn verdicts(group: &Value) -> Vec<Option<bool>> {
-    let cases = group["tests"].as_array().expect("cases are an array");
-    let mut schema = group["schema"].clone();
-    if let Some(keywords) = schema.as_object_mut() {
-        // References of the suite are meant from the schema on, not from the document around it.
-        keywords.entry("$id").or_insert_with(|| json!("urn:stratus:case"));
-    }
-    let document = json!({
-        "openapi": "3.1.0",
-        "info": {"title": "Case", "version": "1.0.0"},
-        "components": {"schemas": {"Case": schema}},
-    });
-    let loaded = contract::load_text("case.json", document.to_string().as_bytes());
-    let Some(contract) = loaded.contract else { return vec![None; cases.len()] };
+#[test]
+fn the_schemas_that_checks_lean_on_mean_what_the_contract_says() {
+    let Some(groups) = groups() else { return };
+    let validators: Vec<_> = groups.iter().map(validator).collect();
+    let validators: std::collections::HashMap<_, _> =
+        groups.iter().map(|group| group.component.as_str()).zip(&validators).collect();
+    compare(&groups, |group, case| Some(validators[group.component.as_str()].as_ref()?.is_valid(&case.data)));
+}
+
+/// The compiled schema of a group; none where the contract around it is refused.
+fn validator(group: &Group) -> Option<jsonschema::Validator> {
+    let contract = contract::load_text("case.json", document([group]).as_bytes()).contract?;
     let mut bundle = contract::bundle::schema_bundle(&contract);
-    bundle["$ref"] = json!("#/components/schemas/Case");
-    let validator = jsonschema::draft202012::options().should_validate_formats(false).build(&bundle);
-    let Ok(validator) = validator else { return vec![None; cases.len()] };
-    cases.iter().map(|case| Some(validator.is_valid(&case["data"]))).collect()
+    bundle["$ref"] = json!(format!("#/components/schemas/{}", group.component));
+    jsonschema::draft202012::options().should_validate_formats(false).build(&bundle).ok()
+}
+
+/// Reads lines of a component's name, a blank and a JSON text, and says of each whether the type takes it.
+const JUDGE: &str = r#"
+use std::io::{self, BufRead as _, Write as _};
+
+use suite_types::schemas::TYPES;
+
+fn main() -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let (name, text) = line.split_once(' ').expect("a name and a text");
+        let (_, recode) = TYPES.iter().find(|(known, _)| *known == name).expect("a type of that name");
+        writeln!(out, "{}", recode(text.as_bytes()).is_ok())?;
+    }
+    Ok(())
+}
+"#;
+
+#[test]
+fn the_generated_types_take_what_the_suite_says() {
+    let Some(groups) = groups() else { return };
+    // The suite leaves `format` an annotation, as the standard's default is.
+    let loaded = contract::load_text_with("suite.json", document(&groups).as_bytes(), Formats::Annotation);
+    let crates = Standalone::generate_from(env!("CARGO_TARGET_TMPDIR"), "suite", loaded, "suite");
+    let dependency = "suite-types = { path = \"../suite-types\", features = [\"schemas\"] }\n";
+    crates.add_program("judge", dependency, JUDGE);
+    let questions: String = groups
+        .iter()
+        .flat_map(|group| group.cases.iter().map(move |case| format!("{} {}\n", group.component, case.data)))
+        .collect();
+    let answers = crates.cargo_answers(&["run", "--quiet", "--package", "judge"], &questions);
+    let mut answers = answers.lines().map(|line| line.parse().expect("true or false"));
+    compare(&groups, |_, _| answers.next());
 }

@@ -8,9 +8,10 @@ use api_runtime::json::Recode;
 use api_types::schemas::TYPES;
 use jsonschema::Validator;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use proptest::test_runner::{TestCaseError, TestError};
 use serde_json::{Value, json};
-use tests::values::{self, Choices};
+use tests::random::{Choices, Run};
+use tests::values;
 
 /// The contract as it is published. Its schemas are JSON Schema 2020-12 as they stand.
 fn contract() -> Value {
@@ -34,16 +35,14 @@ fn every_component_is_a_type() {
 
 #[test]
 fn types_accept_what_their_schemas_accept() {
-    let seed = std::env::var("STRATUS_SEED").ok().map_or_else(rand_seed, |seed| seed.parse().expect("a number"));
-    let cases = std::env::var("STRATUS_CASES").map_or(2000, |cases| cases.parse().expect("a number"));
-    println!("STRATUS_SEED={seed} STRATUS_CASES={cases}");
+    let Run { seed, cases } = Run::from_environment(2000);
     let contract = contract();
     let mut failures = Vec::new();
     for (name, recode) in TYPES {
         let schema = json!({"$ref": format!("#/components/schemas/{name}")});
         let judge = validator(&contract, &schema);
         let mut seen = [0_usize; 2];
-        let mut runner = runner(seed, cases);
+        let mut runner = Run { seed, cases }.runner();
         let strategy = proptest::collection::vec(any::<u8>(), 0..400);
         let seen_in_run = std::cell::RefCell::new(&mut seen);
         let result = runner.run(&strategy, |bytes| {
@@ -89,16 +88,4 @@ fn holds(written: &Value, read: &Value) -> bool {
         (Value::Number(written), Value::Number(read)) => written == read || written.as_f64() == read.as_f64(),
         (written, read) => written == read,
     }
-}
-
-fn runner(seed: u64, cases: u32) -> TestRunner {
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let config = Config { cases, max_shrink_iters: 20_000, failure_persistence: None, ..Config::default() };
-    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
-}
-
-fn rand_seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::hash::RandomState::new().build_hasher().finish()
 }

@@ -1,0 +1,125 @@
+//! Any bytes at all are a contract whose crates are Rust, or are refused with findings: in bounded time and memory,
+//! and without a panic.
+//!
+//! `STRATUS_SEED` repeats a run, `STRATUS_CASES` makes it longer. `tests/fuzz` has the same as targets of `cargo fuzz`.
+
+use std::panic;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use std::{fs, thread};
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::Value;
+use tests::any_document::{change, damage, generate, read};
+use tests::outside;
+use tests::random::{Choices, Run};
+
+/// The longest that one document may take, which is far more than any of these needs on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The most memory that a test may ask for, in bytes.
+const MEMORY: u64 = 4 << 30;
+
+/// The largest document that is drawn from, in bytes: many small ones find more than few large ones.
+const LARGEST: usize = 40_000;
+
+/// The documents to start from: those of this repository, and those of the corpus where it is.
+fn documents() -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files: Vec<PathBuf> = [
+        "../xtask/tests/documents/pets.yaml",
+        "../xtask/tests/documents/wrong.yaml",
+        "tests/additions/old.yaml",
+        "tests/additions/new.yaml",
+    ]
+    .map(PathBuf::from)
+    .into();
+    let corpus = outside::folder("STRATUS_CORPUS").map(|folder| fs::read_dir(folder).expect("the folder can be read"));
+    files.extend(corpus.into_iter().flatten().map(|entry| entry.expect("an entry").path()));
+    files.sort();
+    let texts = files.into_iter().map(|file| {
+        let text = fs::read(&file).expect("the file can be read");
+        (file, text)
+    });
+    texts.filter(|(file, text)| file.extension().is_some_and(|it| it != "md") && text.len() < LARGEST).collect()
+}
+
+/// A document: what it is called, and its text.
+type Document = (String, Vec<u8>);
+
+/// Judges a document for each string of choices, bounded in time; the test as a whole is bounded in memory.
+fn each(
+    cases: u32,
+    make: impl Fn(&mut Choices<'_>) -> Document,
+    judge: impl Fn(&str, &[u8]) + Clone + Send + Sync + 'static,
+) {
+    let limit = Rlimit { current: Some(MEMORY), ..getrlimit(Resource::As) };
+    setrlimit(Resource::As, limit).expect("a limit can be set");
+    // What a case panics with is part of the failure; said each time that it shrinks it would drown the rest.
+    let said = Arc::new(Mutex::new(String::new()));
+    let last = said.clone();
+    panic::set_hook(Box::new(move |panic| *last.lock().expect("nobody panics here") = panic.to_string()));
+    let strategy = proptest::collection::vec(any::<u8>(), 0..200);
+    let drawn = Run::from_environment(cases).runner().run(&strategy, |bytes| {
+        let (name, text) = make(&mut Choices::new(&bytes));
+        let (judge, shown) = (judge.clone(), String::from_utf8_lossy(&text).chars().take(4000).collect::<String>());
+        let (done, end) = mpsc::channel();
+        let worker = thread::spawn(move || {
+            judge(&name, &text);
+            // Whoever has stopped waiting has said so already.
+            let _ = done.send(());
+        });
+        if end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            return Err(TestCaseError::fail(format!("it takes too long\n{shown}\n")));
+        }
+        let panicked = |_| format!("{}\n{shown}\n", said.lock().expect("nobody panics here"));
+        worker.join().map_err(|panic| TestCaseError::fail(panicked(panic)))
+    });
+    let _ = panic::take_hook();
+    drawn.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn any_bytes_are_read_or_refused() {
+    let start = b"openapi: 3.1.0\ninfo: {title: A, version: '1'}\npaths:\n";
+    let make = |choices: &mut Choices<'_>| {
+        let mut text = if choices.below(2) == 0 { Vec::new() } else { start.to_vec() };
+        text.extend((0..choices.below(200)).map(|_| u8::try_from(choices.below(256)).unwrap_or(0)));
+        ((*choices.of(&["any.json", "any.yaml"])).to_owned(), text)
+    };
+    each(5000, make, |name, text| drop(read(name, text)));
+}
+
+#[test]
+fn damaged_documents_are_read_or_refused() {
+    let documents = documents();
+    let make = move |choices: &mut Choices<'_>| {
+        let (file, text) = choices.of(&documents);
+        (file.display().to_string(), damage(text, choices))
+    };
+    each(2000, make, |name, text| drop(read(name, text)));
+}
+
+#[test]
+fn changed_documents_yield_rust_or_findings() {
+    let documents: Vec<Value> = documents()
+        .into_iter()
+        .filter_map(|(file, text)| Some(contract::load_text(&file.display().to_string(), &text).contract?.document))
+        .collect();
+    let generated = Arc::new(AtomicU32::new(0));
+    let count = generated.clone();
+    let make = move |choices: &mut Choices<'_>| {
+        let mut document = choices.of(&documents).clone();
+        change(&mut document, choices);
+        ("changed.json".to_owned(), document.to_string().into_bytes())
+    };
+    each(1000, make, move |name, text| {
+        count.fetch_add(u32::from(generate(name, text)), Ordering::Relaxed);
+    });
+    // Changes that are refused one and all would not test the generator.
+    assert!(generated.load(Ordering::Relaxed) > 200, "{generated:?}");
+}
