@@ -33,12 +33,19 @@ pub struct Api<'c> {
 pub struct CrateNames {
     /// Such as `api`; kebab-case.
     pub prefix: String,
+    /// Whether the operations are those that the API calls on its client's side.
+    pub is_reversed: bool,
 }
 
 impl CrateNames {
-    /// Package name of a part: `types`, `client`, `server`.
+    /// Package name of a part: `types`, `client`, `server`. Both directions share one types crate.
     #[must_use]
     pub fn package(&self, part: &str) -> String {
+        let part = match part {
+            "client" if self.is_reversed => "webhook-sender",
+            "server" if self.is_reversed => "webhook-receiver",
+            part => part,
+        };
         format!("{}-{part}", self.prefix)
     }
 

@@ -1,4 +1,5 @@
-//! Writes a contract as Rust: a types crate, a client crate and a server crate.
+//! Writes a contract as Rust: a types crate, a client crate and a server crate; where the API calls its clients,
+//! a crate that sends such calls and one that receives them.
 //!
 //! Start at [`generate`]. `lower` decides every name and type once ([`ir`]), a pass per crate turns that
 //! into files, [`emit`] writes or checks them. Passes are pure: no file system, no clock, no environment.
@@ -19,7 +20,7 @@ mod types;
 
 pub use client::{Carrier, ClientError, Reason, carrier, carriers};
 pub use file::File;
-pub use lower::lower;
+pub use lower::{lower, lower_both};
 
 use std::thread;
 
@@ -32,16 +33,32 @@ use contract::Contract;
 /// If the name cannot be a crate's, or progenitor refuses the view that was made for it.
 pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Error> {
     check_prefix(&options.prefix)?;
-    let api = lower(contract, &options.prefix);
-    let (client, server, types, manifests) = thread::scope(|scope| {
-        let client = scope.spawn(|| client::files(&api));
-        let server = scope.spawn(|| server::files(&api));
+    let reversed = contract::reversed(contract);
+    let (api, events) = lower_both(contract, reversed.as_ref(), &options.prefix);
+    let (sides, types) = thread::scope(|scope| {
+        let sides = scope.spawn(|| both_sides(&api));
         let types = types::files(&api);
-        let manifests = manifest::files(&api, &options.runtime);
-        (joined(client), joined(server), types, manifests)
+        (joined(sides), types)
     });
-    let mut files: Vec<File> = [types, client?, server, manifests].into_iter().flatten().collect();
+    let mut files = sides?;
+    files.extend(types);
+    if let Some(events) = &events {
+        files.extend(both_sides(events)?);
+    }
+    files.extend(manifest::files(&api, events.as_ref(), &options.runtime));
     files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// The sources of those who call and of those who are called.
+fn both_sides(api: &ir::Api<'_>) -> Result<Vec<File>, ClientError> {
+    let (client, server) = thread::scope(|scope| {
+        let client = scope.spawn(|| client::files(api));
+        let server = server::files(api);
+        (joined(client), server)
+    });
+    let mut files = client?;
+    files.extend(server);
     Ok(files)
 }
 
@@ -85,8 +102,8 @@ pub enum Error {
     Client(#[from] ClientError),
 }
 
-/// A crate's name has at most 64 characters on crates.io; this leaves room for `-server`.
-const LONGEST_PREFIX: usize = 56;
+/// A crate's name has at most 64 characters on crates.io; this leaves room for `-webhook-receiver`.
+const LONGEST_PREFIX: usize = 47;
 
 /// Whether crates may be called that: kebab-case.
 pub fn check_prefix(prefix: &str) -> Result<(), Error> {

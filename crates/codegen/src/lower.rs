@@ -17,34 +17,58 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use contract::Contract;
 use contract::model::{Dialect, SchemaId};
 
-use crate::ir::{Api, CrateNames, TypeDef, TypeId, TypeKind, TypeRef};
+use crate::ir::{Api, CrateNames, Operation, Tag, TypeDef, TypeId, TypeKind, TypeRef};
 use crate::names;
 
 /// Decides every Rust name and type of a contract. `prefix` names the crates.
+#[must_use]
+pub fn lower<'c>(contract: &'c Contract, prefix: &str) -> Api<'c> {
+    lower_both(contract, None, prefix).0
+}
+
+/// The same for a contract and its [reverse](contract::reversed), which share their types.
 ///
 /// # Panics
 ///
 /// Never: an item that is begun is finished, whatever the document.
 #[must_use]
-pub fn lower<'c>(contract: &'c Contract, prefix: &str) -> Api<'c> {
+pub fn lower_both<'c>(
+    contract: &'c Contract,
+    reversed: Option<&'c Contract>,
+    prefix: &str,
+) -> (Api<'c>, Option<Api<'c>>) {
     let mut lowering = Lowering::new(contract);
     lowering.components();
-    let tags = operation::tags(contract);
-    let operations = operation::operations(&mut lowering, &tags);
+    let mut directions: Vec<Direction<'c>> =
+        [Some(contract), reversed].into_iter().flatten().map(|contract| lowering.direction(contract)).collect();
     let mut types: Vec<TypeDef> =
         lowering.types.into_iter().map(|slot| slot.expect("every item that was begun is finished")).collect();
     name_required_fields(&mut types);
     recursion::break_cycles(&mut types);
-    let error = operation::shared_error(&types, &operations);
-    reach::mark(&mut types, &operations, error.as_ref());
-    Api {
-        contract,
-        names: CrateNames { prefix: prefix.to_owned() },
-        security: operation::security_schemes(contract),
-        tags,
-        types,
-        operations,
-        error,
+    let others = if reversed.is_some() { directions.pop() } else { None };
+    let own = directions.pop().expect("the contract itself is the first");
+    let error = operation::shared_error(&types, &own.operations);
+    let events = others.as_ref().map(|direction| direction.operations.as_slice()).unwrap_or_default();
+    reach::mark(&mut types, &own.operations, events, error.as_ref());
+    let names = |is_reversed| CrateNames { prefix: prefix.to_owned(), is_reversed };
+    let others = others.map(|direction| {
+        let error = operation::shared_error(&types, &direction.operations);
+        direction.api(names(true), types.clone(), error)
+    });
+    (own.api(names(false), types, error), others)
+}
+
+/// The operations of one direction.
+struct Direction<'c> {
+    contract: &'c Contract,
+    tags: Vec<Tag>,
+    operations: Vec<Operation>,
+}
+
+impl<'c> Direction<'c> {
+    fn api(self, names: CrateNames, types: Vec<TypeDef>, error: Option<TypeRef>) -> Api<'c> {
+        let Self { contract, tags, operations } = self;
+        Api { contract, names, security: operation::security_schemes(contract), tags, types, operations, error }
     }
 }
 
@@ -91,6 +115,12 @@ impl<'c> Lowering<'c> {
             let kind = self.component_kind(*id, &name);
             self.finish(type_id, name, *id, Some(component.clone()), kind);
         }
+    }
+
+    fn direction(&mut self, contract: &'c Contract) -> Direction<'c> {
+        let tags = operation::tags(contract);
+        let operations = operation::operations(self, contract, &tags);
+        Direction { contract, tags, operations }
     }
 
     /// Reserves a place for an item.

@@ -18,26 +18,34 @@ use crate::{File, Runtime, types};
 use text::{feature_key, one_line, quoted, shortened};
 
 /// Everything but sources, of every crate.
-pub(crate) fn files(api: &Api<'_>, runtime: &Runtime) -> Vec<File> {
+pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) -> Vec<File> {
     let path = match runtime {
         Runtime::Path(path) => path.as_str(),
         Runtime::Copy => "../api-runtime",
     };
     let mut files = Vec::new();
-    for part in [Part::Types, Part::Client, Part::Server] {
-        let folder = api.names.package(part.name());
+    let crates = crates(api, events);
+    for (of, part) in &crates {
+        let folder = of.names.package(part.name());
         let mut put = |name: &str, text: String| files.push(File { path: format!("{folder}/{name}"), text });
-        put("Cargo.toml", manifest(api, part, path));
-        put("README.md", readme::readme(api, part));
+        put("Cargo.toml", manifest(of, *part, path));
+        put("README.md", readme::readme(of, *part));
         for (name, text) in licence::texts(&api.contract.info) {
             put(name, text);
         }
     }
     if *runtime == Runtime::Copy {
         files.extend(runtime::files());
-        files.push(File { path: "Cargo.toml".to_owned(), text: workspace(api) });
+        files.push(File { path: "Cargo.toml".to_owned(), text: workspace(&crates) });
     }
     files
+}
+
+/// Every crate: the types, and both sides of each direction.
+fn crates<'a>(api: &'a Api<'a>, events: Option<&'a Api<'a>>) -> Vec<(&'a Api<'a>, Part)> {
+    let sides = [Some(api), events].into_iter().flatten();
+    let sides = sides.flat_map(|of| [(of, Part::Client), (of, Part::Server)]);
+    std::iter::once((api, Part::Types)).chain(sides).collect()
 }
 
 /// The crates of a contract.
@@ -97,6 +105,8 @@ fn manifest(api: &Api<'_>, part: Part, runtime: &str) -> String {
 fn description(api: &Api<'_>, part: Part) -> String {
     let title = one_line(&api.contract.info.title);
     let text = match part {
+        Part::Client if api.names.is_reversed => format!("Sends {title}: a builder per call, typed answers and errors"),
+        Part::Server if api.names.is_reversed => format!("Receives {title}: a trait per tag and the router for it"),
         Part::Types => format!("Types of {title}: what its requests and answers carry, checked"),
         Part::Client => format!("Client of {title}: a builder per operation, typed answers and errors"),
         Part::Server => format!("Server of {title}: a trait per tag and the router that serves it"),
@@ -134,6 +144,8 @@ fn features(api: &Api<'_>, part: Part) -> String {
     let mut default: Vec<&str> = api.tags.iter().map(|tag| tag.feature.as_str()).collect();
     let per_tag = |tag: &Tag| match part {
         Part::Types => Vec::new(),
+        // What travels the other way is there without any feature.
+        Part::Client | Part::Server if api.names.is_reversed => Vec::new(),
         Part::Client | Part::Server => vec![format!("{types}/{}", tag.feature)],
     };
     let mut lines = Vec::new();
@@ -224,10 +236,10 @@ fn dev_dependencies(part: Part) -> String {
 }
 
 /// The manifest around crates that stand outside any workspace.
-fn workspace(api: &Api<'_>) -> String {
-    let mut members: Vec<String> = [Part::Types, Part::Client, Part::Server]
+fn workspace(crates: &[(&Api<'_>, Part)]) -> String {
+    let mut members: Vec<String> = crates
         .iter()
-        .map(|part| api.names.package(part.name()))
+        .map(|(of, part)| of.names.package(part.name()))
         .chain(runtime::CRATES.iter().map(|(name, ..)| (*name).to_owned()))
         .collect();
     members.sort();

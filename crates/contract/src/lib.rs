@@ -17,6 +17,7 @@ pub mod model;
 pub mod node;
 pub mod read;
 mod resolve;
+mod reverse;
 pub mod source;
 mod spelling;
 
@@ -24,4 +25,5 @@ pub use diagnostic::{Diagnostic, Severity, render};
 pub use load::{Loaded, Options, load, load_text, load_text_with, load_with};
 pub use mapping::{LocalCopy, Mapping, WrongLocalCopy};
 pub use model::Contract;
+pub use reverse::reversed;
 pub use source::Sources;

@@ -14,7 +14,7 @@ use super::transport::{Settings, Transport};
 /// What a client is built from.
 #[derive(Debug)]
 pub struct Config {
-    base_url: String,
+    target: Target,
     credentials: Vec<Option<Credential>>,
     connect_timeout: Duration,
     timeout: Option<Duration>,
@@ -23,6 +23,24 @@ pub struct Config {
     http: Option<reqwest::Client>,
     /// The first thing that cannot work, kept until [`build`](Self::build).
     problem: Option<BuildError>,
+}
+
+/// Where calls go.
+pub(super) struct Target {
+    pub(super) url: String,
+    /// Whether nothing is put behind it.
+    is_exact: bool,
+}
+
+/// A subscriber's URL is often all that protects it: then only its host shows.
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.is_exact {
+            return fmt::Debug::fmt(&self.url, f);
+        }
+        let origin = Url::parse(&self.url).map(|url| url.origin().ascii_serialization());
+        write!(f, "{}/[redacted]", origin.unwrap_or_default())
+    }
 }
 
 /// A client that cannot be built.
@@ -54,7 +72,7 @@ impl Config {
             headers.insert(USER_AGENT, value);
         }
         Self {
-            base_url: base_url.to_owned(),
+            target: Target { url: base_url.to_owned(), is_exact: false },
             credentials: vec![None; schemes],
             connect_timeout: Duration::from_secs(10),
             timeout: Some(Duration::from_secs(60)),
@@ -63,6 +81,13 @@ impl Config {
             http: None,
             problem: None,
         }
+    }
+
+    /// Calls the URL as it is: nothing is put behind it, and it may have a query.
+    #[must_use]
+    pub fn exact(mut self) -> Self {
+        self.target.is_exact = true;
+        self
     }
 
     /// Sets the credential of the security scheme at `index`.
@@ -130,13 +155,14 @@ impl Config {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
-        let base_url = base_url(&self.base_url)?;
+        let Target { url, is_exact } = self.target;
+        let url = if is_exact { exact_url(&url)? } else { base_url(&url)? };
         let http = match self.http {
             Some(http) => http,
-            None => http_client(self.connect_timeout, base_url.starts_with("https:"))?,
+            None => http_client(self.connect_timeout, url.starts_with("https:"))?,
         };
         let settings = Settings {
-            base_url,
+            target: Target { url, is_exact },
             credentials: self.credentials,
             headers: self.headers,
             timeout: self.timeout,
@@ -152,18 +178,36 @@ impl Config {
 
 /// Checks a base URL; what comes back has no slash at its end.
 fn base_url(text: &str) -> Result<String, BuildError> {
-    let refuse = |reason: &str| BuildError(format!("the base URL {reason}, such as https://api.example.com/v1"));
-    let url = Url::parse(text).map_err(|error| refuse(&format!("cannot be read ({error}); give an absolute one")))?;
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(refuse("is not one of HTTP; give one"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(refuse("holds a credential, which would show in logs; set it on the builder and give a plain URL"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(refuse("has a query or a fragment, where paths cannot follow; give one without"));
+    let url = http_url(text)?;
+    if url.query().is_some() {
+        return Err(refused("has a query, where paths cannot follow; give one without"));
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Checks a URL that is called as it is.
+fn exact_url(text: &str) -> Result<String, BuildError> {
+    http_url(text).map(String::from)
+}
+
+fn http_url(text: &str) -> Result<Url, BuildError> {
+    let url = Url::parse(text).map_err(|error| refused(&format!("cannot be read ({error}); give an absolute one")))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(refused("is not one of HTTP; give one"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refused(
+            "holds a credential, which would show in logs; set it on the builder and give a plain URL",
+        ));
+    }
+    if url.fragment().is_some() {
+        return Err(refused("has a fragment, which is never sent; give one without"));
+    }
+    Ok(url)
+}
+
+fn refused(reason: &str) -> BuildError {
+    BuildError(format!("the base URL {reason}, such as https://api.example.com/v1"))
 }
 
 /// Redirects are not followed: a credential must not travel to wherever an answer points.
@@ -199,11 +243,24 @@ mod tests {
     }
 
     #[test]
+    fn the_url_of_a_subscriber_is_not_printed() {
+        let config = Config::new("https://hooks.example.com/s3cret?key=s3cret", "test/1", 0).exact();
+        let printed = format!("{config:?}");
+        assert!(printed.contains("hooks.example.com") && !printed.contains("s3cret"), "{printed}");
+    }
+
+    #[test]
     fn base_urls_are_checked() {
         assert_eq!(base_url("http://localhost:8080").unwrap(), "http://localhost:8080");
         assert_eq!(base_url("https://api.example.com/v1//").unwrap(), "https://api.example.com/v1");
         for wrong in ["", "localhost", "/v1", "ftp://x", "http://u:p@x", "http://x?a=1", "http://x#a", "mailto:a@b"] {
             base_url(wrong).expect_err(wrong);
+        }
+        for right in ["https://hooks.example.com/a/?b=c", "http://localhost:8080/"] {
+            assert_eq!(exact_url(right).unwrap(), right);
+        }
+        for wrong in ["/v1", "ftp://x", "http://u:p@x", "http://x#a"] {
+            exact_url(wrong).expect_err(wrong);
         }
     }
 }

@@ -36,6 +36,9 @@ impl std::error::Error for InvalidValue {}
 /// What queries and cookies hold as it is.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// What an item of a list in a path holds as it is. A dot separates labels, and so it is escaped.
+const ITEM: &AsciiSet = &QUERY.add(b'.');
+
 /// The same where reserved characters stay; those that would end the value are escaped all the same.
 const QUERY_RESERVED: &AsciiSet = &QUERY
     .remove(b':')
@@ -96,19 +99,36 @@ pub fn path_content(name: &str, value: &impl Serialize) -> Result<String, Invali
     content(name, value).map(|text| escape(&text))
 }
 
-/// A path parameter, escaped.
+/// A path parameter, escaped. What separates items and names is escaped inside them (RFC 6570, section 3.2.1).
 pub fn path_text(name: &str, value: &impl Serialize, style: Style, explode: bool) -> Result<String, InvalidValue> {
     let shape = shape(&json(name, value)?);
     Ok(match style {
         Style::Label => prefixed(".", if explode { "." } else { "," }, shape, explode, None),
         Style::Matrix => prefixed(";", if explode { ";" } else { "," }, shape, explode, Some(name)),
-        _ => joined(shape, explode, ",", escape),
+        _ if matches!(shape, Shape::Scalar(_)) => joined(shape, explode, ",", escape),
+        _ => joined(shape, explode, ",", escape_item),
     })
 }
 
-/// A header, as it is.
+/// A header, as it is. An item that holds what separates items is refused, since no header can say it.
 pub fn header_text(name: &str, value: &impl Serialize, explode: bool) -> Result<String, InvalidValue> {
-    Ok(joined(shape(&json(name, value)?), explode, ",", str::to_owned))
+    let shape = shape(&json(name, value)?);
+    let separates = |text: &String| text.contains(',') || text != text.trim();
+    let is_wrong = match &shape {
+        Shape::Scalar(_) => false,
+        Shape::List(items) => items.iter().any(separates),
+        Shape::Object(members) => members.iter().any(|(name, value)| separates(name) || separates(value)),
+    };
+    if is_wrong {
+        let reason = "has a comma, or a blank at an end, which a header cannot tell from what separates items";
+        return Err(InvalidValue(format!("an item of {name} {reason}")));
+    }
+    Ok(joined(shape, explode, ",", str::to_owned))
+}
+
+/// A piece of a list or object in a path.
+fn escape_item(text: &str) -> String {
+    utf8_percent_encode(text, ITEM).to_string()
 }
 
 fn joined(shape: Shape, explode: bool, separator: &str, escape: impl Fn(&str) -> String) -> String {
@@ -126,15 +146,15 @@ fn joined(shape: Shape, explode: bool, separator: &str, escape: impl Fn(&str) ->
 /// The label and matrix styles: `.a.b`, `;name=a,b`, `;x=1;y=2`.
 fn prefixed(prefix: &str, separator: &str, shape: Shape, explode: bool, name: Option<&str>) -> String {
     let named = |text: String| match name {
-        Some(name) => format!("{}={text}", escape(name)),
+        Some(name) => format!("{}={text}", escape_item(name)),
         None => text,
     };
     match shape {
         Shape::List(items) if explode => {
-            items.iter().flat_map(|item| [prefix.to_owned(), named(escape(item))]).collect()
+            items.iter().flat_map(|item| [prefix.to_owned(), named(escape_item(item))]).collect()
         }
-        Shape::Object(_) if explode => format!("{prefix}{}", joined(shape, true, separator, escape)),
-        other => format!("{prefix}{}", named(joined(other, false, separator, escape))),
+        Shape::Object(_) if explode => format!("{prefix}{}", joined(shape, true, separator, escape_item)),
+        other => format!("{prefix}{}", named(joined(other, false, separator, escape_item))),
     }
 }
 

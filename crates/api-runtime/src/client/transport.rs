@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use reqwest::{Request, Response};
 
+use super::config::Target;
 use super::credential::Credential;
 use super::{Error, Retries};
 
@@ -18,8 +19,7 @@ pub struct Transport {
 }
 
 pub(super) struct Settings {
-    /// Without a slash at its end.
-    pub(super) base_url: String,
+    pub(super) target: Target,
     pub(super) credentials: Vec<Option<Credential>>,
     pub(super) headers: HeaderMap,
     pub(super) timeout: Option<Duration>,
@@ -36,10 +36,10 @@ pub struct OperationInfo {
 }
 
 impl Transport {
-    /// The URL that paths are put behind, without a slash at its end.
+    /// The URL that paths are put behind, without a slash at its end; a subscriber's is what it is.
     #[must_use]
     pub fn base_url(&self) -> &str {
-        &self.settings.base_url
+        &self.settings.target.url
     }
 
     /// The HTTP client.
@@ -83,7 +83,7 @@ impl Transport {
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Transport")
-            .field("base_url", &self.settings.base_url)
+            .field("base_url", &self.settings.target)
             .field("credentials", &self.settings.credentials)
             .field("timeout", &self.settings.timeout)
             .field("retries", &self.settings.retries)

@@ -108,7 +108,11 @@ impl<'c> Inputs<'c> {
         }
         // Where the body may be left out, its type takes null for absence, which the schema may not.
         let is_plain = body.required || bytes.trim_ascii() != b"null";
-        let decoded = crate::json::from_slice_strict::<T>(&bytes).ok();
+        let decoded = if body.media[at].is_lenient {
+            crate::json::from_slice_lenient::<T>(&bytes).ok()
+        } else {
+            crate::json::from_slice_strict::<T>(&bytes).ok()
+        };
         if decoded.is_some() && is_plain {
             return decoded;
         }

@@ -237,19 +237,29 @@ pub struct Media {
     pub name: &'static str,
     /// Pointer to its schema in the types crate's bundle.
     pub schema: Option<&'static str>,
+    /// Whether the sender may be newer than the contract: properties and values of enumerations that are not known
+    /// yet are then no violations.
+    pub is_lenient: bool,
 }
 
 impl Media {
     /// A media type.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        Self { name, schema: None }
+        Self { name, schema: None, is_lenient: false }
     }
 
     /// Names its schema.
     #[must_use]
     pub const fn schema(mut self, pointer: &'static str) -> Self {
         self.schema = Some(pointer);
+        self
+    }
+
+    /// Lets the sender be newer than the contract.
+    #[must_use]
+    pub const fn lenient(mut self) -> Self {
+        self.is_lenient = true;
         self
     }
 }

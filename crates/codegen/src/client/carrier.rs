@@ -43,6 +43,8 @@ pub enum Reason {
     AnswerMedia(String),
     /// A redirection or a switch of protocols that is listed.
     Status(u16),
+    /// A call to where a subscriber wants to be called, behind which nothing is put.
+    Subscriber,
 }
 
 impl fmt::Display for Carrier {
@@ -69,6 +71,7 @@ impl fmt::Display for Reason {
             Self::SeveralErrors => f.write_str("several errors"),
             Self::AnswerMedia(name) => write!(f, "answer {name}"),
             Self::Status(code) => write!(f, "status {code}"),
+            Self::Subscriber => f.write_str("a subscriber's URL"),
         }
     }
 }
@@ -76,7 +79,9 @@ impl fmt::Display for Reason {
 /// Who writes an operation's builder.
 #[must_use]
 pub fn carrier(api: &Api<'_>, operation: &Operation) -> Carrier {
-    let reason = path(operation)
+    let subscriber = api.names.is_reversed.then_some(Reason::Subscriber);
+    let reason = subscriber
+        .or_else(|| path(operation))
         .or_else(|| operation.parameters.iter().find_map(|given| parameter(api, given)))
         .or_else(|| body(operation))
         .or_else(|| answer(api, operation));

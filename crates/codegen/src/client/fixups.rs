@@ -71,7 +71,7 @@ pub(super) fn mend(
     fixups.check(&successes, &errors)?;
 
     let trait_name = format!("Client{}Ext", api.tags[operation.tag].trait_name);
-    describe(&mut structure.attrs, &text::builder(operation, &trait_name))?;
+    describe(&mut structure.attrs, &text::builder(api, operation, &trait_name))?;
     let setters: HashMap<&str, usize> =
         names.of(operation).parameters.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
     for item in &mut methods.items {

@@ -147,6 +147,18 @@ fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         (scheme.kind == SecurityKind::MutualTls)
             .then(|| quote!(.credential(#module::#constant, runtime::Scheme::Certificate, Secret::from(""))))
     });
+    let exact = api.names.is_reversed.then(|| quote!(.exact()));
+    let (settings, base_url) = if api.names.is_reversed {
+        (
+            " A client with settings of one's own. `base_url` is where the subscriber wants to be called, to the letter.",
+            " The URL that is called.",
+        )
+    } else {
+        (
+            " A client with settings of one's own. `base_url` is what the contract's paths are put behind.",
+            " The URL that the contract's paths are put behind, without a slash at its end.",
+        )
+    };
     quote! {
         #docs
         #[derive(Clone, Debug)]
@@ -160,15 +172,15 @@ fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
                 Self::builder(base_url).build()
             }
 
-            /// A client with settings of one's own. `base_url` is what the contract's paths are put behind.
+            #[doc = #settings]
             pub fn builder(base_url: impl AsRef<str>) -> ClientBuilder {
                 let user_agent = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
                 ClientBuilder {
-                    config: runtime::Config::new(base_url.as_ref(), user_agent, #schemes) #(#certificates)*,
+                    config: runtime::Config::new(base_url.as_ref(), user_agent, #schemes) #exact #(#certificates)*,
                 }
             }
 
-            /// The URL that the contract's paths are put behind, without a slash at its end.
+            #[doc = #base_url]
             #[must_use]
             pub fn base_url(&self) -> &str {
                 self.transport.base_url()

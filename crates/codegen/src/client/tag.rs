@@ -29,7 +29,7 @@ pub(super) fn tree(
         Some(name) => format!("The operations of `{name}`, as methods of [`Client`](crate::Client)."),
         None => "The operations without a tag, as methods of [`Client`](crate::Client).".to_owned(),
     });
-    let declared = api.operations_of(at).map(declaration);
+    let declared = api.operations_of(at).map(|operation| declaration(api, operation));
     let written = api.operations_of(at).map(|operation| {
         let (method, builder) = (ident(&operation.name), ident(&operation.pascal));
         quote! {
@@ -58,9 +58,9 @@ pub(super) fn tree(
     Ok(file)
 }
 
-fn declaration(operation: &Operation) -> TokenStream {
+fn declaration(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let (method, builder) = (ident(&operation.name), ident(&operation.pascal));
-    let docs = docs(&text::operation(operation));
+    let docs = docs(&text::operation(api, operation));
     let deprecated = operation.deprecated.then(|| quote!(#[deprecated]));
     quote! {
         #docs

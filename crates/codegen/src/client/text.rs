@@ -8,19 +8,24 @@ use super::answers::{Body, Side};
 use crate::ir::{Api, Operation, Parameter, Primitive, TypeRef};
 
 /// The docs of a trait's method: the contract's words, then method and path.
-pub(super) fn operation(operation: &Operation) -> String {
-    let line = format!("`{} {}`", operation.method.as_str(), operation.path);
+pub(super) fn operation(api: &Api<'_>, operation: &Operation) -> String {
+    let line = call(api, operation);
     if operation.docs.is_empty() { line } else { format!("{}\n\n{line}", operation.docs) }
 }
 
 /// The docs of a builder.
-pub(super) fn builder(operation: &Operation, trait_name: &str) -> String {
-    format!(
-        "Builder of [`{trait_name}::{name}`]: `{method} {path}`.",
-        name = operation.name,
-        method = operation.method.as_str(),
-        path = operation.path
-    )
+pub(super) fn builder(api: &Api<'_>, operation: &Operation, trait_name: &str) -> String {
+    format!("Builder of [`{trait_name}::{}`]: {}.", operation.name, call(api, operation))
+}
+
+/// What is called: a path, or a subscriber wherever it is.
+fn call(api: &Api<'_>, operation: &Operation) -> String {
+    let method = operation.method.as_str();
+    if api.names.is_reversed {
+        format!("`{method}` to the subscriber's URL")
+    } else {
+        format!("`{method} {}`", operation.path)
+    }
 }
 
 /// The docs of a setter.

@@ -69,12 +69,11 @@ pub(super) fn security_schemes(contract: &Contract) -> Vec<SecurityScheme> {
 }
 
 /// Every operation of the document.
-pub(super) fn operations(lowering: &mut Lowering<'_>, tags: &[Tag]) -> Vec<Operation> {
+pub(super) fn operations(lowering: &mut Lowering<'_>, contract: &Contract, tags: &[Tag]) -> Vec<Operation> {
     let by_name: HashMap<Option<&str>, usize> =
         tags.iter().enumerate().map(|(at, tag)| (tag.name.as_deref(), at)).collect();
     let mut names = HashSet::new();
     let mut pascals = HashSet::new();
-    let contract = lowering.contract;
     contract
         .operations
         .iter()

@@ -7,34 +7,43 @@ use crate::ir::{Operation, TypeDef, TypeId, TypeRef};
 /// Marks every type with the tags that reach it and the directions it travels.
 ///
 /// The type of every error is there whatever the tags, since client and router name it.
-pub(super) fn mark(types: &mut [TypeDef], operations: &[Operation], error: Option<&TypeRef>) {
+pub(super) fn mark(types: &mut [TypeDef], operations: &[Operation], events: &[Operation], error: Option<&TypeRef>) {
     let edges: Vec<Vec<TypeId>> = types.iter().map(|def| def.kind.mentions()).collect();
     for operation in operations {
-        let request = operation
-            .parameters
-            .iter()
-            .map(|parameter| &parameter.ty)
-            .chain(operation.body.iter().flat_map(|body| body.media.iter().filter_map(|media| media.ty.as_ref())));
-        for id in reached(&edges, request) {
+        for id in reached(&edges, asked(operation)) {
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_request = true;
         }
-        let answers = operation.answers.iter().flat_map(|answer| {
-            answer
-                .headers
-                .iter()
-                .map(|header| &header.ty)
-                .chain(answer.media.iter().filter_map(|media| media.ty.as_ref()))
-        });
-        for id in reached(&edges, answers) {
+        for id in reached(&edges, answered(operation)) {
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_response = true;
+        }
+    }
+    // Features name the tags of the API's own operations: what travels the other way is there without any.
+    for event in events {
+        for id in reached(&edges, asked(event).chain(answered(event))) {
+            types[id.0].tags = BTreeSet::new();
         }
     }
     if let Some(TypeRef::Named(id)) = error {
         types[id.0].tags = BTreeSet::new();
     }
     share(types, &edges);
+}
+
+/// The types of a request.
+fn asked(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
+    let parameters = operation.parameters.iter().map(|parameter| &parameter.ty);
+    let bodies = operation.body.iter().flat_map(|body| body.media.iter().filter_map(|media| media.ty.as_ref()));
+    parameters.chain(bodies)
+}
+
+/// The types of all answers.
+fn answered(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
+    operation.answers.iter().flat_map(|answer| {
+        let headers = answer.headers.iter().map(|header| &header.ty);
+        headers.chain(answer.media.iter().filter_map(|media| media.ty.as_ref()))
+    })
 }
 
 /// What a type without tags mentions must be there without any feature as well.

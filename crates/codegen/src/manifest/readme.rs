@@ -37,6 +37,14 @@ fn lead(api: &Api<'_>, part: Part) -> String {
     let title = plain(&shortened(&info.title, 100));
     let version = plain(&shortened(&info.version, 40));
     let what = match part {
+        Part::Client if api.names.is_reversed => {
+            "For whoever serves the API: a builder per call, to the URL that a subscriber has given. \
+             Whether that may be called is yours to check first; redirects are not followed."
+        }
+        Part::Server if api.names.is_reversed => {
+            "For whoever calls the API and is called back: implement a trait per tag, put the router behind a URL of \
+             yours, and subscribe with that URL and the path of the operation."
+        }
         Part::Types => "Its requests and answers as types, each of which accepts exactly what its schema accepts.",
         Part::Client => {
             "A builder per operation, typed answers and errors, streams over lists, \
@@ -47,7 +55,12 @@ fn lead(api: &Api<'_>, part: Part) -> String {
              before it calls, and an operation can only answer what the contract lists."
         }
     };
-    format!("The {} of {title}, version {version}.\n{what}", part.name())
+    let side = match part {
+        Part::Client if api.names.is_reversed => "sender",
+        Part::Server if api.names.is_reversed => "receiver",
+        part => part.name(),
+    };
+    format!("The {side} of {title}, version {version}.\n{what}")
 }
 
 /// The description's first paragraph, unless it is a heading, a list or a block of something.

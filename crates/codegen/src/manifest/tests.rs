@@ -14,7 +14,7 @@ fn manifests(info: &Value) -> Vec<File> {
     let document = json!({"openapi": "3.1.0", "info": info, "paths": {}});
     let loaded = contract::load_text("small.json", document.to_string().as_bytes());
     let contract = loaded.contract.expect("the document is a contract");
-    files(&lower(&contract, "small"), &Runtime::Path("../api-runtime".to_owned()))
+    files(&lower(&contract, "small"), None, &Runtime::Path("../api-runtime".to_owned()))
 }
 
 fn text_of<'f>(files: &'f [File], path: &str) -> &'f str {

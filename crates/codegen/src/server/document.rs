@@ -60,6 +60,10 @@ fn components(api: &Api<'_>) -> TokenStream {
     let components = api.types.iter().filter_map(|def| {
         let component = def.component.as_deref()?;
         let name = ident(&def.name);
+        if api.names.is_reversed && def.tags.len() == 1 {
+            // It belongs to operations of the other direction, whose features are not ours.
+            return None;
+        }
         let gate = (def.tags.len() == 1).then(|| {
             let tag = def.tags.first().expect("there is one");
             let feature = &api.tags[*tag].feature;

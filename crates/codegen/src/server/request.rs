@@ -175,7 +175,9 @@ fn body_description(api: &Api<'_>, body: &Body) -> TokenStream {
             let pointer = contract::bundle::schema_pointer(api.contract, api.contract.resolve(schema));
             quote!(.schema(#pointer))
         });
-        quote!(server::Media::new(#name) #schema)
+        // A receiver may be older than the API that calls it.
+        let lenient = api.names.is_reversed.then(|| quote!(.lenient()));
+        quote!(server::Media::new(#name) #schema #lenient)
     });
     let required = body.required.then(|| quote!(.required()));
     quote!(pub(crate) const BODY: server::Body = server::Body::new(&[#(#media),*]) #required;)

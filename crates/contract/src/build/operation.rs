@@ -121,7 +121,8 @@ impl<'a> Builder<'_, 'a> {
             template: (caller.kind == Kind::Path).then_some(caller.path),
             ..site
         });
-        let root = self.resolver.root();
+        // What protects the API says nothing of those whom it calls.
+        let inherited = if caller.kind == Kind::Path { security(self.resolver.root().node) } else { None };
         Operation {
             id_is_derived: given.is_none(),
             id: given.unwrap_or_else(|| id::derive(method, &segments)),
@@ -135,7 +136,7 @@ impl<'a> Builder<'_, 'a> {
             parameters,
             request_body: self.body_of(place),
             responses: self.responses(place),
-            security: security(node).or_else(|| security(root.node)).unwrap_or_default(),
+            security: security(node).or(inherited).unwrap_or_default(),
             servers: servers(node),
             callbacks: self.callbacks(place),
             pointer: String::new(),

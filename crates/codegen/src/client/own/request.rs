@@ -43,7 +43,8 @@ impl Own<'_> {
         let mut escaped = HashSet::new();
         let mut format = "{}".to_owned();
         let mut arguments = Vec::new();
-        for segment in segments(&self.operation.segments) {
+        let path = if self.api.names.is_reversed { &[] } else { self.operation.segments.as_slice() };
+        for segment in segments(path) {
             let (text, values) = self.segment(&segment, &mut escaped, &mut statements);
             match &values[..] {
                 [] => format.push_str(&text),

@@ -1,0 +1,158 @@
+//! The other direction: what the API calls on its client's side, as a contract of its own.
+//!
+//! Webhooks and callbacks are operations like any other, served by whoever calls the API and called by whoever serves
+//! it. Where a subscriber wants to be called is its own affair, so their paths are made here: a webhook's name, or
+//! the operation and the name of a callback. Schemas are those of the first contract, under the same ids.
+
+use std::collections::{HashMap, HashSet};
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use crate::model::{Contract, Info, Location, Operation, PathPart, Tag};
+use crate::resolve::join;
+
+/// The contract of a document's webhooks and callbacks; none where it has neither.
+///
+/// Security is only what an operation itself says: what protects the API says nothing of its subscribers.
+#[must_use]
+pub fn reversed(contract: &Contract) -> Option<Contract> {
+    let mut reversing = Reversing { ids: HashSet::new(), paths: IndexMap::new(), operations: Vec::new() };
+    for webhook in &contract.webhooks {
+        reversing.webhook(webhook);
+    }
+    for operation in contract.operations.iter().chain(&contract.webhooks) {
+        reversing.callbacks(operation, operation.tag.as_deref());
+    }
+    let Reversing { paths, operations, .. } = reversing;
+    if operations.is_empty() {
+        return None;
+    }
+    Some(Contract {
+        servers: Vec::new(),
+        tags: tags(contract, &operations),
+        operations,
+        webhooks: Vec::new(),
+        security: Vec::new(),
+        paging: None,
+        document: document(contract, paths),
+        info: Info { title: format!("{} webhooks", contract.info.title.trim()), ..contract.info.clone() },
+        version: contract.version.clone(),
+        schemas: contract.schemas.clone(),
+        components: contract.components.clone(),
+        security_schemes: contract.security_schemes.clone(),
+        dialect: contract.dialect,
+        formats: contract.formats,
+    })
+}
+
+struct Reversing {
+    ids: HashSet<String>,
+    /// Paths, each with where its item stands.
+    paths: IndexMap<String, String>,
+    operations: Vec<Operation>,
+}
+
+impl Reversing {
+    fn webhook(&mut self, webhook: &Operation) {
+        self.add(webhook, &format!("/{}", webhook.path), &webhook.id, webhook.tag.clone());
+    }
+
+    /// The callbacks of an operation, and theirs. A callback without a tag has that of its operation.
+    fn callbacks(&mut self, operation: &Operation, tag: Option<&str>) {
+        let mut several: HashMap<&str, usize> = HashMap::new();
+        for callback in &operation.callbacks {
+            *several.entry(name(callback)).or_default() += 1;
+        }
+        for callback in &operation.callbacks {
+            let name = name(callback);
+            let method = if several[name] > 1 { format!("_{}", callback.method.key()) } else { String::new() };
+            let derived = format!("{}_{name}{method}", operation.id);
+            let id =
+                if callback.id_is_derived || self.ids.contains(&callback.id) { derived } else { callback.id.clone() };
+            let tag = callback.tag.as_deref().or(tag);
+            self.add(callback, &format!("/{}/{name}", operation.id), &id, tag.map(str::to_owned));
+            self.callbacks(callback, tag);
+        }
+    }
+
+    /// Adds an operation at a path; another one there with this method is moved aside.
+    fn add(&mut self, operation: &Operation, path: &str, id: &str, tag: Option<String>) {
+        let old = operation.pointer.rsplit_once('/').map_or("", |(item, _)| item);
+        let candidates = std::iter::once(path.to_owned()).chain((2..).map(|count| format!("{path}/{count}")));
+        let path = candidates
+            .into_iter()
+            .find(|path| self.paths.get(path).is_none_or(|item| item == old))
+            .expect("there is always another number");
+        self.paths.entry(path.clone()).or_insert_with(|| old.to_owned());
+        let mut counted = std::iter::once(id.to_owned()).chain((2..).map(|count| format!("{id}_{count}")));
+        let id = counted.find(|id| self.ids.insert(id.clone())).expect("there is always another number");
+        let mut operation = Operation {
+            id,
+            tag,
+            segments: vec![PathPart::Literal(path.clone())],
+            path: path.clone(),
+            callbacks: Vec::new(),
+            ..operation.clone()
+        };
+        // A path that is made here has no parameters.
+        operation.parameters.retain(|parameter| parameter.location != Location::Path);
+        move_pointers(&mut operation, old, &join("/paths", &path));
+        self.operations.push(operation);
+    }
+}
+
+/// The declared tags, then others in the order of their first use.
+fn tags(contract: &Contract, operations: &[Operation]) -> Vec<Tag> {
+    let mut tags = contract.tags.clone();
+    for name in operations.iter().filter_map(|operation| operation.tag.as_ref()) {
+        if tags.iter().all(|tag| tag.name != *name) {
+            tags.push(Tag { name: name.clone(), description: None });
+        }
+    }
+    tags
+}
+
+/// The name of a callback, above its expression and method.
+fn name(callback: &Operation) -> &str {
+    callback.pointer.rsplit('/').nth(2).unwrap_or("callback")
+}
+
+/// What stands below a path item stands below another one now.
+fn move_pointers(operation: &mut Operation, old: &str, new: &str) {
+    let moved = |pointer: &mut String| {
+        if let Some(rest) = pointer.strip_prefix(old)
+            && rest.starts_with('/')
+        {
+            *pointer = format!("{new}{rest}");
+        }
+    };
+    moved(&mut operation.pointer);
+    let contents = operation.request_body.iter_mut().flat_map(|body| &mut body.content);
+    contents.for_each(|media| moved(&mut media.pointer));
+    for parameter in &mut operation.parameters {
+        moved(&mut parameter.pointer);
+    }
+    for response in &mut operation.responses {
+        moved(&mut response.pointer);
+        response.content.iter_mut().for_each(|media| moved(&mut media.pointer));
+        response.headers.iter_mut().for_each(|header| moved(&mut header.pointer));
+    }
+}
+
+/// The document that describes the receiving side.
+fn document(contract: &Contract, paths: IndexMap<String, String>) -> Value {
+    let mut document = Map::new();
+    let original = contract.document.as_object();
+    let kept = |key: &str| original.and_then(|document| document.get(key)).cloned();
+    document.insert("openapi".to_owned(), contract.version.clone().into());
+    let mut info = kept("info").unwrap_or_else(|| json!({}));
+    info["title"] = format!("{} webhooks", contract.info.title.trim()).into();
+    document.insert("info".to_owned(), info);
+    document.extend(kept("tags").map(|tags| ("tags".to_owned(), tags)));
+    let items =
+        paths.into_iter().filter_map(|(path, pointer)| Some((path, contract.document.pointer(&pointer)?.clone())));
+    document.insert("paths".to_owned(), Value::Object(items.collect()));
+    document.extend(kept("components").map(|components| ("components".to_owned(), components)));
+    Value::Object(document)
+}
