@@ -111,6 +111,8 @@ struct Summary<'a> {
     files: usize,
     changed: Option<usize>,
     operations: usize,
+    /// Those that the API calls on its client's side.
+    events: usize,
     time: Duration,
 }
 
@@ -122,16 +124,18 @@ impl<'a> Summary<'a> {
             files: files.len(),
             changed: None,
             operations: contract.operations.len(),
+            events: contract::reversed(contract).map_or(0, |reversed| reversed.operations.len()),
             time: start.elapsed(),
         }
     }
 }
 
 fn report(out: &mut dyn Write, summary: &Summary<'_>) -> anyhow::Result<()> {
-    let Summary { verb, folder, files, changed, operations, time } = summary;
+    let Summary { verb, folder, files, changed, operations, events, time } = summary;
     let changed = changed.map(|changed| format!("{changed} of ")).unwrap_or_default();
     let (folder, time) = (folder.display(), time.as_secs_f64());
     let plural = if *operations == 1 { "" } else { "s" };
-    writeln!(out, "{verb} {changed}{files} files in {folder}: {operations} operation{plural}, {time:.2} s")?;
+    let events = if *events == 0 { String::new() } else { format!(" and {events} to subscribers") };
+    writeln!(out, "{verb} {changed}{files} files in {folder}: {operations} operation{plural}{events}, {time:.2} s")?;
     Ok(())
 }

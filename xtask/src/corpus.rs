@@ -102,6 +102,7 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
     let carriers = codegen::carriers(&api);
     row.operations = contract.operations.len();
     row.server = api.operations.len();
+    row.events = contract::reversed(contract).map_or(0, |reversed| reversed.operations.len());
     row.progenitor = carriers.iter().filter(|(_, carrier)| matches!(carrier, Carrier::Progenitor)).count();
     row.own = carriers.len() - row.progenitor;
     (row.enforced, row.documented) = keywords(contract);
@@ -127,7 +128,7 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
 fn prefix(name: &str) -> String {
     let words = name.split(|sign: char| !sign.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
-    format!("c-{}", name.chars().take(50).collect::<String>().trim_end_matches('-'))
+    format!("c-{}", name.chars().take(40).collect::<String>().trim_end_matches('-'))
 }
 
 /// Whether the crates compile without warnings.

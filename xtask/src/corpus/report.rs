@@ -52,6 +52,8 @@ pub(super) struct Row {
     pub(super) name: String,
     pub(super) operations: usize,
     pub(super) server: usize,
+    /// Webhooks and callbacks.
+    pub(super) events: usize,
     pub(super) progenitor: usize,
     pub(super) own: usize,
     pub(super) enforced: usize,
@@ -64,7 +66,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) const HEAD: &str = "document                                      ops server client (progenitor + ours) \
+    pub(super) const HEAD: &str = "document                                      ops server events client (progenitor + ours) \
                                    keywords (enforced + documented) errors warnings    ms  lines result";
 
     pub(super) fn new(name: String, errors: usize, warnings: usize) -> Self {
@@ -72,6 +74,7 @@ impl Row {
             name,
             operations: 0,
             server: 0,
+            events: 0,
             progenitor: 0,
             own: 0,
             enforced: 0,
@@ -96,10 +99,11 @@ impl fmt::Display for Row {
         let keywords = format!("{} ({} + {})", self.enforced + self.documented, self.enforced, self.documented);
         write!(
             f,
-            "{:<44} {:>4} {:>6} {client:>28} {keywords:>32} {:>6} {:>8} {:>5} {:>6} {}",
+            "{:<44} {:>4} {:>6} {:>6} {client:>28} {keywords:>32} {:>6} {:>8} {:>5} {:>6} {}",
             self.name,
             self.operations,
             self.server,
+            self.events,
             self.errors,
             self.warnings,
             self.milliseconds,

@@ -1,0 +1,107 @@
+//! Each feature that contracts of others use, as a contract of a few lines: client and server that are generated from
+//! it talk to each other, and to what neither of them wrote.
+//!
+//! A feature is a contract and a file of Rust beside it, with the server's side and what is called. All of them are
+//! generated as one contract and compiled once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use tests::standalone::Standalone;
+
+/// The contracts, by the name of their feature.
+fn contracts() -> Vec<(String, Value)> {
+    let mut files: Vec<PathBuf> = fs::read_dir("tests/features")
+        .expect("the folder is there")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    files.iter().map(|file| contract(file)).collect()
+}
+
+/// A contract has no findings, whatever it is a contract of.
+fn contract(file: &Path) -> (String, Value) {
+    let loaded = contract::load(file);
+    assert!(loaded.diagnostics.is_empty(), "{}", contract::render(&loaded.sources, &loaded.diagnostics));
+    let name = file.file_stem().expect("it has a name").to_string_lossy().into_owned();
+    (name, loaded.contract.expect("it has no findings").document)
+}
+
+/// All contracts as one.
+fn merged(contracts: &[(String, Value)]) -> Value {
+    let mut whole = json!({"openapi": "3.1.0", "info": {"title": "Features", "version": "1.0.0"}});
+    for (name, document) in contracts {
+        for (section, entries) in document.as_object().expect("a document is an object") {
+            match (section.as_str(), entries.as_object()) {
+                ("paths" | "webhooks", Some(entries)) => add(&mut whole[section], entries, name),
+                ("components", Some(sections)) => {
+                    for (section, entries) in sections {
+                        add(
+                            &mut whole["components"][section],
+                            entries.as_object().expect("a section is an object"),
+                            name,
+                        );
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    whole
+}
+
+fn add(into: &mut Value, entries: &Map<String, Value>, name: &str) {
+    for (key, value) in entries {
+        assert!(into.get(key).is_none(), "{name}: another feature has `{key}` already");
+        into[key] = value.clone();
+    }
+}
+
+const DEPENDENCIES: &str = r#"
+features-server = { path = "../features-server" }
+features-types = { path = "../features-types" }
+features-webhook-receiver = { path = "../features-webhook-receiver" }
+"#;
+
+/// What the program needs besides, in the versions of this workspace.
+const LIBRARIES: [(&str, &str); 4] = [
+    ("axum", r#"{ version = "0.8", default-features = false, features = ["http1", "tokio"] }"#),
+    ("futures-util", r#"{ version = "0.3", default-features = false }"#),
+    ("reqwest", r#"{ version = "0.13", default-features = false, features = ["json"] }"#),
+    ("tokio", r#"{ version = "1", default-features = false, features = ["macros", "net", "rt"] }"#),
+];
+
+#[test]
+fn both_sides_of_every_feature_understand_each_other() {
+    let contracts = contracts();
+    let document = merged(&contracts).to_string();
+    let scratch = env!("CARGO_TARGET_TMPDIR");
+    let crates = Standalone::generate(scratch, "features", "features.json", document.as_bytes(), "features");
+    let (mut modules, mut checks) = (String::new(), String::new());
+    for (name, _) in &contracts {
+        let file = fs::read_to_string(format!("tests/features/{name}.rs")).expect("a feature has both sides");
+        crates.write(&format!("features/src/{name}.rs"), &file);
+        modules.push_str(&format!("mod {name};\n"));
+        checks.push_str(&format!("    println!(\"{name}\");\n    {name}::check(client, url).await;\n"));
+    }
+    let main = format!(
+        "{modules}\n{}\nasync fn check(client: &Client, url: &str) {{\n{checks}}}\n",
+        include_str!("features/program.rs").split_once("\n\n").expect("it begins with its docs").1
+    );
+    let libraries: String = LIBRARIES.iter().map(|(name, requirement)| format!("{name} = {requirement}\n")).collect();
+    // All features but that for https, so that the program may have HTTP clients of its own.
+    let tags = contracts.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let callers: String = [("client", tags.as_str()), ("webhook-sender", "\"callbacks\"")]
+        .map(|(part, tags)| {
+            format!(
+                "features-{part} = {{ path = \"../features-{part}\", default-features = false, features = [{tags}] }}\n"
+            )
+        })
+        .concat();
+    crates.add_program("features", &format!("{DEPENDENCIES}{callers}{libraries}"), &main);
+    let printed = crates.cargo_succeeds(&["run", "--quiet", "--package", "features"]);
+    let names: Vec<&str> = contracts.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(printed.lines().collect::<Vec<_>>(), names);
+}

@@ -1,0 +1,71 @@
+//! Calls back: the receiver's traits on the caller's side, the sender's builders on the API's.
+
+use std::sync::Mutex;
+
+use features_client::prelude::*;
+use features_server::callbacks::{Callbacks, WatchAnswer, WatchError, WatchRequest};
+use features_server::server::{Config, Problem};
+use features_types::{Change, ChangeKind, WatchBody, WatchOnChangeGoneBody};
+use features_webhook_receiver::callbacks as receiver;
+use features_webhook_sender::prelude::ClientCallbacksExt as _;
+
+impl Callbacks for crate::Features {
+    async fn watch(&self, request: WatchRequest) -> Result<WatchAnswer, WatchError> {
+        let sender = features_webhook_sender::Client::new(request.body.url.as_str()).expect("the URL is right");
+        sender.watch_on_change().body(Change::new(ChangeKind::Made)).send().await.expect("it is taken");
+        let refused = sender.watch_on_change().body(Change::new(ChangeKind::Gone)).send().await;
+        assert_eq!(refused.expect_err("it is refused").into_body().map(|body| body.why), Some("enough".to_owned()));
+        Ok(WatchAnswer::NoContent)
+    }
+}
+
+/// Whoever watches, and what it has seen.
+#[derive(Default)]
+struct Watcher(Mutex<Vec<String>>);
+
+impl receiver::Callbacks for &'static Watcher {
+    async fn changed(
+        &self,
+        request: receiver::ChangedRequest,
+    ) -> Result<receiver::ChangedAnswer, receiver::ChangedError> {
+        self.0.lock().expect("nobody panics").push(format!("changed {}", request.body.kind));
+        Ok(receiver::ChangedAnswer::NoContent)
+    }
+
+    async fn watch_on_change(
+        &self,
+        request: receiver::WatchOnChangeRequest,
+    ) -> Result<receiver::WatchOnChangeAnswer, receiver::WatchOnChangeError> {
+        self.0.lock().expect("nobody panics").push(format!("watched {}", request.body.kind));
+        match request.body.kind {
+            ChangeKind::Gone => {
+                Err(receiver::WatchOnChangeError::Gone(WatchOnChangeGoneBody::new("enough".to_owned())))
+            }
+            _ => Ok(receiver::WatchOnChangeAnswer::NoContent),
+        }
+    }
+}
+
+pub async fn check(client: &Client, _: &str) {
+    let watcher: &'static Watcher = Box::leak(Box::default());
+    let router = features_webhook_receiver::router(watcher, Problem, Config::default());
+    let url = crate::served(features_server::server::Router::new().nest("/hooks", router)).await;
+    let hook = format!("{url}/hooks/watch/onChange?token=a");
+    let body = WatchBody::new(hook.parse().expect("it is a URI"));
+    assert_eq!(client.watch().body(body).send().await.expect("a success").status(), 204);
+    let sender = features_webhook_sender::Client::new(format!("{url}/hooks/changed")).expect("the URL is right");
+    sender.changed().body(Change::new(ChangeKind::Gone)).send().await.expect("it is taken");
+
+    // The receiver may be older than whoever calls it; what is plainly wrong is refused all the same.
+    let post = |body: &'static str| {
+        let request =
+            reqwest::Client::new().post(format!("{url}/hooks/changed")).header("content-type", "application/json");
+        async move { request.body(body).send().await.expect("an answer").status().as_u16() }
+    };
+    assert_eq!(post(r#"{"kind": "moved", "to": "there"}"#).await, 204);
+    assert_eq!(post(r#"{"kind": 1}"#).await, 400);
+    assert_eq!(
+        *watcher.0.lock().expect("nobody panics"),
+        ["watched made", "watched gone", "changed gone", "changed moved"]
+    );
+}

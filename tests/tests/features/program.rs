@@ -1,0 +1,63 @@
+//! Serves every feature and calls it: both sides from one contract, over HTTP.
+
+use std::future::IntoFuture as _;
+
+use features_client::Client;
+use features_server::server::{ApiKey, AuthError, Basic, Bearer, Config, Operation, Problem};
+
+/// Implements every trait, each in the file of its feature.
+struct Features;
+
+/// Knows one key, one user and one token.
+struct Credentials;
+
+impl features_server::Security for Credentials {
+    type Principal = String;
+
+    async fn key(&self, key: ApiKey, _: &'static Operation) -> Result<String, AuthError> {
+        if key.value.expose() == "key" { Ok("key".to_owned()) } else { Err(AuthError::Invalid) }
+    }
+
+    async fn key_and_login(
+        &self,
+        key: ApiKey,
+        login: Basic,
+        operation: &'static Operation,
+    ) -> Result<String, AuthError> {
+        let (key, login) = (self.key(key, operation).await?, self.login(login, operation).await?);
+        Ok(format!("{key} and {login}"))
+    }
+
+    async fn login(&self, login: Basic, _: &'static Operation) -> Result<String, AuthError> {
+        if login.password.expose() == "word" { Ok(login.user) } else { Err(AuthError::Invalid) }
+    }
+
+    async fn oauth(
+        &self,
+        token: Bearer,
+        scopes: &'static [&'static str],
+        _: &'static Operation,
+    ) -> Result<String, AuthError> {
+        let held: Vec<&str> = token.token.expose().split('+').collect();
+        if scopes.iter().all(|scope| held.contains(scope)) {
+            Ok("token".to_owned())
+        } else {
+            Err(AuthError::Forbidden("a scope is missing".to_owned()))
+        }
+    }
+}
+
+/// Serves a router on a port of its own; gives the URL.
+async fn served(router: features_server::server::Router) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    tokio::spawn(axum::serve(listener, router).into_future());
+    format!("http://{address}")
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let url = served(features_server::router(Features, Credentials, Problem, Config::default())).await;
+    let client = Client::new(&url).expect("the URL is right");
+    check(&client, &url).await;
+}

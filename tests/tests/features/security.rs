@@ -1,0 +1,54 @@
+//! Credentials: none, one of several, several at once, and scopes.
+
+use features_client::prelude::*;
+use features_server::security::{
+    BothAnswer, BothError, BothRequest, EitherAnswer, EitherError, EitherRequest, OpenAnswer, OpenError, OpenRequest,
+    ScopedAnswer, ScopedError, ScopedRequest, Security,
+};
+
+impl Security<String> for crate::Features {
+    async fn open(&self, _: OpenRequest) -> Result<OpenAnswer, OpenError> {
+        Ok(OpenAnswer::NoContent)
+    }
+
+    async fn either(&self, principal: String, _: EitherRequest) -> Result<EitherAnswer, EitherError> {
+        assert!(["key", "user"].contains(&principal.as_str()), "{principal}");
+        Ok(EitherAnswer::NoContent)
+    }
+
+    async fn both(&self, principal: String, _: BothRequest) -> Result<BothAnswer, BothError> {
+        assert_eq!(principal, "key and user");
+        Ok(BothAnswer::NoContent)
+    }
+
+    async fn scoped(&self, _: String, _: ScopedRequest) -> Result<ScopedAnswer, ScopedError> {
+        Ok(ScopedAnswer::NoContent)
+    }
+}
+
+pub async fn check(client: &Client, url: &str) {
+    let status = async |client: &Client| -> [u16; 4] {
+        let status = |answer: Result<u16, Option<u16>>| answer.unwrap_or_else(|status| status.expect("an answer"));
+        macro_rules! call {
+            ($operation:ident) => {{
+                let answer = client.$operation().send().await;
+                let answer = answer.map(|answer| answer.status().as_u16());
+                status(answer.map_err(|error| error.status().map(|status| status.as_u16())))
+            }};
+        }
+        [call!(open), call!(either), call!(both), call!(scoped)]
+    };
+    let with = |key: Option<&str>, login: Option<&str>, token: Option<&str>| {
+        let mut builder = Client::builder(url);
+        builder = if let Some(key) = key { builder.key(key) } else { builder };
+        builder = if let Some(password) = login { builder.login("user", password) } else { builder };
+        builder = if let Some(token) = token { builder.oauth(token) } else { builder };
+        builder.build().expect("the URL is right")
+    };
+    assert_eq!(status(client).await, [204, 401, 401, 401]);
+    assert_eq!(status(&with(Some("key"), None, None)).await, [204, 204, 401, 401]);
+    assert_eq!(status(&with(None, Some("word"), None)).await, [204, 204, 401, 401]);
+    assert_eq!(status(&with(Some("key"), Some("word"), None)).await, [204, 204, 204, 401]);
+    assert_eq!(status(&with(Some("key"), Some("wrong"), Some("read+write"))).await, [204, 204, 401, 204]);
+    assert_eq!(status(&with(Some("wrong"), None, Some("read"))).await, [204, 401, 401, 403]);
+}

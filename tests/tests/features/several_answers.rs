@@ -1,0 +1,38 @@
+//! Answers of several types: the caller matches on them, successes and errors alike.
+
+use features_client::prelude::*;
+use features_client::several_answers::{JobViewAnswer as Answered, JobViewErrorBody as Refused};
+use features_server::server::StatusCode;
+use features_server::several_answers::{JobViewAnswer, JobViewError, JobViewRequest, SeveralAnswers};
+use features_types::{JobViewAcceptedBody, JobViewDefaultBody, JobViewNotFoundBody, JobViewOkBody};
+
+impl SeveralAnswers for crate::Features {
+    async fn job_view(&self, request: JobViewRequest) -> Result<JobViewAnswer, JobViewError> {
+        match request.number {
+            0 => Ok(JobViewOkBody::new("done".to_owned()).into()),
+            1 => Ok(JobViewAcceptedBody::new(40).into()),
+            2 => Err(JobViewError::NotFound(JobViewNotFoundBody::new("none such".to_owned()))),
+            3 => Err(JobViewError::Conflict("in the way".to_owned())),
+            _ => {
+                let status = StatusCode::IM_A_TEAPOT.try_into().expect("it is neither listed nor a success");
+                Err(JobViewError::Default { status, body: JobViewDefaultBody::new().with_hint("tea".to_owned()) })
+            }
+        }
+    }
+}
+
+pub async fn check(client: &Client, _: &str) {
+    let view = |number: i32| client.job_view().number(number).send();
+    assert!(matches!(view(0).await.expect("a success").into_inner(), Answered::Ok(body) if body.result == "done"));
+    assert!(matches!(view(1).await.expect("a success").into_inner(), Answered::Accepted(body) if body.percent == 40));
+    for (number, status) in [(2, 404), (3, 409), (4, 418)] {
+        let error = view(number).await.expect_err("an error");
+        assert_eq!(error.status().map(|status| status.as_u16()), Some(status));
+        match error.into_body().expect("the contract lists it") {
+            Refused::NotFound(body) => assert_eq!((number, body.title.as_str()), (2, "none such")),
+            Refused::Conflict(text) => assert_eq!((number, text.as_str()), (3, "in the way")),
+            Refused::Default(body) => assert_eq!((number, body.hint.as_deref()), (4, Some("tea"))),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Alternatives without a tag, told apart by what they require and by their types; enumerations of any values.
+
+use features_client::prelude::*;
+use features_server::unions::{ShapeEchoAnswer, ShapeEchoError, ShapeEchoRequest, Unions};
+use features_types::{Circle, Shapes, ShapesItem, Square, SquareVote};
+
+impl Unions for crate::Features {
+    async fn shape_echo(&self, request: ShapeEchoRequest) -> Result<ShapeEchoAnswer, ShapeEchoError> {
+        Ok(request.body.into())
+    }
+}
+
+pub async fn check(client: &Client, url: &str) {
+    let votes = [SquareVote::Plus1, SquareVote::Minus1, SquareVote::Empty, SquareVote::Add, SquareVote::Add2];
+    let squares = votes.map(|vote| Some(ShapesItem::Square(Square::new(2.0).with_vote(vote))));
+    let mut shapes = vec![Some(Circle::new(1.5).into()), Some("free".to_owned().into()), None];
+    shapes.extend(squares);
+    let shapes = Shapes::from(shapes);
+    let answer = client.shape_echo().body(shapes.clone()).send().await.expect("a success").into_inner();
+    assert_eq!(answer, shapes);
+    let post = |body: &'static str| {
+        let request = reqwest::Client::new().post(format!("{url}/shapes")).header("content-type", "application/json");
+        async move { request.body(body).send().await.expect("an answer") }
+    };
+    let right = post(r#"[{"radius": 1.0}, {"side": 2, "vote": "+1"}, {"side": 2, "vote": 3}, null]"#).await;
+    assert_eq!(right.status(), 200);
+    for wrong in [r#"[{"radius": 1, "side": 2}]"#, "[{}]", r#"[{"side": 2, "vote": "ADD"}]"#, "[1]", "{}"] {
+        assert_eq!(post(wrong).await.status(), 400, "{wrong}");
+    }
+}
