@@ -23,7 +23,7 @@ use std::thread;
 
 use crate::file::File;
 use crate::ir::{Api, Operation};
-use crate::tokens::{rust_file, rust_tree};
+use crate::tokens::{RustFile, rust_file};
 
 /// A client that cannot be written. It is a fault of the generator, never of the contract.
 #[derive(Debug, thiserror::Error)]
@@ -88,9 +88,17 @@ fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientE
     files.into_iter().map(|(_, text)| text).collect()
 }
 
+/// How many builders are syntax trees at a time.
+const AT_A_TIME: usize = 64;
+
 fn tag_file(api: &Api<'_>, names: &names::ClientNames, at: usize) -> Result<String, ClientError> {
-    let builders = builders(api, names, at)?;
-    Ok(rust_tree(tag::tree(api, names, at, builders)?))
+    let mut file = RustFile::new();
+    file.add(tag::head(api, names, at));
+    let operations: Vec<&Operation> = api.operations_of(at).collect();
+    for operations in operations.chunks(AT_A_TIME) {
+        file.add_items(builders(api, names, operations)?);
+    }
+    Ok(file.finish())
 }
 
 /// Who writes each operation's builder, in the document's order.
@@ -99,14 +107,14 @@ pub fn carriers<'a>(api: &'a Api<'_>) -> Vec<(&'a Operation, Carrier)> {
     api.operations.iter().map(|operation| (operation, carrier(api, operation))).collect()
 }
 
-/// The builder of each operation of a tag, by its index.
+/// The builders of some operations, in their order.
 fn builders(
     api: &Api<'_>,
     names: &names::ClientNames,
-    tag: usize,
-) -> Result<HashMap<usize, Vec<syn::Item>>, ClientError> {
+    operations: &[&Operation],
+) -> Result<Vec<syn::Item>, ClientError> {
     let (progenitors, own): (Vec<&Operation>, Vec<&Operation>) =
-        api.operations_of(tag).partition(|operation| carrier(api, operation) == Carrier::Progenitor);
+        operations.iter().partition(|operation| carrier(api, operation) == Carrier::Progenitor);
     let mut builders = HashMap::new();
     for operation in own {
         let file: syn::File = syn::parse2(own::builder(api, names, operation))?;
@@ -118,5 +126,5 @@ fn builders(
         let items = fixups::mend(api, names, operation, &types, builder)?;
         builders.insert(operation.index, items);
     }
-    Ok(builders)
+    Ok(operations.iter().filter_map(|operation| builders.remove(&operation.index)).flatten().collect())
 }

@@ -67,7 +67,7 @@ impl Job {
     fn write(&self, api: &Api<'_>) -> File {
         let root = format!("{}/src", api.names.package("server"));
         match self {
-            Self::Rust(name, part) => File { path: format!("{root}/{name}.rs"), text: rust_file(part.tokens(api)) },
+            Self::Rust(name, part) => File { path: format!("{root}/{name}.rs"), text: part.text(api) },
             Self::Json => File { path: format!("{root}/openapi.json"), text: json(api) },
             Self::Words => File { path: format!("{root}/words.json"), text: words::write(api) },
             Self::Yaml => File { path: format!("{root}/openapi.yaml"), text: yaml::write(&api.contract.document) },
@@ -76,15 +76,15 @@ impl Job {
 }
 
 impl Part {
-    fn tokens(&self, api: &Api<'_>) -> TokenStream {
+    fn text(&self, api: &Api<'_>) -> String {
         match *self {
-            Self::Library => library(api),
-            Self::Tag(at) => tag::module(api, at),
-            Self::Responses => payload::responses(api),
-            Self::Security => security::module(api),
-            Self::Router => router::module(api),
-            Self::Document => document::module(api),
-            Self::DocumentTag(at) => document::tag_module(api, at),
+            Self::Library => rust_file(library(api)),
+            Self::Tag(at) => tag::file(api, at),
+            Self::Responses => rust_file(payload::responses(api)),
+            Self::Security => rust_file(security::module(api)),
+            Self::Router => rust_file(router::module(api)),
+            Self::Document => rust_file(document::module(api)),
+            Self::DocumentTag(at) => document::tag_file(api, at),
         }
     }
 }

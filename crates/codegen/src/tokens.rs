@@ -131,24 +131,58 @@ fn doc_lines(text: &str) -> Vec<String> {
 ///
 /// If the tokens are no Rust, which is a fault of the pass that made them.
 pub(crate) fn rust_file(tokens: TokenStream) -> String {
-    rust_tree(syn::parse2(tokens).expect("a pass writes Rust"))
+    let mut file = RustFile::new();
+    file.add(tokens);
+    file.finish()
 }
 
-/// The same from a syntax tree.
-pub(crate) fn rust_tree(mut file: syn::File) -> String {
-    BlankLines.visit_file_mut(&mut file);
-    let text = prettyplease::unparse(&file);
-    let mut out = String::with_capacity(text.len() + 256);
-    out.push_str(GENERATED);
-    out.push('\n');
-    let marker = format!("///{BLANK}");
-    for line in text.lines() {
-        if line.trim_start() != marker {
-            out.push_str(line);
-        }
-        out.push('\n');
+/// A file that is written part by part: only one of them is a syntax tree at a time, which takes far more memory than
+/// its text.
+pub(crate) struct RustFile {
+    text: String,
+    /// What the last item was.
+    previous: Option<Group>,
+}
+
+impl RustFile {
+    /// A file with nothing but its first line.
+    pub(crate) fn new() -> Self {
+        Self { text: format!("{GENERATED}\n"), previous: None }
     }
-    out
+
+    /// Adds inner docs and items.
+    ///
+    /// # Panics
+    ///
+    /// If the tokens are no Rust, which is a fault of the pass that made them.
+    pub(crate) fn add(&mut self, tokens: TokenStream) {
+        self.add_tree(syn::parse2(tokens).expect("a pass writes Rust"));
+    }
+
+    /// Adds items that are syntax trees already.
+    pub(crate) fn add_items(&mut self, items: Vec<syn::Item>) {
+        self.add_tree(syn::File { items, ..syn::parse_quote!() });
+    }
+
+    fn add_tree(&mut self, mut tree: syn::File) {
+        if !tree.attrs.is_empty() {
+            self.previous = Some(Group::Other);
+        }
+        self.previous = BlankLines::items(&mut tree.items, self.previous);
+        BlankLines.visit_file_mut(&mut tree);
+        let marker = format!("///{BLANK}");
+        for line in prettyplease::unparse(&tree).lines() {
+            if line.trim_start() != marker {
+                self.text.push_str(line);
+            }
+            self.text.push('\n');
+        }
+    }
+
+    /// The text.
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
 }
 
 /// The first line of every generated file.
@@ -163,9 +197,8 @@ impl BlankLines {
         attributes.insert(0, syn::parse_quote!(#[doc = #BLANK]));
     }
 
-    /// Imports and module declarations stay together; everything else stands apart.
-    fn items(items: &mut [syn::Item], after_docs: bool) {
-        let mut previous = after_docs.then_some(Group::Other);
+    /// Imports and module declarations stay together; everything else stands apart. Gives the last group.
+    fn items(items: &mut [syn::Item], mut previous: Option<Group>) -> Option<Group> {
         for item in items {
             let group = Group::of(item);
             if let Some(attributes) = item_attributes(item)
@@ -175,18 +208,14 @@ impl BlankLines {
             }
             previous = Some(group);
         }
+        previous
     }
 }
 
 impl VisitMut for BlankLines {
-    fn visit_file_mut(&mut self, file: &mut syn::File) {
-        Self::items(&mut file.items, !file.attrs.is_empty());
-        visit_mut::visit_file_mut(self, file);
-    }
-
     fn visit_item_mod_mut(&mut self, item: &mut syn::ItemMod) {
         if let Some((_, items)) = &mut item.content {
-            Self::items(items, false);
+            Self::items(items, None);
         }
         visit_mut::visit_item_mod_mut(self, item);
     }
@@ -210,7 +239,7 @@ impl VisitMut for BlankLines {
 
 /// Items that read as one paragraph.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Group {
+pub(crate) enum Group {
     Use,
     Module,
     Other,

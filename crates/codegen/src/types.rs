@@ -14,7 +14,7 @@ use quote::quote;
 
 use crate::File;
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
-use crate::tokens::{ident, inner_docs, letters, rust_file};
+use crate::tokens::{RustFile, ident, inner_docs, letters, rust_file};
 
 /// The module of types that no tag or several tags use.
 const SHARED: &str = "shared";
@@ -28,7 +28,7 @@ pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
         File { path: format!("{root}/schemas.rs"), text: rust_file(schemas(api)) },
     ];
     for module in modules(api) {
-        files.push(File { path: format!("{root}/{}.rs", module.name), text: rust_file(module_tokens(api, &module)) });
+        files.push(File { path: format!("{root}/{}.rs", module.name), text: module_text(api, &module) });
     }
     files
 }
@@ -177,7 +177,7 @@ fn schema_bundle(api: &Api<'_>) -> String {
     text
 }
 
-fn module_tokens(api: &Api<'_>, module: &Module<'_>) -> TokenStream {
+fn module_text(api: &Api<'_>, module: &Module<'_>) -> String {
     let docs = inner_docs(&match module.tag {
         Some(tag) => format!("Types of the operations tagged `{}`.", tag.name.as_deref().unwrap_or("untagged")),
         None => "Types that no tag or several tags use.".to_owned(),
@@ -194,11 +194,14 @@ fn module_tokens(api: &Api<'_>, module: &Module<'_>) -> TokenStream {
         .collect();
     let imports: Vec<_> = imports.into_iter().map(ident).collect();
     let imports = (!imports.is_empty()).then(|| quote!(use crate::{#(#imports),*};));
-    let items = module.types.iter().map(|def| item::item(api, def));
-    quote! {
+    let mut file = RustFile::new();
+    file.add(quote! {
         #docs
         use api_runtime::{#(#derives),*};
         #imports
-        #(#items)*
+    });
+    for def in &module.types {
+        file.add(item::item(api, def));
     }
+    file.finish()
 }

@@ -1,22 +1,15 @@
-//! The file of a tag: a trait with a method per operation, its implementation, the builders.
-
-use std::collections::HashMap;
+//! The file of a tag: a trait with a method per operation and its implementation, before the builders.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::names::ClientNames;
-use super::{ClientError, text};
+use super::text;
 use crate::ir::{Api, Operation};
 use crate::tokens::{docs, ident, inner_docs};
 
-/// The file of the tag at `at`.
-pub(super) fn tree(
-    api: &Api<'_>,
-    names: &ClientNames,
-    at: usize,
-    mut builders: HashMap<usize, Vec<syn::Item>>,
-) -> Result<syn::File, ClientError> {
+/// The file of the tag at `at` as far as the builders.
+pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream {
     let tag = &api.tags[at];
     let name = ident(&format!("Client{}Ext", tag.trait_name));
     let sealed = ident(&names.modules[3]);
@@ -38,7 +31,7 @@ pub(super) fn tree(
             }
         }
     });
-    let mut file: syn::File = syn::parse2(quote! {
+    quote! {
         #head
 
         use api_runtime::client as runtime;
@@ -51,11 +44,7 @@ pub(super) fn tree(
         impl #name for crate::Client {
             #(#written)*
         }
-    })?;
-    for operation in api.operations_of(at) {
-        file.items.extend(builders.remove(&operation.index).unwrap_or_default());
     }
-    Ok(file)
 }
 
 fn declaration(api: &Api<'_>, operation: &Operation) -> TokenStream {

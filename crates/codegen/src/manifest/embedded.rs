@@ -52,6 +52,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/mode.rs",
     "src/object.rs",
     "src/pattern.rs",
+    "src/pattern/fixed.rs",
     "src/private.rs",
     "src/schemas.rs",
     "src/server.rs",

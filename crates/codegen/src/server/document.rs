@@ -9,7 +9,7 @@ use super::payload::{self, Payload};
 use super::tag::type_names;
 use super::{answer, constant, request, types_crate};
 use crate::ir::{Answer, Api, Media, MediaKind, Operation};
-use crate::tokens::{ident, inner_docs};
+use crate::tokens::{RustFile, ident, inner_docs};
 
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
@@ -74,7 +74,7 @@ fn components(api: &Api<'_>) -> TokenStream {
     quote!(#(#components)*)
 }
 
-pub(super) fn tag_module(api: &Api<'_>, tag: usize) -> TokenStream {
+pub(super) fn tag_file(api: &Api<'_>, tag: usize) -> String {
     let title = inner_docs(&match &api.tags[tag].name {
         Some(name) => format!("Operations tagged `{name}`, derived again."),
         None => "Operations without a tag, derived again.".to_owned(),
@@ -85,24 +85,24 @@ pub(super) fn tag_module(api: &Api<'_>, tag: usize) -> TokenStream {
         let name = ident(&operation.name);
         quote!(#name(document);)
     });
-    let functions = operations.iter().map(|operation| describe(operation));
-    let body = quote! {
-        /// Adds every operation of the tag.
-        pub(super) fn describe(document: &mut openapi::Document) {
-            #(#calls)*
-        }
-        #(#functions)*
-    };
     let uses_responses =
         operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
     let responses = uses_responses.then(|| super::import(api, "responses"));
-    quote! {
+    let mut file = RustFile::new();
+    file.add(quote! {
         #title
         use api_runtime::server::openapi;
         #responses
         use crate::#module as tag;
-        #body
+        /// Adds every operation of the tag.
+        pub(super) fn describe(document: &mut openapi::Document) {
+            #(#calls)*
+        }
+    });
+    for operation in operations {
+        file.add(describe(operation));
     }
+    file.finish()
 }
 
 fn describe(operation: &Operation) -> TokenStream {

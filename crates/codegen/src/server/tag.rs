@@ -6,29 +6,31 @@ use quote::{format_ident, quote};
 
 use super::{answer, constant, import, request, security};
 use crate::ir::{Answer, Api, Operation};
-use crate::tokens::{docs, ident, inner_docs};
+use crate::tokens::{RustFile, docs, ident, inner_docs};
 
-pub(super) fn module(api: &Api<'_>, tag: usize) -> TokenStream {
+pub(super) fn file(api: &Api<'_>, tag: usize) -> String {
     let operations: Vec<&Operation> = api.operations_of(tag).collect();
+    let mut file = RustFile::new();
+    file.add(head(api, tag, &operations));
+    for operation in &operations {
+        let request = request::items(api, operation);
+        let answers = answer::items(api, operation);
+        let description = description(api, operation);
+        file.add(quote!(#request #answers #description));
+    }
+    file.add(routes(api, tag, &operations));
+    file.finish()
+}
+
+/// The imports and the trait.
+fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let title = inner_docs(&match &api.tags[tag].name {
         Some(name) => {
             format!("Operations tagged `{name}`: what they take, what they answer, and the trait to implement.")
         }
         None => "Operations without a tag: what they take, what they answer, and the trait to implement.".to_owned(),
     });
-    let trait_definition = trait_definition(api, tag, &operations);
-    let items = operations.iter().map(|operation| {
-        let request = request::items(api, operation);
-        let answers = answer::items(api, operation);
-        let description = description(api, operation);
-        quote!(#request #answers #description)
-    });
-    let routes = routes(api, tag, &operations);
-    let body = quote! {
-        #trait_definition
-        #(#items)*
-        #routes
-    };
+    let trait_definition = trait_definition(api, tag, operations);
     let uses_responses =
         operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
     let responses = uses_responses.then(|| import(api, "responses"));
@@ -38,7 +40,7 @@ pub(super) fn module(api: &Api<'_>, tag: usize) -> TokenStream {
         use api_runtime::server;
         #responses
         #security
-        #body
+        #trait_definition
     }
 }
 
