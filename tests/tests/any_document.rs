@@ -123,3 +123,40 @@ fn changed_documents_yield_rust_or_findings() {
     // Changes that are refused one and all would not test the generator.
     assert!(generated.load(Ordering::Relaxed) > 200, "{generated:?}");
 }
+
+/// A document of so many components, each made of its number and the next one's.
+fn document_of(components: usize, component: impl Fn(usize) -> String) -> String {
+    let components: Vec<String> = (0..components).map(|at| format!("\"C{at}\":{}", component(at))).collect();
+    let head = r#""openapi":"3.1.0","info":{"title":"Large","version":"1.0.0"}"#;
+    format!("{{{head},\"components\":{{\"schemas\":{{{}}}}}}}", components.join(","))
+}
+
+#[test]
+fn a_chain_of_a_thousand_references_is_followed() {
+    let last = 999;
+    let chain = document_of(last + 1, |at| {
+        if at == last {
+            r#"{"type":"string"}"#.to_owned()
+        } else {
+            format!("{{\"$ref\":\"#/components/schemas/C{}\"}}", at + 1)
+        }
+    });
+    assert!(generate("chain.json", chain.as_bytes()));
+    let circle =
+        document_of(last + 1, |at| format!("{{\"$ref\":\"#/components/schemas/C{}\"}}", (at + 1) % (last + 1)));
+    assert!(!generate("circle.json", circle.as_bytes()));
+}
+
+#[test]
+fn thirty_megabytes_are_read() {
+    let words = "word ".repeat(60);
+    let document = document_of(85_000, |at| {
+        let reference = format!("#/components/schemas/C{}", at / 2);
+        format!(
+            "{{\"description\":\"{words}\",\"type\":\"object\",\"properties\":{{\"a\":{{\"$ref\":\"{reference}\"}}}}}}"
+        )
+    });
+    assert!(document.len() > 30_000_000, "{}", document.len());
+    let contract = read("large.json", document.as_bytes()).expect("nothing is wrong with it");
+    assert_eq!(contract.components.len(), 85_000);
+}

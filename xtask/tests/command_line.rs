@@ -160,6 +160,65 @@ fn json_and_yaml_and_another_folder_give_the_same_bytes() {
     }
 }
 
+/// A contract of two tags; with `more`, one of them has another operation and another component.
+fn zoo(more: bool) -> String {
+    let operation = |tag: &str, name: &str, schema: &str| {
+        format!(
+            "  /{tag}/{name}:\n    get:\n      tags: [{tag}]\n      operationId: {tag}_{name}\n      responses:\n        \
+             '200':\n          description: It.\n          content: {{application/json: {{schema: {schema}}}}}\n"
+        )
+    };
+    let component = |name: &str| format!("    {name}: {{type: object, properties: {{name: {{type: string}}}}}}\n");
+    let mut text =
+        String::from("openapi: 3.1.0\ninfo: {title: Zoo, version: 1.0.0}\ntags: [{name: cat}, {name: dog}]\npaths:\n");
+    text.push_str(&operation("dog", "view", "{$ref: '#/components/schemas/Dog'}"));
+    if more {
+        text.push_str(&operation("dog", "walk", "{type: array, items: {$ref: '#/components/schemas/Walk'}}"));
+    }
+    text.push_str(&operation("cat", "view", "{$ref: '#/components/schemas/Cat'}"));
+    text.push_str("components:\n  schemas:\n");
+    let names = if more { &["Dog", "Walk", "Cat"][..] } else { &["Dog", "Cat"] };
+    text.extend(names.iter().map(|name| component(name)));
+    text
+}
+
+#[test]
+fn another_operation_changes_the_files_of_its_tag_and_the_lists_that_name_it() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let generated = |more: bool| {
+        fs::write(folder.path().join("zoo.yaml"), zoo(more)).expect("a file can be written");
+        let (code, printed) =
+            xtask(folder.path(), &["codegen", "--contract", "zoo.yaml", "--out", "out", "--name", "zoo"]);
+        assert_eq!(code, 0, "{printed}");
+        files(&folder.path().join("out"))
+    };
+    let (before, after) = (generated(false), generated(true));
+    assert_eq!(before.len(), after.len());
+    let changed = before.iter().zip(&after).filter(|(before, after)| before != after);
+    let changed: Vec<String> = changed.map(|(_, (path, _))| path.display().to_string()).collect();
+    let expected = [
+        // How many operations the tag has.
+        "zoo-client/README.md",
+        "zoo-client/src/dog.rs",
+        "zoo-server/README.md",
+        "zoo-server/src/dog.rs",
+        "zoo-server/src/openapi/dog.rs",
+        // The document, and every component in it.
+        "zoo-server/src/openapi.json",
+        "zoo-server/src/openapi.rs",
+        "zoo-server/src/openapi.yaml",
+        // Every operation.
+        "zoo-server/src/router.rs",
+        "zoo-server/src/words.json",
+        "zoo-types/README.md",
+        "zoo-types/src/dog.rs",
+        // Every schema.
+        "zoo-types/src/schemas.json",
+        "zoo-types/src/schemas.rs",
+    ];
+    assert_eq!(changed, expected);
+}
+
 /// Every file below a folder, sorted.
 fn files(root: &Path) -> Vec<(PathBuf, String)> {
     let (mut found, mut pending) = (Vec::new(), vec![root.to_owned()]);

@@ -1,9 +1,14 @@
 //! Patterns of the ECMA 262 dialect, as JSON Schema has them: unanchored, over Unicode.
 
+mod fixed;
+
 use std::sync::OnceLock;
 
 use regex_automata::Input;
 use regex_automata::dfa::{Automaton, dense};
+use regex_automata::util::primitives::StateID;
+
+use fixed::Fixed;
 
 /// How many steps a pattern with look-around may take before it counts as not matching.
 const BACKTRACK_LIMIT: usize = 100_000;
@@ -21,8 +26,10 @@ pub struct Pattern {
 
 #[derive(Debug)]
 enum Compiled {
+    /// For texts of one length.
+    Fixed(Fixed),
     /// A table of states, for patterns that make a small one: a step per byte, and nothing else.
-    Table(Box<dense::DFA<Vec<u32>>>),
+    Table(Box<Table>),
     /// In linear time.
     Linear(regex::Regex),
     /// With look-around or back-references, and a limit.
@@ -48,10 +55,8 @@ impl Pattern {
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         match self.compiled.get_or_init(|| compile(self.source)) {
-            Compiled::Table(table) => {
-                // Without word boundaries, which make no table, a search has no way to fail.
-                table.try_search_fwd(&Input::new(text).earliest(true)).is_ok_and(|found| found.is_some())
-            }
+            Compiled::Fixed(fixed) => fixed.matches(text),
+            Compiled::Table(table) => table.matches(text),
             Compiled::Linear(regex) => regex.is_match(text),
             Compiled::Backtracking(regex) => regex.is_match(text).unwrap_or(false),
             Compiled::Never => false,
@@ -63,6 +68,9 @@ fn compile(source: &str) -> Compiled {
     let Ok(translated) = jsonschema_regex::to_rust_regex(source) else {
         return Compiled::Never;
     };
+    if let Some(fixed) = Fixed::of(&translated) {
+        return Compiled::Fixed(fixed);
+    }
     if let Ok(regex) = regex::Regex::new(&translated) {
         return table(&translated).map_or(Compiled::Linear(regex), |table| Compiled::Table(Box::new(table)));
     }
@@ -70,11 +78,97 @@ fn compile(source: &str) -> Compiled {
     backtracking.map_or(Compiled::Never, Compiled::Backtracking)
 }
 
+/// States, and the one in which every text begins.
+#[derive(Debug)]
+struct Table {
+    states: dense::DFA<Vec<u32>>,
+    start: StateID,
+}
+
+impl Table {
+    fn matches(&self, text: &str) -> bool {
+        let mut state = self.start;
+        for byte in text.bytes() {
+            state = self.states.next_state(state, byte);
+            if self.states.is_special_state(state) {
+                if self.states.is_match_state(state) {
+                    return true;
+                }
+                // A pattern that is found nowhere any more; one that has to give up is no table.
+                if self.states.is_dead_state(state) {
+                    return false;
+                }
+            }
+        }
+        self.states.is_match_state(self.states.next_eoi_state(state))
+    }
+}
+
 /// The pattern as a table of states, if that is a small one.
-fn table(pattern: &str) -> Option<dense::DFA<Vec<u32>>> {
+fn table(pattern: &str) -> Option<Table> {
     let limits = dense::Config::new()
         .dfa_size_limit(Some(LARGEST_TABLE))
         .determinize_size_limit(Some(TABLE_WORK))
         .start_kind(regex_automata::dfa::StartKind::Unanchored);
-    dense::Builder::new().configure(limits).build(pattern).ok()
+    let states = dense::Builder::new().configure(limits).build(pattern).ok()?;
+    let start = states.start_state_forward(&Input::new("")).ok()?;
+    (!states.is_quit_state(start)).then_some(Table { states, start })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each pattern in the form that it takes, beside the `regex` crate on the same texts.
+    #[test]
+    fn every_form_finds_what_a_regular_expression_finds() {
+        let texts = [
+            "",
+            "a",
+            "ab",
+            "vm",
+            "vm0",
+            "vm01",
+            "vm0a",
+            "vm0A",
+            "vm0é",
+            "évm0",
+            "vm01x",
+            "xvm01",
+            "vm01\n",
+            "2026-03-02",
+            "2026-3-2",
+            "a-b",
+            "-a",
+            "a-",
+            "b\u{0}",
+            "\u{7f}a",
+            "aaa",
+            "x.y.z",
+        ];
+        for (pattern, form) in [
+            ("^vm[0-9a-h]{2}$", "Fixed"),
+            ("^(?:vm)([0-9])[0-9a-h]$", "Fixed"),
+            ("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "Fixed"),
+            ("^$", "Fixed"),
+            ("^a{1,3}$", "Table"),
+            ("^[^a]b?$", "Table"),
+            ("vm[0-9]", "Table"),
+            ("^vm[0-9]", "Table"),
+            ("[0-9]$", "Table"),
+            ("^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", "Table"),
+            ("^(a|b)$", "Fixed"),
+            ("^(a|bc)$", "Table"),
+            ("^é$", "Table"),
+            ("a^", "Table"),
+        ] {
+            let judge = regex::Regex::new(pattern).expect("it is a pattern");
+            let compiled = Pattern::new(pattern);
+            for text in texts {
+                assert_eq!(compiled.matches(text), judge.is_match(text), "{pattern} {text:?}");
+            }
+            let made = format!("{:?}", compiled.compiled.get().expect("it was used"));
+            assert!(made.starts_with(form), "{pattern}: {made}");
+        }
+    }
 }
