@@ -1,5 +1,7 @@
 //! What a run found in a document: where, what is wrong, and what to write instead.
 
+use std::collections::HashMap;
+
 use crate::source::{Sources, Span};
 
 /// How bad a finding is.
@@ -60,14 +62,28 @@ impl Diagnostic {
 const WIDTH: usize = 100;
 
 /// Every finding of a run, as the terminal shows it: severity, code, `file:line:column`, a three-line
-/// excerpt with the place marked, and the help; a line that counts them closes the list.
+/// excerpt with the place marked, and the help; a line that counts them closes the list. What is said of many places in
+/// the same words is shown for the first few of them, with a list of the others.
 #[must_use]
 pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by_key(|finding| (finding.span, finding.code));
     let mut out = String::new();
+    let mut alike: HashMap<_, Vec<&Diagnostic>> = HashMap::new();
     for finding in &sorted {
+        alike.entry(words(finding)).or_default().push(finding);
+    }
+    let mut shown: HashMap<_, usize> = HashMap::new();
+    for finding in &sorted {
+        let count = shown.entry(words(finding)).or_default();
+        *count += 1;
+        if *count > SHOWN {
+            continue;
+        }
         render_one(&mut out, sources, finding);
+        if *count == SHOWN {
+            others(&mut out, sources, &alike[&words(finding)][SHOWN..]);
+        }
         out.push('\n');
     }
     let count = |severity| sorted.iter().filter(|finding| finding.severity == severity).count();
@@ -82,6 +98,39 @@ pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
         out.push('\n');
     }
     out
+}
+
+/// How many findings in the same words are shown with an excerpt.
+const SHOWN: usize = 3;
+
+/// What tells a finding from others, its place aside.
+fn words(finding: &Diagnostic) -> (Severity, &str, &str, Option<&str>, &[(Span, String)]) {
+    (finding.severity, finding.code, &finding.message, finding.help.as_deref(), &finding.related)
+}
+
+/// The places of further findings, by file.
+fn others(out: &mut String, sources: &Sources, findings: &[&Diagnostic]) {
+    let mut file = None;
+    for finding in findings {
+        let at = sources.line_column(finding.span);
+        let place = format!("{}:{}", at.line, at.column);
+        let is_full = out.len() - out.rfind('\n').unwrap_or(0) + place.len() > WIDTH;
+        if file == Some(finding.span.file) && !is_full {
+            out.push_str(&format!(", {place}"));
+            continue;
+        }
+        let start = if file.is_none() { format!("  = and {} more: ", findings.len()) } else { "\n    ".to_owned() };
+        let name = if file == Some(finding.span.file) {
+            String::new()
+        } else {
+            format!("{}:", harmless(&sources.file(finding.span.file).name))
+        };
+        out.push_str(&format!("{start}{name}{place}"));
+        file = Some(finding.span.file);
+    }
+    if !findings.is_empty() {
+        out.push('\n');
+    }
 }
 
 fn render_one(out: &mut String, sources: &Sources, finding: &Diagnostic) {

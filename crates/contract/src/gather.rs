@@ -58,8 +58,8 @@ impl<'a> Gathering<'_, 'a> {
 
     /// A component that only refers to another file is the home of what it means.
     fn keep_aliases(&mut self, root: &Place<'a>) {
-        for (section, components) in root.key("components").iter().flat_map(|place| place.entries().collect::<Vec<_>>())
-        {
+        let Some(components) = root.key("components") else { return };
+        for (section, components) in components.entries() {
             for (_, component) in components.entries() {
                 let Some(reference) = self.reference(component.node) else { continue };
                 let fits = reference.section == Some(section.key.as_str());
@@ -73,37 +73,11 @@ impl<'a> Gathering<'_, 'a> {
         }
     }
 
-    /// Finds everything that is referred to from the root on, in the order of the text, and gives each a home.
+    /// Gives everything that is referred to from the root on a home, in the order of the text.
     fn find_homes(&mut self, root: &Place<'a>) {
-        let mut taken = names(root.node);
-        let mut seen = HashSet::new();
-        let mut found: Vec<(&'static str, Place<'a>)> = Vec::new();
-        let mut pending = VecDeque::from([root.node]);
-        while let Some(start) = pending.pop_front() {
-            let mut stack = vec![start];
-            while let Some(node) = stack.pop() {
-                let text = node.get("$ref").unwrap_or(node);
-                if let Some(reference) = self.references.get(&address(text)).copied()
-                    && self.is_elsewhere(&reference.target)
-                {
-                    if seen.insert(address(reference.target.node)) {
-                        pending.push_back(reference.target.node);
-                    }
-                    match reference.section {
-                        Some(section) if !self.in_place.contains(&address(node)) => {
-                            found.push((section, reference.target.clone()));
-                        }
-                        _ => drop(self.in_place.insert(address(node))),
-                    }
-                }
-                match &node.value {
-                    NodeValue::Array(items) => stack.extend(items.iter().rev()),
-                    NodeValue::Object(entries) => stack.extend(entries.iter().rev().map(|entry| &entry.value)),
-                    _ => {}
-                }
-            }
-        }
+        let found = self.meant_elsewhere(root.node);
         let own: HashSet<String> = found.iter().map(|(_, place)| place.pointer.to_string()).collect();
+        let mut taken = names(root.node);
         for (section, place) in found {
             let inside = prefixes(&place.pointer).any(|outer| own.contains(outer) || self.homes.contains_key(outer));
             if inside || self.homes.contains_key(&*place.pointer) {
@@ -113,6 +87,41 @@ impl<'a> Gathering<'_, 'a> {
             self.homes.insert(place.pointer.to_string(), format!("/components/{section}/{name}"));
             self.moved.push((section, name, place.node));
         }
+    }
+
+    /// What references mean in other files, each with the section that it belongs to. A path item has none, and
+    /// stands where it is referred to.
+    fn meant_elsewhere(&mut self, root: &'a Node) -> Vec<(&'static str, Place<'a>)> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let mut starts = VecDeque::from([root]);
+        while let Some(start) = starts.pop_front() {
+            let mut pending = vec![start];
+            while let Some(node) = pending.pop() {
+                // A reference is an object that says `$ref`, or a text in a discriminator's mapping.
+                let text = node.get("$ref").unwrap_or(node);
+                let reference = self.references.get(&address(text)).copied();
+                if let Some(Reference { target, section, .. }) = reference.filter(|it| self.is_elsewhere(&it.target)) {
+                    if seen.insert(address(target.node)) {
+                        starts.push_back(target.node);
+                    }
+                    match section {
+                        None => drop(self.in_place.insert(address(node))),
+                        Some(_) if self.in_place.contains(&address(node)) => {}
+                        Some(section) => found.push((*section, target.clone())),
+                    }
+                }
+                match &node.value {
+                    NodeValue::Array(items) => pending.extend(items.iter().rev()),
+                    NodeValue::Object(entries) => {
+                        let below = entries.iter().rev().map(|entry| &entry.value);
+                        pending.extend(below.filter(|value| !std::ptr::eq(*value, text)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found
     }
 
     /// What its author called it: the last part of its pointer, or the file it fills.

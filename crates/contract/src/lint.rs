@@ -7,6 +7,7 @@ mod cycles;
 mod format;
 mod grammar;
 mod objects;
+mod one_way;
 mod operations;
 mod paging;
 mod paths;
@@ -52,5 +53,6 @@ pub(crate) fn contract(
     unused::check(resolver, built, diagnostics);
     cycles::schemas(built, diagnostics);
     paging::check(resolver, built, diagnostics);
+    one_way::check(built, diagnostics);
     values::check(built, diagnostics);
 }

@@ -452,6 +452,36 @@ fn an_example_may_leave_out_what_only_the_other_side_sends() {
     assert_eq!(findings(&text), vec![]);
 }
 
+/// A document whose one operation takes what its body says.
+fn taking(version: &str) -> String {
+    format!(
+        "openapi: {version}\ninfo: {{ title: Pets, version: \"1\" }}\npaths:\n  /pets:\n    post:\n      requestBody: \
+         {{ required: true, content: {{ application/json: {{ schema: @@ }} }} }}\n      responses: {{ \"204\": {{ \
+         description: Done. }} }}\n"
+    )
+}
+
+#[test]
+fn required_properties_travel_both_ways() {
+    let read_only = "{ type: object, required: [id], properties: { ⟦id: { type: string, readOnly: true } } }";
+    let optional = "{ type: object, properties: { id: { type: string, readOnly: true } } }";
+    let write_only = "{ type: object, required: [key], properties: { ⟦key: { type: string, writeOnly: true } } }";
+    for version in ["3.0.3", "3.1.0"] {
+        warning("one-way-required", &taking(version), read_only, optional);
+        assert_eq!(findings(&taking(version).replace("@@", &write_only.replace('⟦', ""))), vec![]);
+    }
+    warning("one-way-required", SCHEMA_31, write_only, &read_only.replace('⟦', ""));
+    // The older dialect says that it is required in answers alone.
+    for (version, required) in [("3.0.3", 0), ("3.1.0", 1)] {
+        let text = taking(version).replace("@@", &read_only.replace('⟦', ""));
+        let contract = load_text("pets.yaml", text.as_bytes()).contract.expect("a warning refuses nothing");
+        let body = contract.operations[0].request_body.as_ref().expect("there is one");
+        let schema = contract.schema(body.content[0].schema.expect("it has one"));
+        let contract::model::SchemaKind::Object(keywords) = &schema.kind else { panic!("an object") };
+        assert_eq!(keywords.required.len(), required);
+    }
+}
+
 #[test]
 fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
     let text = "openapi: 3.1.0\ninfo: { title: T, version: \"1\" }\ncomponents: { schemas: { A: { type: integer, default: a } } }\n";
@@ -586,4 +616,26 @@ fn every_finding_comes_in_one_run() {
     let text = component("{ type: strin, minLenght: 3, pattern: \"(\", $ref: \"#/nowhere\", default: 1 }");
     let codes: Vec<String> = findings(&text).into_iter().map(|(code, ..)| code).collect();
     assert_eq!(codes, ["unknown-type", "misspelt-keyword", "bad-pattern", "dangling-ref"]);
+}
+
+#[test]
+fn what_is_said_of_many_places_in_the_same_words_is_shown_for_a_few() {
+    let properties: String = (0..50).map(|at| format!("        p{at}: {{ type: string, nullable: true }}\n")).collect();
+    let text = SCHEMA_31.replace(
+        "@@",
+        &format!(
+            "\n                type: object\n                properties:\n{}",
+            properties.replace("        p", "                  p")
+        ),
+    );
+    let loaded = load_text("pets.yaml", text.as_bytes());
+    assert_eq!(loaded.diagnostics.len(), 50);
+    let printed = contract::render(&loaded.sources, &loaded.diagnostics);
+    assert_eq!(printed.matches("--> pets.yaml:").count(), 3, "{printed}");
+    assert!(printed.contains("= and 47 more: pets.yaml:"), "{printed}");
+    for finding in &loaded.diagnostics {
+        let at = loaded.sources.line_column(finding.span);
+        assert!(printed.contains(&format!("{}:{}", at.line, at.column)), "{printed}");
+    }
+    assert!(printed.ends_with("50 warnings\n") && printed.lines().all(|line| line.len() < 130), "{printed}");
 }
