@@ -62,6 +62,17 @@ fn call(id: &str) -> &'static Call {
     CALLS.iter().find(|call| call.operation == id).unwrap_or_else(|| panic!("{id} has no call"))
 }
 
+#[test]
+fn the_servers_of_the_contract_are_known_to_its_client() {
+    let contract = seed::contract();
+    let [server] = api_client::SERVERS else { panic!("the contract names one") };
+    let named = &contract["servers"][0];
+    assert_eq!(server.template, named["url"]);
+    assert_eq!(server.url(), named["variables"]["base_url"]["default"]);
+    let url = server.url_with(&[("base_url", "http://localhost:8080")]).expect("it is a URL");
+    assert_eq!(api_client::Client::new(url).expect("it is a base URL").base_url(), "http://localhost:8080");
+}
+
 #[tokio::test]
 async fn every_operation_answers() {
     let base = served::memory(seed::state(3), Config::default()).await;

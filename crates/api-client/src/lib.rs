@@ -79,7 +79,7 @@ use api_runtime::client as runtime;
 pub use api_types as types;
 pub use api_runtime::client::{
     BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries,
-    Secret, Stream, reqwest,
+    Secret, Server, Stream, reqwest,
 };
 
 /// Why a call failed; `E` is the body of the errors that the contract lists.
@@ -164,6 +164,22 @@ mod sealed {
 
     impl Sealed for crate::Client {}
 }
+
+/// The servers that the contract names; `SERVERS[0].url()` is what a client may be built with.
+///
+/// - `{base_url}`: A Stratus service.
+pub static SERVERS: &[Server] = &[
+    runtime::Server {
+        template: "{base_url}",
+        variables: &[
+            runtime::Variable {
+                name: "base_url",
+                default: "https://api.stratus.example",
+                values: &[],
+            },
+        ],
+    },
+];
 
 /// A client of Stratus. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -14,6 +14,7 @@ mod pages;
 mod path;
 mod retry;
 mod retry_after;
+mod server;
 mod stream;
 mod style;
 #[cfg(feature = "rustls")]
@@ -33,6 +34,7 @@ pub use progenitor_client::{QueryParam, ResponseValue};
 pub use reqwest;
 pub use retry::Retries;
 pub use serde_json;
+pub use server::{Server, Variable};
 pub use stream::ByteStream;
 pub use style::{Cookies, InvalidValue, Query, Style, content, header_text, path_content, path_text};
 pub use transport::{OperationInfo, Transport};

@@ -226,7 +226,6 @@ fn http_client(connect_timeout: Duration, secure: bool) -> Result<reqwest::Clien
 }
 
 impl BuildError {
-    #[cfg(feature = "rustls")]
     pub(super) fn new(problem: String) -> Self {
         Self(problem)
     }

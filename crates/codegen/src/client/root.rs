@@ -17,12 +17,14 @@ pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let modules = modules(api, names);
     let client = client(api, names);
     let builder = builder(api, names);
+    let servers = servers(api);
     quote! {
         #head
         #letters
 
         #reexports
         #modules
+        #servers
         #client
         #builder
     }
@@ -77,12 +79,13 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             }
         },
     );
+    let server = servers(api).map(|_| quote!(Server,));
     quote! {
         use api_runtime::client as runtime;
 
         pub use #krate as #types;
         pub use api_runtime::client::{
-            BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries, Secret, Stream, reqwest,
+            BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries, Secret, #server Stream, reqwest,
         };
         #error
     }
@@ -136,6 +139,34 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             impl Sealed for crate::Client {}
         }
     }
+}
+
+/// The servers that the contract names, unless it says no more than that there is one.
+fn servers(api: &Api<'_>) -> Option<TokenStream> {
+    let servers = &api.contract.servers;
+    if servers.iter().all(|server| server.url == "/") {
+        return None;
+    }
+    let mut words =
+        "The servers that the contract names; `SERVERS[0].url()` is what a client may be built with.\n".to_owned();
+    for server in servers {
+        let meaning = server.description.as_deref().map(one_line).filter(|text| !text.is_empty());
+        let meaning = meaning.map(|text| format!(": {text}")).unwrap_or_default();
+        words.push_str(&format!("\n- `{}`{meaning}", one_line(&server.url).replace('`', "'")));
+    }
+    let docs = docs(&words);
+    let values = servers.iter().map(|server| {
+        let template = &server.url;
+        let variables = server.variables.iter().map(|(name, variable)| {
+            let (default, values) = (&variable.default, &variable.allowed);
+            quote!(runtime::Variable { name: #name, default: #default, values: &[#(#values),*] })
+        });
+        quote!(runtime::Server { template: #template, variables: &[#(#variables),*] })
+    });
+    Some(quote! {
+        #docs
+        pub static SERVERS: &[Server] = &[#(#values),*];
+    })
 }
 
 fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {

@@ -9,7 +9,12 @@ use crate::ir::{Api, Operation, Parameter, Primitive, TypeRef};
 
 /// The docs of a trait's method: the contract's words, then method and path.
 pub(super) fn operation(api: &Api<'_>, operation: &Operation) -> String {
-    let line = call(api, operation);
+    let mut line = call(api, operation);
+    let elsewhere = &api.contract.operations[operation.index].servers;
+    if !elsewhere.is_empty() && !api.names.is_reversed {
+        let urls: Vec<String> = elsewhere.iter().map(|server| format!("`{}`", server.url.replace('`', "'"))).collect();
+        let _ = write!(line, "\n\nThe contract has it at {}: call it with a client for that.", urls.join(" or "));
+    }
     if operation.docs.is_empty() { line } else { format!("{}\n\n{line}", operation.docs) }
 }
 

@@ -39,6 +39,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/client/path.rs",
     "src/client/retry.rs",
     "src/client/retry_after.rs",
+    "src/client/server.rs",
     "src/client/stream.rs",
     "src/client/style.rs",
     "src/client/tls.rs",
