@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: figures and ratios, for docs/benchmarks.md.
 
 mod check;
+mod peers;
 
 use std::fs;
 use std::io::Write;
@@ -15,6 +16,8 @@ use crate::workspace;
 const PROGRAMS: [&str; 4] = ["codegen", "server", "client", "service"];
 /// The one that times the compiler.
 const CHECK: &str = "check";
+/// The one that has other generators beside it; only where it is asked for, since it takes half an hour.
+const PEERS: &str = "peers";
 
 /// Measure the generator, what it generates, and the service, in tables for docs/benchmarks.md
 ///
@@ -22,7 +25,7 @@ const CHECK: &str = "check";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run only this one
-    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], CHECK])]
+    #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], CHECK, PEERS])]
     only: Option<String>,
 }
 
@@ -41,6 +44,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     if is_wanted(CHECK) {
         check::run(&root, out)?;
+    }
+    if arguments.only.as_deref() == Some(PEERS) {
+        peers::run(&root, out)?;
     }
     Ok(Exit::Fresh)
 }

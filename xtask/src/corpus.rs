@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let scratch = root.join("target/corpus");
     let mut rows = Vec::new();
     writeln!(out, "{}", Row::HEAD)?;
-    for document in documents(arguments)? {
+    for document in documents(&arguments.folder, arguments.only.as_deref())? {
         let row = judge(&document, &scratch, &root)?;
         writeln!(out, "{row}")?;
         out.flush()?;
@@ -62,9 +62,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     Ok(if worse.is_empty() { Exit::Fresh } else { Exit::Failed })
 }
 
-/// The documents of the folder, by name.
-fn documents(arguments: &Arguments) -> anyhow::Result<Vec<PathBuf>> {
-    let folder = &arguments.folder;
+/// The documents of a folder, by name; only those whose name has a part.
+pub(crate) fn documents(folder: &Path, only: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))?;
     let mut documents = Vec::new();
     for entry in entries {
@@ -73,7 +72,7 @@ fn documents(arguments: &Arguments) -> anyhow::Result<Vec<PathBuf>> {
             .extension()
             .is_some_and(|extension| ["json", "yaml", "yml"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if is_document && arguments.only.as_ref().is_none_or(|part| name.contains(part.as_str())) {
+        if is_document && only.is_none_or(|part| name.contains(part)) {
             documents.push(path);
         }
     }
@@ -125,7 +124,7 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
 
 /// What a document's crates are called. Each has a name of its own, since crates of one name in several workspaces
 /// pass for one another in a shared target folder.
-fn prefix(name: &str) -> String {
+pub(crate) fn prefix(name: &str) -> String {
     let words = name.split(|sign: char| !sign.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
     format!("c-{}", name.chars().take(40).collect::<String>().trim_end_matches('-'))

@@ -8,7 +8,9 @@ use std::{env, fs};
 
 use anyhow::{Context as _, bail};
 use codegen::Options;
-use contract::Contract;
+use contract::Loaded;
+
+use super::peers::{self, Peer};
 
 const RUNS: usize = 5;
 
@@ -53,10 +55,10 @@ struct Measured {
 impl Measured {
     fn of(root: &Path, document: &Path) -> anyhow::Result<Self> {
         let loaded = contract::load(document);
-        let Some(contract) = loaded.contract else { bail!("{} is not a contract", document.display()) };
+        let Some(contract) = &loaded.contract else { bail!("{} is not a contract", document.display()) };
         // Crates of one name would pass for one another in a shared target folder.
         let prefix = document.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let files = codegen::generate(&contract, &Options::new(prefix.as_str()))?;
+        let files = codegen::generate(contract, &Options::new(prefix.as_str()))?;
         let scratch = root.join("target/bench-check");
         let folder = scratch.join(document.file_stem().unwrap_or_default());
         codegen::emit::write(&folder, &files)?;
@@ -67,7 +69,7 @@ impl Measured {
             operations: contract.operations.len(),
             served: checked.seconds(&[&types, &server])?,
             all: checked.seconds(&[&types, &server, &client])?,
-            theirs: theirs(document, &contract, &scratch)?,
+            theirs: theirs(document, &loaded, &scratch)?,
         })
     }
 }
@@ -112,39 +114,14 @@ impl Checked<'_> {
 }
 
 /// What the types and server of openapi-to-rust take for the same document, where that program is installed.
-fn theirs(document: &Path, contract: &Contract, scratch: &Path) -> anyhow::Result<Result<f64, String>> {
-    const PROGRAM: &str = "openapi-to-rust";
-    if Command::new(PROGRAM).arg("--version").output().is_err() {
+fn theirs(document: &Path, loaded: &Loaded, scratch: &Path) -> anyhow::Result<Result<f64, String>> {
+    if !Peer::OpenapiToRust.is_installed() {
         return Ok(Err("not installed".to_owned()));
     }
     let folder = scratch.join(format!("theirs-{}", document.file_stem().unwrap_or_default().to_string_lossy()));
-    let package = folder.join("theirs");
-    let source = package.join("src");
-    fs::create_dir_all(&source).with_context(|| format!("failed to make {}", source.display()))?;
-    let write = |path: PathBuf, text: String| {
-        fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))
-    };
-    let selectors = contract.operations.iter().map(|operation| {
-        let is_given = !operation.id_is_derived;
-        let selector = format!("{} {}", operation.method.as_str().to_uppercase(), operation.path);
-        serde_json::Value::from(if is_given { operation.id.clone() } else { selector })
-    });
-    let settings = format!(
-        "[generator]\nspec_path = {}\noutput_dir = \"src/generated\"\nmodule_name = \"openapi\"\n\n\
-         [features]\nenable_async_client = false\n\n[server]\nframework = \"axum\"\noperations = {}\n",
-        serde_json::Value::from(document.canonicalize()?.display().to_string()),
-        serde_json::Value::Array(selectors.collect()),
-    );
-    write(package.join("openapi-to-rust.toml"), settings)?;
-    let generated = Command::new(PROGRAM).args(["generate", "--quiet"]).current_dir(&package).output()?;
-    if !generated.status.success() {
+    let Some(_) = peers::openapi_to_rust(document, loaded, "theirs", &folder)? else {
         return Ok(Err("does not generate".to_owned()));
-    }
-    let dependencies = fs::read_to_string(source.join("generated/REQUIRED_DEPS.toml"))?;
-    let manifest = "[package]\nname = \"theirs\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n";
-    write(package.join("Cargo.toml"), format!("{manifest}{dependencies}"))?;
-    write(source.join("lib.rs"), "pub mod generated;\n".to_owned())?;
-    write(folder.join("Cargo.toml"), "[workspace]\nresolver = \"3\"\nmembers = [\"theirs\"]\n".to_owned())?;
+    };
     let checked = Checked { folder: &folder, target: scratch.join("target") };
     Ok(checked.seconds(&["theirs"]).map_err(|_| "does not compile".to_owned()))
 }
