@@ -35,7 +35,7 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             firewall_reference: Err("`firewall_reference` was not given".to_string()),

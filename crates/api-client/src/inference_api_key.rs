@@ -32,7 +32,7 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_owned()),
             body: Ok(None),
         }

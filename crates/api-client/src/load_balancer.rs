@@ -72,7 +72,7 @@ impl<'a> LoadBalancerList<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             start_after: Ok(None),
@@ -285,7 +285,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             start_after: Ok(None),
             page_size: Ok(None),
@@ -471,7 +471,7 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             load_balancer_reference: Err(
@@ -627,7 +627,7 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             load_balancer_reference: Err(

@@ -93,7 +93,7 @@ impl<'a> ProjectPostgresList<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             start_after: Ok(None),
             page_size: Ok(None),
@@ -278,7 +278,7 @@ impl<'a> PostgresView<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             postgres_database_reference: Err(
@@ -412,7 +412,7 @@ impl<'a> PostgresCreate<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             postgres_database_reference: Err(
@@ -570,7 +570,7 @@ impl<'a> PostgresUpdate<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_owned()),
             location: Err("`location` was not given".to_owned()),
             postgres_database_reference: Err(
@@ -745,7 +745,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             postgres_database_reference: Err(

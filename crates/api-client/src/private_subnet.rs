@@ -62,7 +62,7 @@ impl<'a> PrivateSubnetView<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             private_subnet_reference: Err(
@@ -195,7 +195,7 @@ impl<'a> PrivateSubnetCreate<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_owned()),
             location: Err("`location` was not given".to_owned()),
             private_subnet_reference: Err(
@@ -370,7 +370,7 @@ impl<'a> PrivateSubnetConnect<'a> {
     /// A call without arguments yet.
     pub(crate) fn new(client: &'a runtime::Transport) -> Self {
         Self {
-            client: client,
+            client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             private_subnet_reference: Err(

@@ -31,10 +31,10 @@ pub(super) fn stream(api: &Api<'_>, names: &ClientNames, operation: &Operation) 
     let start_after = start_after(operation, paged, cursor);
     let items = taken(items, &quote!(page));
     let count = count(api, fields);
-    let docs = docs(
-        "Every item of the list, page by page, from `start_after` on if it was given. The first error ends it.\n\n\
-         The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.",
-    );
+    let docs = docs(&format!(
+        "Every item of the list, page by page, from `{cursor}` on if it was given. The first error ends it.\n\n\
+         The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not."
+    ));
     Some(quote! {
         #docs
         pub fn stream(self) -> impl runtime::Stream<Item = Result<#item, runtime::Error<#error>>> + Send + 'a {
