@@ -143,6 +143,11 @@ fn spell_out(words: &str) -> String {
                 spelled.push(sign);
                 continue;
             }
+            // Nothing else tells two such names apart, and a number would depend on their order.
+            _ if !has_letters => {
+                spelled.push_str(&format!(" u{:x} ", u32::from(sign)));
+                continue;
+            }
             _ => {
                 spelled.push(' ');
                 continue;

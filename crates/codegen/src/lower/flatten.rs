@@ -36,6 +36,10 @@ pub(super) struct Flat {
     pub properties: IndexMap<String, Vec<SchemaId>>,
     pub required: IndexSet<String>,
     pub additional: AdditionalProperties,
+    /// Whether it is the conjunction of one schema.
+    is_single: bool,
+    /// Whether the conjunction as a whole refuses what none of its parts declares.
+    closed_as_a_whole: bool,
     pub min_properties: Option<u64>,
     pub max_properties: Option<u64>,
     pub dependent_required: IndexMap<String, Vec<String>>,
@@ -74,7 +78,7 @@ pub(super) struct Alternatives {
 impl Flat {
     /// Flattens the conjunction of several schemas.
     pub(super) fn of(contract: &Contract, ids: &[SchemaId]) -> Self {
-        let mut flat = Self::default();
+        let mut flat = Self { is_single: ids.len() == 1, ..Self::default() };
         let mut seen = Vec::new();
         for id in ids {
             flat.add(contract, *id, &mut seen);
@@ -85,6 +89,7 @@ impl Flat {
     /// Whether some keyword speaks of objects.
     pub(super) fn speaks_of_objects(&self) -> bool {
         !self.properties.is_empty()
+            || self.closed_as_a_whole
             || !self.required.is_empty()
             || self.additional != AdditionalProperties::Unsaid
             || self.min_properties.is_some()
@@ -146,7 +151,7 @@ impl Flat {
         self.add_numbers(k);
         self.add_strings(k, contract.formats);
         self.add_arrays(k);
-        self.add_objects(k);
+        self.add_objects(contract, k, self.is_single && seen.len() == 1);
         for (members, exactly_one) in [(&k.one_of, true), (&k.any_of, false)] {
             if !members.is_empty() {
                 self.choices.push(Alternatives {
@@ -208,7 +213,7 @@ impl Flat {
         self.residual |= !k.prefix_items.is_empty() || k.contains.is_some() || k.unevaluated_items.is_some();
     }
 
-    fn add_objects(&mut self, k: &Keywords) {
+    fn add_objects(&mut self, contract: &Contract, k: &Keywords, is_outermost: bool) {
         for (name, schema) in &k.properties {
             let schemas = self.properties.entry(name.clone()).or_default();
             if !schemas.contains(schema) {
@@ -239,9 +244,14 @@ impl Flat {
         {
             self.residual = true;
         }
-        if k.unevaluated_properties.is_some() {
-            self.additional = AdditionalProperties::Any;
-            self.residual = true;
+        if let Some(unevaluated) = k.unevaluated_properties {
+            let refuses = matches!(contract.schema(unevaluated).kind, SchemaKind::Bool(false));
+            if refuses && is_outermost {
+                self.closed_as_a_whole = true;
+            } else {
+                self.additional = AdditionalProperties::Any;
+                self.residual = true;
+            }
         }
         if !k.properties.is_empty() || k.additional_properties.is_some() {
             self.parts += 1;
@@ -250,6 +260,12 @@ impl Flat {
 
     /// Settles `additionalProperties: false` (or `unevaluatedProperties: false` on plain parts) as refusal.
     pub(super) fn settle(&mut self, contract: &Contract) {
+        if self.closed_as_a_whole {
+            let is_plain = !self.residual && self.choices.is_empty() && self.additional == AdditionalProperties::Unsaid;
+            self.additional = if is_plain { AdditionalProperties::Refused } else { AdditionalProperties::Any };
+            self.residual |= !is_plain;
+            return;
+        }
         if let AdditionalProperties::Follow(id) = self.additional {
             match contract.schema(id).kind {
                 SchemaKind::Bool(false) => {
