@@ -213,3 +213,15 @@ fn what_is_no_copy_is_refused_with_what_to_write() {
         assert!(problem.contains(part), "{text}: {problem}");
     }
 }
+
+#[test]
+fn mappings_mean_schemas_of_other_files() {
+    let union = "{oneOf: [{$ref: cat.yaml}, {$ref: dog.yaml}], discriminator: {propertyName: kind, mapping: {c: ./cat.yaml, \
+                 d: ./dog.yaml}}}";
+    let pet = "type: object\nrequired: [kind]\nproperties: {kind: {type: string}}\n";
+    let files = folder(&[("openapi.yaml", &answering(union)), ("cat.yaml", pet), ("dog.yaml", pet)]);
+    let document = document(files.path(), &[]);
+    let schema = &document["paths"]["/pet"]["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+    let meant = json!({"c": "#/components/schemas/cat", "d": "#/components/schemas/dog"});
+    assert_eq!(schema["discriminator"]["mapping"], meant);
+}
