@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use jsonschema::Uri;
 
 use crate::node::Node;
+use crate::resolve::join;
 
 /// Every file of a contract; the first is the one that was asked for.
 #[derive(Debug, Default)]
@@ -45,6 +46,16 @@ pub(crate) struct Document {
     pub(crate) has_resources: bool,
     /// The files that its references name, as written.
     pub(crate) files: HashMap<String, Result<usize, Unavailable>>,
+}
+
+impl Document {
+    /// The pointer of its root, from which those of its parts go on.
+    pub(crate) fn pointer(&self) -> String {
+        match self.label.as_str() {
+            "" => String::new(),
+            label => join("/$files", label),
+        }
+    }
 }
 
 /// What relative references of a document start from.

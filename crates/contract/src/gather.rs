@@ -7,9 +7,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::bundle::fragment;
+use crate::documents::Document;
 use crate::lint::{Findings, Reference};
 use crate::node::{Entry, Node, NodeValue};
-use crate::resolve::{Place, Resolver, address, join};
+use crate::resolve::{Place, Resolver, address};
 use crate::source::Span;
 
 /// The document with everything that it refers to; none where it is one file, or cannot be told without its files.
@@ -20,7 +21,7 @@ pub(crate) fn gather(resolver: &Resolver<'_>, findings: &Findings<'_>) -> Option
     let root = resolver.root();
     let mut gathering = Gathering {
         metaschema: resolver.documents.metaschema,
-        labels: resolver.documents.list.iter().map(|document| document.label.as_str()).collect(),
+        documents: &resolver.documents.list,
         references: findings.references.iter().map(|reference| (address(reference.text), reference)).collect(),
         identified: &findings.identified,
         homes: HashMap::new(),
@@ -34,7 +35,7 @@ pub(crate) fn gather(resolver: &Resolver<'_>, findings: &Findings<'_>) -> Option
 
 struct Gathering<'g, 'a> {
     metaschema: Option<usize>,
-    labels: Vec<&'a str>,
+    documents: &'a [Document],
     /// References by the address of their text.
     references: HashMap<usize, &'g Reference<'a>>,
     /// Addresses of schemas that say `$id` or `$anchor`.
@@ -126,12 +127,11 @@ impl<'a> Gathering<'_, 'a> {
 
     /// What its author called it: the last part of its pointer, or the file it fills.
     fn name_of(&self, place: &Place<'_>) -> String {
-        let label = self.labels[place.document];
-        let file = join("/$files", label);
-        let name = if let Some((_, token)) = place.pointer[file.len()..].rsplit_once('/') {
+        let document = &self.documents[place.document];
+        let name = if let Some((_, token)) = place.pointer[document.pointer().len()..].rsplit_once('/') {
             token.replace("~1", "/").replace("~0", "~")
         } else {
-            let name = label.rsplit('/').next().unwrap_or_default();
+            let name = document.label.rsplit('/').next().unwrap_or_default();
             name.split('.').next().unwrap_or_default().to_owned()
         };
         let is_plain = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '_');

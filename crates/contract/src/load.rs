@@ -184,13 +184,12 @@ impl Loader {
         self.diagnostics
             .sort_by(|a, b| (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message)));
         self.diagnostics.dedup();
-        let wrong = self.diagnostics.iter().any(|finding| finding.severity == Severity::Error);
+        let wrong = is_wrong(&self.diagnostics);
         Loaded { sources: self.sources, diagnostics: self.diagnostics, contract: contract.filter(|_| !wrong) }
     }
 
     /// Makes one document of several files, unless something is wrong with them, which is then found again in place.
     fn gather(&mut self, dialect: Dialect) {
-        let is_wrong = |findings: &[Diagnostic]| findings.iter().any(|finding| finding.severity == Severity::Error);
         if self.documents.files() < 2 || is_wrong(&self.diagnostics) {
             return;
         }
@@ -217,6 +216,10 @@ impl Loader {
         lint::contract(&resolver, &self.sources, &mut built, &findings, &mut self.diagnostics);
         Some(built.contract)
     }
+}
+
+fn is_wrong(findings: &[Diagnostic]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
 /// Which dialect the document says it is written in; a finding when that is not one we read.

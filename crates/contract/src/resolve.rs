@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::documents::{Document, Documents, METASCHEMA, Unavailable};
+use crate::documents::{Documents, METASCHEMA, Unavailable};
 use crate::load::{has_scheme, local_file};
 use crate::node::{Node, NodeValue};
 use crate::spelling::nearest;
@@ -143,12 +143,8 @@ impl<'a> Resolver<'a> {
     }
 
     fn document(&self, index: usize) -> Place<'a> {
-        let Document { root, label, .. } = &self.documents.list[index];
-        let pointer = match label.as_str() {
-            "" => String::new(),
-            label => join("/$files", label),
-        };
-        Place { document: index, node: root, pointer: pointer.into() }
+        let document = &self.documents.list[index];
+        Place { document: index, node: &document.root, pointer: document.pointer().into() }
     }
 
     /// Where a reference leads, one step. `holder` is the object that says `$ref`.
@@ -228,7 +224,8 @@ impl<'a> Resolver<'a> {
                 None => (self.document(document), None),
             });
         }
-        if let Some(index) = self.resources.find(resource, target) {
+        let base = &self.documents.list[document].base;
+        if let Some(index) = self.resources.find(resource, base.address(), target) {
             return Ok((self.resources.list[index].root.clone(), Some(index)));
         }
         if target == METASCHEMA
@@ -236,7 +233,6 @@ impl<'a> Resolver<'a> {
         {
             return Ok((self.document(index), None));
         }
-        let base = &self.documents.list[document].base;
         let address = self.resources.address(resource, base.address(), target);
         if let Some(found) = address.and_then(|address| self.documents.addresses.get(address.as_str())) {
             return self.fetched(found);

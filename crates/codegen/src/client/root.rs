@@ -79,7 +79,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             }
         },
     );
-    let server = servers(api).map(|_| quote!(Server,));
+    let server = names_servers(api).then(|| quote!(Server,));
     quote! {
         use api_runtime::client as runtime;
 
@@ -141,12 +141,17 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     }
 }
 
-/// The servers that the contract names, unless it says no more than that there is one.
+/// Whether the contract says more of its servers than that there is one.
+fn names_servers(api: &Api<'_>) -> bool {
+    api.contract.servers.iter().any(|server| server.url != "/")
+}
+
+/// The servers that the contract names.
 fn servers(api: &Api<'_>) -> Option<TokenStream> {
-    let servers = &api.contract.servers;
-    if servers.iter().all(|server| server.url == "/") {
+    if !names_servers(api) {
         return None;
     }
+    let servers = &api.contract.servers;
     let mut words =
         "The servers that the contract names; `SERVERS[0].url()` is what a client may be built with.\n".to_owned();
     for server in servers {

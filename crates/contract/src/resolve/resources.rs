@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jsonschema::{Uri, uri};
 
-use super::{Place, address, join, reference_of};
+use super::{Place, address, reference_of};
 use crate::documents::Documents;
 use crate::mapping;
 use crate::node::Node;
@@ -40,11 +40,7 @@ impl<'a> Resources<'a> {
         let mut resources = Self::default();
         for (index, document) in documents.list.iter().enumerate() {
             if document.has_resources {
-                let pointer = match document.label.as_str() {
-                    "" => String::new(),
-                    label => join("/$files", label),
-                };
-                let root = Place { document: index, node: &document.root, pointer: pointer.into() };
+                let root = Place { document: index, node: &document.root, pointer: document.pointer().into() };
                 resources.scan(&root, document.base.address());
             }
         }
@@ -62,7 +58,7 @@ impl<'a> Resources<'a> {
             };
             let mut scope = outer;
             if let Some(id) = place.node.get("$id").and_then(Node::as_str)
-                && let Some(base) = self.base_of(outer, document, id)
+                && let Some(base) = self.absolute(outer, document, id)
             {
                 scope = Some(self.list.len());
                 self.by_uri.entry(base.as_str().to_owned()).or_insert(self.list.len());
@@ -92,19 +88,16 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// What a schema that says `$id` is the base of.
-    fn base_of(&self, outer: Option<usize>, document: Option<&Uri<String>>, id: &str) -> Option<Uri<String>> {
-        match (outer, document) {
-            (None, Some(_)) => mapping::absolute(document, id),
-            _ => self.absolute(outer, id),
-        }
-    }
-
-    fn absolute(&self, outer: Option<usize>, reference: &str) -> Option<Uri<String>> {
-        let reference = reference.split('#').next().unwrap_or_default();
-        match outer {
-            Some(index) => uri::resolve_against(&self.list[index].base.borrow(), reference).ok(),
-            None => uri::from_str(reference).ok(),
+    /// The address that names are told apart by: under a root of our own where nothing around a reference has one.
+    fn absolute(
+        &self,
+        resource: Option<usize>,
+        document: Option<&Uri<String>>,
+        reference: &str,
+    ) -> Option<Uri<String>> {
+        match (resource, document) {
+            (None, None) => uri::from_str(reference.split('#').next().unwrap_or_default()).ok(),
+            _ => self.address(resource, document, reference),
         }
     }
 
@@ -138,11 +131,11 @@ impl<'a> Resources<'a> {
         found
     }
 
-    pub(super) fn find(&self, from: Option<usize>, target: &str) -> Option<usize> {
+    pub(super) fn find(&self, resource: Option<usize>, document: Option<&Uri<String>>, target: &str) -> Option<usize> {
         if self.list.is_empty() {
             return None;
         }
-        let wanted = self.absolute(from, target)?;
+        let wanted = self.absolute(resource, document, target)?;
         self.by_uri.get(wanted.as_str()).copied()
     }
 
