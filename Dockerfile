@@ -12,10 +12,9 @@ COPY --from=build /stratus/target/release/stratusd /usr/local/bin/stratusd
 USER stratus
 WORKDIR /var/lib/stratus
 VOLUME /var/lib/stratus
-ENV STRATUS_DATABASE_URL=sqlite:///var/lib/stratus/stratus.db \
-    STRATUS_LISTEN=0.0.0.0:8080 \
-    STRATUS_MANAGEMENT_LISTEN=0.0.0.0:9090 \
-    STRATUS_LOG_FORMAT=json
+# A file and not variables: whoever mounts another one in its place is not overruled.
+COPY crates/stratusd/deploy/container.toml /etc/stratus/stratus.toml
+ENV STRATUS_CONFIG=/etc/stratus/stratus.toml
 EXPOSE 8080 9090
 ENTRYPOINT ["stratusd"]
 CMD ["serve"]

@@ -31,14 +31,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     let service = Service::prepare(&root, root.join("target/serve"), Build::Alone)?;
     let base = format!("http://{}/project/{PROJECT}", arguments.listen);
+    // What earlier starts have made is there still.
+    let database = format!("{base}/location/eu-central-h1/postgres/orders-{}", service.starts()?);
     let header = format!("-H 'Authorization: Bearer {}'", service.token);
     writeln!(
         out,
         "base URL  {base}\n\
          token     {}\n\n\
          curl {header} '{base}/location/eu-central-h1/vm?order_column=name'\n\
-         curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64}}' {base}/location/eu-central-h1/postgres/orders\n\
-         curl {header} {base}/location/eu-central-h1/postgres/orders\n",
+         curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64}}' {database}\n\
+         curl {header} {database}\n",
         service.token
     )?;
     out.flush()?;

@@ -38,6 +38,11 @@ impl Service {
         Ok(service)
     }
 
+    /// How often the folder was prepared: each time a token was issued, and none is ever forgotten.
+    pub(crate) fn starts(&self) -> anyhow::Result<usize> {
+        Ok(self.output(&["token", "list", "--project", PROJECT])?.lines().count())
+    }
+
     /// A command of the program, with the folder's database and keys. Other settings of the caller's are left.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);

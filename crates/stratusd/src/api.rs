@@ -22,7 +22,7 @@ use api_types::{Location, ProjectId};
 use crate::domain::{Caller, Outcome, Place, Refusal, Surroundings};
 use crate::storage::{self, StorageError, Store};
 
-pub use error::retry_after;
+pub use error::{head_too_large, retry_after};
 pub use gate::{Gate, RateLimit};
 pub use refuse::ContractErrors;
 

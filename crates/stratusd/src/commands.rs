@@ -6,13 +6,19 @@ mod key;
 mod serve;
 mod token;
 
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Parser, Subcommand};
 use stratusd::seal::Sealer;
-use stratusd::settings::{KeySettings, SettingsFile, StoreSettings};
+use stratusd::settings::{KeySettings, KeySource, SettingsFile, StoreSettings};
 use stratusd::storage::{Store, StoreConfig};
+
+/// How long a statement of the operator's may take: an inventory may be large, and another one be applied at the moment.
+const PATIENCE: Duration = Duration::from_hours(1);
 
 /// Stratus: cloud resources of projects, served from one contract
 ///
@@ -54,15 +60,29 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Token(command) => token::run(command, innermost(matches), &file),
         Command::Config(arguments) => config::run(arguments, matches, &file),
         Command::Key(command) => key::run(command, innermost(matches), &file),
-        Command::Schema(_) => {
-            println!("{:#}", stratusd::inventory::Inventory::schema());
-            Ok(())
-        }
+        Command::Schema(_) => say(format_args!("{:#}", stratusd::inventory::Inventory::schema())),
     }
 }
 
 fn innermost(matches: &ArgMatches) -> &ArgMatches {
     matches.subcommand().map_or(matches, |(_, inner)| inner)
+}
+
+/// Standard output has no reader any more.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody reads standard output any more")]
+pub struct Unread;
+
+/// Writes a line to standard output.
+///
+/// # Errors
+///
+/// [`Unread`] if it has no reader any more, which is the end and no failure; else why it cannot be written.
+fn say(line: impl Display) -> Result<()> {
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread.into()),
+        said => said.context("failed to write to standard output"),
+    }
 }
 
 /// A run time for a command that only talks to the store.
@@ -74,20 +94,19 @@ fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
 async fn open(settings: &StoreSettings) -> Result<Store> {
     let database = settings.database_url.database()?;
     // A command asks one thing after the other.
-    let config = StoreConfig { database, connections: 1 };
+    let config = StoreConfig { database, connections: 1, patience: PATIENCE };
     Store::open(&config).await.context("failed to open the database")
 }
 
 /// The sealer that the settings give keys for.
 fn sealer(settings: &KeySettings) -> Result<Sealer> {
-    let text = match (&settings.encryption_keys, &settings.encryption_keys_file) {
-        (Some(keys), _) => keys.expose().to_owned().into(),
-        (None, Some(file)) => {
-            let path = file.as_path();
+    let text = match settings.source()? {
+        Some(KeySource::Text(keys)) => keys.expose().to_owned().into(),
+        Some(KeySource::File(path)) => {
             let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
             zeroize::Zeroizing::new(text)
         }
-        (None, None) => anyhow::bail!(
+        None => anyhow::bail!(
             "there are no keys to seal passwords with: make one with `stratusd key generate`, and name its file by \
              --encryption-keys-file"
         ),

@@ -12,19 +12,22 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
+use serde_saphyr::{Location, Spanned};
 
 pub use apply::{Apply, Mode, Refused};
 pub use finding::{Finding, Findings};
 pub use steps::{Step, StepKind};
 
 /// Everything that the operator declares.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Inventory {
-    /// The locations (regions) that there are.
+    /// The locations (regions) that there are; `eu-central-h1`, `eu-north-h1` without Postgres, and `us-east-a2`
+    /// unless given.
+    #[serde(default = "usual_locations")]
     pub locations: Vec<LocationEntry>,
     /// The projects and what they have.
+    #[serde(default)]
     pub projects: Vec<ProjectEntry>,
 }
 
@@ -97,7 +100,8 @@ pub struct VmEntry {
     #[schemars(with = "i32", range(min = 1))]
     pub storage_size_gib: Spanned<i32>,
     /// The user to log in as.
-    pub unix_user: String,
+    #[schemars(with = "String")]
+    pub unix_user: Spanned<String>,
 }
 
 /// A firewall.
@@ -111,8 +115,9 @@ pub struct FirewallEntry {
     #[schemars(with = "String")]
     pub location: Spanned<String>,
     /// What it is for.
+    #[schemars(with = "Option<String>")]
     #[serde(default)]
-    pub description: String,
+    pub description: Option<Spanned<String>>,
     /// Whom it lets in, and where to.
     #[serde(default)]
     pub rules: Vec<RuleEntry>,
@@ -225,13 +230,23 @@ fn yes() -> bool {
     true
 }
 
+fn usual_locations() -> Vec<LocationEntry> {
+    let usual = [("eu-central-h1", true), ("eu-north-h1", false), ("us-east-a2", true)];
+    let entry = |(name, postgres): (&str, bool)| {
+        let name = Spanned { value: name.to_owned(), referenced: Location::UNKNOWN, defined: Location::UNKNOWN };
+        LocationEntry { name, postgres }
+    };
+    usual.into_iter().map(entry).collect()
+}
+
 impl Inventory {
     /// Reads an inventory and checks it.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with it, each with its place.
-    pub fn read(path: &Path, text: &str) -> Result<Self, Findings> {
+    pub fn read(path: &Path, bytes: &[u8]) -> Result<Self, Findings> {
+        let text = std::str::from_utf8(bytes).map_err(|error| Findings::of_bytes(path, bytes, error))?;
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         let inventory: Self =
             serde_saphyr::from_str_with_options(text, options).map_err(|error| Findings::of_yaml(path, &error))?;

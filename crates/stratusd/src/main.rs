@@ -1,5 +1,8 @@
 //! `stratusd`: the service and what its operator does with it.
 
+// These panic when nobody reads; `commands::say` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod commands;
 
 use std::io::{self, Write};
@@ -7,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use commands::Arguments;
+use commands::{Arguments, Unread};
 
 fn main() -> ExitCode {
     let matches = Arguments::command().get_matches();
@@ -17,6 +20,7 @@ fn main() -> ExitCode {
     };
     match commands::run(&arguments, &matches) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Unread>() => ExitCode::SUCCESS,
         Err(error) => {
             // Whoever closed the other end does not read this either.
             let _ = writeln!(io::stderr(), "error: {error:#}");

@@ -47,8 +47,8 @@ pub struct Wanted {
     pub name: String,
     /// Its kind.
     pub flavor: String,
-    /// How it stays available.
-    pub ha_type: String,
+    /// The networks that may reach it, in CIDR notation. They are settled when it is created.
+    pub open_to: Vec<String>,
     /// What it shall be made of.
     pub shape: Shape,
     /// What it was made of when it was last observed; `None` while it is being created.
@@ -64,6 +64,8 @@ pub struct Shape {
     pub vm_size: String,
     /// The storage in GiB.
     pub storage_size_gib: i64,
+    /// How it stays available: by how many standbys, and whether they are in step.
+    pub ha_type: String,
 }
 
 /// What a database is like.

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use api_types::PostgresState;
-use tokio::sync::Semaphore;
+use api_types::{PostgresFirewallRule, PostgresState};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -84,17 +85,16 @@ impl<P: Provisioner> Reconciler<P> {
         let workers = Arc::new(Semaphore::new(WORKERS));
         let tasks = TaskTracker::new();
         while !stop.is_cancelled() {
-            let wait = match this.take(workers.available_permits()).await {
-                Ok(taken) if taken.is_empty() => this.config.poll,
-                Ok(taken) => {
-                    for (due, lease) in taken {
-                        let (this, workers) = (Arc::clone(&this), Arc::clone(&workers));
-                        tasks.spawn(async move {
-                            let _permit = workers.acquire_owned().await;
-                            this.work(&due, &lease).await;
-                        });
-                    }
-                    Duration::from_millis(1)
+            // Nothing is taken that would have to wait for a worker while its lease runs out.
+            let free = tokio::select! {
+                free = all_free(&workers) => free,
+                () = stop.cancelled() => break,
+            };
+            let wait = match this.take(free.num_permits()).await {
+                Ok(None) => this.config.poll,
+                Ok(Some(taken)) => {
+                    this.begin(taken, free, &tasks);
+                    continue;
                 }
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "what is due cannot be read");
@@ -108,18 +108,29 @@ impl<P: Provisioner> Reconciler<P> {
         tasks.wait().await;
     }
 
-    /// Takes what is due, as much as there are free workers.
-    async fn take(&self, free: usize) -> Result<Vec<(Due, String)>, StorageError> {
-        let now = self.around.world.now();
-        if free == 0 || !self.is_anything_due(now).await? {
-            return Ok(Vec::new());
+    /// Takes what is due, as much as there are free workers; `None` if nothing is.
+    async fn take(&self, free: usize) -> Result<Option<Taken>, StorageError> {
+        let (now, expires) = (self.around.world.now(), Instant::now() + self.config.lease);
+        if !self.is_anything_due(now).await? {
+            return Ok(None);
         }
         let lease = id::Kind::Token.new_id(&self.around.world);
         let until = now.saturating_add(millis(self.config.lease));
         let limit = i64::try_from(free).unwrap_or(i64::MAX);
         let take = TakeDue { lease: lease.clone(), now, until, limit };
-        let taken = self.store.change(take).await.map_err(Aborted::failure)?;
-        Ok(taken.into_iter().map(|due| (due, lease.clone())).collect())
+        let due = self.store.change(take).await.map_err(Aborted::failure)?;
+        Ok((!due.is_empty()).then_some(Taken { due, lease, expires }))
+    }
+
+    /// Gives a worker to each that was taken.
+    fn begin(self: &Arc<Self>, taken: Taken, mut free: OwnedSemaphorePermit, tasks: &TaskTracker) {
+        for due in taken.due {
+            let (this, lease, worker) = (Arc::clone(self), taken.lease.clone(), free.split(1));
+            tasks.spawn(async move {
+                this.work(&due, &lease, taken.expires).await;
+                drop(worker);
+            });
+        }
     }
 
     async fn is_anything_due(&self, now: i64) -> Result<bool, StorageError> {
@@ -128,12 +139,12 @@ impl<P: Provisioner> Reconciler<P> {
     }
 
     /// Takes the next step for a database and notes what came out.
-    async fn work(&self, due: &Due, lease: &str) {
+    async fn work(&self, due: &Due, lease: &str, expires: Instant) {
         let outcome = tokio::select! {
             outcome = self.step(due) => outcome,
-            () = self.keep(due, lease) => {
+            () = self.keep(due, lease, expires) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(database = due.database.id, "another worker has taken over");
+                tracing::warn!(database = due.database.id, "the lease has ended, so the step is given up");
                 return;
             }
         };
@@ -162,21 +173,29 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Prolongs a lease for as long as it holds.
-    async fn keep(&self, due: &Due, lease: &str) {
+    /// Prolongs a lease for as long as it holds. Where the store does not say that it does, it ends when it would.
+    async fn keep(&self, due: &Due, lease: &str, mut expires: Instant) {
+        let mut wait = self.config.lease / 3;
         loop {
-            tokio::time::sleep(self.config.lease / 3).await;
-            let until = self.around.world.now().saturating_add(millis(self.config.lease));
+            tokio::time::sleep(wait.min(expires.saturating_duration_since(Instant::now()))).await;
+            let (asked, now) = (Instant::now(), self.around.world.now());
+            let until = now.saturating_add(millis(self.config.lease));
             let prolong = Prolong { due: due.clone(), lease: lease.to_owned(), until };
-            if let Ok(false) = self.store.change(prolong).await {
-                return;
-            }
+            wait = match tokio::time::timeout_at(expires, self.store.change(prolong)).await {
+                Ok(Ok(true)) => {
+                    expires = asked + self.config.lease;
+                    self.config.lease / 3
+                }
+                Ok(Ok(false)) | Err(_) => return,
+                Ok(Err(_)) if Instant::now() >= expires => return,
+                Ok(Err(_)) => self.config.lease / 10,
+            };
         }
     }
 
     /// Asks the provisioner for whatever comes next.
     async fn step(&self, due: &Due) -> Result<Outcome, ProvisionError> {
-        let wanted = wanted(due);
+        let wanted = wanted(due)?;
         let Some(observed) = self.provisioner.observe(&wanted).await? else {
             let progress = self.provisioner.create(&wanted).await?;
             return Ok(self.unfinished(due, progress));
@@ -241,29 +260,51 @@ impl<P: Provisioner> Reconciler<P> {
     }
 }
 
+/// Waits for a free worker, and takes all that are.
+async fn all_free(workers: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+    let Ok(mut free) = Arc::clone(workers).acquire_owned().await else { unreachable!("nobody closes it") };
+    let others = u32::try_from(workers.available_permits()).unwrap_or_default();
+    if let Ok(others) = Arc::clone(workers).try_acquire_many_owned(others) {
+        free.merge(others);
+    }
+    free
+}
+
+/// Databases that were taken together.
+struct Taken {
+    due: Vec<Due>,
+    lease: String,
+    /// When the lease ends at the earliest.
+    expires: Instant,
+}
+
 /// What the provisioner is told of a database.
-fn wanted(due: &Due) -> Wanted {
+fn wanted(due: &Due) -> Result<Wanted, ProvisionError> {
     let database = &due.database;
+    let rules: Vec<PostgresFirewallRule> = serde_json::from_str(&database.firewall_rules)
+        .map_err(|error| ProvisionError(format!("the stored firewall rules: {error}")))?;
     let is_creating = database.state == PostgresState::Creating.as_str();
     let known = Shape {
         version: database.version.clone(),
         vm_size: database.vm_size.clone(),
         storage_size_gib: database.storage_size_gib,
+        ha_type: database.ha_type.clone(),
     };
-    Wanted {
+    Ok(Wanted {
         project_id: due.project_id.clone(),
         id: database.id.clone(),
         location: database.location.clone(),
         name: database.name.clone(),
         flavor: database.flavor.clone(),
-        ha_type: database.ha_type.clone(),
+        open_to: rules.into_iter().map(|rule| rule.cidr.to_string()).collect(),
         shape: Shape {
             version: database.target_version.clone(),
             vm_size: database.target_vm_size.clone(),
             storage_size_gib: database.target_storage_size_gib,
+            ha_type: database.ha_type.clone(),
         },
         known: (!is_creating).then_some(known),
-    }
+    })
 }
 
 fn state(observed: &Observed) -> PostgresState {

@@ -3,8 +3,11 @@
 mod connections;
 mod management;
 mod metrics;
+mod requests;
+mod times;
 mod tls;
 
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +18,7 @@ use api_server::server;
 use axum::Router;
 use axum_server::Handle;
 use hyper_util::rt::TokioTimer;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{self, RateLimit};
@@ -31,9 +34,16 @@ use crate::storage::{Database, Store, StoreConfig, claim};
 use connections::Limited;
 use management::Health;
 use metrics::Metrics;
+use requests::Requests;
+use times::Timed;
 
+/// How long a statement may take before whoever needs it is refused.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How often the reconciler asks the store whether anything is due.
 const POLL: Duration = Duration::from_millis(250);
+/// How much larger than the limit a head may be and still be refused in the contract's words, in bytes. It costs memory
+/// of those who have not shown a token yet.
+const BEYOND: usize = 64 << 10;
 
 /// Serves until the process is told to stop (SIGTERM or SIGINT), then finishes what it took.
 ///
@@ -41,7 +51,7 @@ const POLL: Duration = Duration::from_millis(250);
 ///
 /// If it cannot start, with what to do about it.
 pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sealer: Sealer) -> Result<()> {
-    let stop = stop_signal()?;
+    let signals = Signals::listen()?;
     let database = store_settings.database_url.database()?;
     // Held until the end: the lock goes with it.
     let _claim = match &database {
@@ -50,10 +60,22 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
     };
     let is_alone = matches!(database, Database::Sqlite(_));
     let listeners = Listeners::bind(settings)?;
-    let config = StoreConfig { database, connections: store_settings.database_connections.get() };
-    let store = Store::open(&config).await.context("failed to open the database")?;
+    let connections = store_settings.database_connections.get();
+    let config = StoreConfig { database, connections, patience: PATIENCE };
     let world = World::real();
-    let authority = Authority::of(&store, &sealer, &world).await?;
+    let opening = async {
+        let store = Store::open(&config).await.context("failed to open the database")?;
+        let authority = Authority::of(&store, &sealer, &world).await?;
+        anyhow::Ok((store, authority))
+    };
+    // It may wait for another replica's migrations, and whoever tells it to stop shall not wait with it.
+    let (store, authority) = tokio::select! {
+        opened = opening => opened?,
+        () = signals.stop.cancelled() => {
+            tracing::info!("told to stop before it has served");
+            return Ok(());
+        }
+    };
     let around = Surroundings {
         world: world.clone(),
         sealer: Arc::new(sealer),
@@ -65,7 +87,7 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
     let metrics = Arc::new(Metrics::new(steps));
     let health = Health::new(store.clone());
     let router = router(settings, &store, &around, &metrics);
-    let served = serve(settings, listeners, router, (&metrics, &health), stop).await;
+    let served = serve(settings, listeners, router, (&metrics, &health), signals).await;
     reconciling.stop().await;
     store.close().await;
     served
@@ -77,7 +99,8 @@ fn router(settings: &ServiceSettings, store: &Store, around: &Surroundings, metr
         .rate_limit
         .map(|per_second| RateLimit { per_second, burst: settings.rate_burst.unwrap_or(per_second) });
     let config = server::Config::new().body_limit(settings.body_limit.get()).body_timeout(settings.body_timeout.get());
-    metrics::measured(api::router(store, around, limit, config), Arc::clone(metrics))
+    let requests = Requests::new(settings.header_limit.get(), Arc::clone(metrics), &around.world);
+    requests.around(api::router(store, around, limit, config))
 }
 
 fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {
@@ -149,31 +172,34 @@ async fn serve(
     listeners: Listeners,
     router: Router,
     (metrics, health): (&Arc<Metrics>, &Health),
-    stop: CancellationToken,
+    signals: Signals,
 ) -> Result<()> {
     let (api, management) = (listeners.api.local_addr()?, listeners.management.local_addr()?);
-    let tls = tls::of(settings).await?;
+    let tls = tls::of(settings, signals.hang_up).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let limited = Limited::new(settings.max_connections.get(), settings.idle_timeout.get(), metrics.connections());
+    let limited = Limited::new(settings.max_connections.get(), metrics.connections());
+    let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
     let handle = Handle::new();
     let server = with_limits(axum_server::from_tcp(listeners.api)?.handle(handle.clone()), settings);
     let service = router.into_make_service();
     let serving = match tls {
         Some(tls) => {
-            let acceptor = tls.acceptor(settings.header_timeout.get()).acceptor(limited);
+            let acceptor = Timed::new(tls.acceptor(head).acceptor(limited), head, idle);
             tokio::spawn(server.acceptor(acceptor).serve(service))
         }
-        None => tokio::spawn(server.acceptor(limited).serve(service)),
+        None => tokio::spawn(server.acceptor(Timed::new(limited, head, idle)).serve(service)),
     };
     let managing = Handle::new();
     let management_router = management::router(Arc::clone(metrics), health.clone());
     let management_server = axum_server::from_tcp(listeners.management)?.handle(managing.clone());
+    let management_server = management_server.acceptor(management::acceptor());
     tokio::spawn(management_server.serve(management_router.into_make_service()));
     // Whoever started it with port 0 reads here where it is.
-    println!("serving {scheme}://{api}, health and metrics on http://{management}");
+    // Whoever started it may not want to know.
+    let _ = writeln!(std::io::stdout(), "serving {scheme}://{api}, health and metrics on http://{management}");
     tracing::info!(%api, %management, "serving");
     health.set_ready(true);
-    stop.cancelled().await;
+    signals.stop.cancelled().await;
     tracing::info!("stopping: no more connections, requests on their way are finished");
     health.set_ready(false);
     handle.graceful_shutdown(Some(settings.shutdown_timeout.get()));
@@ -190,14 +216,13 @@ fn with_limits(
     mut server: axum_server::Server<SocketAddr>,
     settings: &ServiceSettings,
 ) -> axum_server::Server<SocketAddr> {
-    let bytes = settings.header_limit.get();
+    let bytes = settings.header_limit.get() + BEYOND;
     let builder = server.http_builder();
     builder
         .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(settings.header_timeout.get())
-        // Less than this the parser does not take.
-        .max_buf_size(bytes.max(8192));
+        // It would run between requests too: `Timed` knows better.
+        .header_read_timeout(None)
+        .max_buf_size(bytes);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -205,6 +230,21 @@ fn with_limits(
         .keep_alive_interval(settings.idle_timeout.get() / 2)
         .max_concurrent_streams(100);
     server
+}
+
+/// What the process is told. From the moment that it listens, none of these signals ends it by itself.
+struct Signals {
+    /// Cancelled once it shall stop (SIGTERM or SIGINT).
+    stop: CancellationToken,
+    /// Whether it shall read its certificate again (SIGHUP).
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self> {
+        let hang_up = signal(SignalKind::hangup()).context("failed to listen for SIGHUP")?;
+        Ok(Self { stop: stop_signal()?, hang_up })
+    }
 }
 
 /// Cancelled once the process is told to stop.

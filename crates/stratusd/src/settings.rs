@@ -2,6 +2,7 @@
 
 mod value;
 
+use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,8 @@ use clap::{ArgMatches, FromArgMatches};
 
 pub use value::{Connections, DatabaseUrl, Duration, LogFormat, Percent, SecretText};
 
-/// Where a setting comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a setting comes from; what counts more is first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The command line.
     Flag,
@@ -141,16 +142,16 @@ settings! {
     tls_key("STRATUS_TLS_KEY", "FILE"): value::FilePath;
     /// How logs are written: `human` or `json`.
     log_format("STRATUS_LOG_FORMAT", "FORMAT"): LogFormat = "human";
-    /// What is logged, as tracing's directives have it, such as `info,sqlx=warn`.
+    /// What is logged, as tracing's directives have it, such as `info,tokio_postgres=warn`.
     log("STRATUS_LOG", "DIRECTIVES"): value::Directives = "info";
     /// Connections at once.
     max_connections("STRATUS_MAX_CONNECTIONS", "COUNT"): Connections = "10000";
     /// The time for the headers of a request to arrive.
-    header_timeout("STRATUS_HEADER_TIMEOUT", "DURATION"): Duration = "10s";
+    header_timeout("STRATUS_HEADER_TIMEOUT", "DURATION"): Duration<100> = "10s";
     /// The time for the body of a request to arrive.
-    body_timeout("STRATUS_BODY_TIMEOUT", "DURATION"): Duration = "30s";
+    body_timeout("STRATUS_BODY_TIMEOUT", "DURATION"): Duration<100> = "30s";
     /// The time after which a connection that neither sends nor takes anything is closed.
-    idle_timeout("STRATUS_IDLE_TIMEOUT", "DURATION"): Duration = "75s";
+    idle_timeout("STRATUS_IDLE_TIMEOUT", "DURATION"): Duration<100> = "75s";
     /// The time for requests to end once the service is told to stop.
     shutdown_timeout("STRATUS_SHUTDOWN_TIMEOUT", "DURATION"): Duration = "30s";
     /// The largest body in bytes.
@@ -162,9 +163,9 @@ settings! {
     /// Requests that a token may make at once after a rest; as many as in a second unless set.
     rate_burst("STRATUS_RATE_BURST", "COUNT"): std::num::NonZeroU32;
     /// How long a worker may leave a database that it works on without a sign of life.
-    reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration = "30s";
+    reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration<1000> = "30s";
     /// How often a running database is looked at.
-    observe_every("STRATUS_OBSERVE_EVERY", "DURATION"): Duration = "60s";
+    observe_every("STRATUS_OBSERVE_EVERY", "DURATION"): Duration<100> = "60s";
     /// How long the simulated provisioner takes for a step, at least.
     simulate_delay("STRATUS_SIMULATE_DELAY", "DURATION"): Duration = "2s";
     /// How much longer it may take.
@@ -177,6 +178,42 @@ settings! {
     simulate_used("STRATUS_SIMULATE_USED", "PERCENT"): Percent = "5";
     /// What its delays and failures are drawn from.
     simulate_seed("STRATUS_SIMULATE_SEED", "NUMBER"): u64 = "0";
+}
+
+/// Where the keys that seal passwords are.
+#[derive(Debug, Clone, Copy)]
+pub enum KeySource<'s> {
+    /// In the settings.
+    Text(&'s SecretText),
+    /// In a file.
+    File(&'s Path),
+}
+
+impl KeySettings {
+    /// Where the keys are: of a file and a text, whichever was given in the place that counts more; none if neither was.
+    ///
+    /// # Errors
+    ///
+    /// If both were given in the same place.
+    pub fn source(&self) -> Result<Option<KeySource<'_>>> {
+        let (text, file) = match (&self.encryption_keys, &self.encryption_keys_file) {
+            (Some(text), Some(file)) => (text, file),
+            (Some(text), None) => return Ok(Some(KeySource::Text(text))),
+            (None, Some(file)) => return Ok(Some(KeySource::File(file.as_path()))),
+            (None, None) => return Ok(None),
+        };
+        match self.origin("encryption_keys").cmp(&self.origin("encryption_keys_file")) {
+            Ordering::Less => Ok(Some(KeySource::Text(text))),
+            Ordering::Greater => Ok(Some(KeySource::File(file.as_path()))),
+            Ordering::Equal => {
+                bail!("encryption_keys and encryption_keys_file are given in the same place: leave one out")
+            }
+        }
+    }
+
+    fn origin(&self, name: &str) -> Option<Origin> {
+        self.shown.iter().find(|shown| shown.name == name).map(|shown| shown.origin)
+    }
 }
 
 /// Where flags and variables of one value come from.

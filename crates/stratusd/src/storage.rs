@@ -11,12 +11,15 @@ mod job;
 mod migrate;
 mod postgres;
 mod reader;
+mod schema;
 mod sqlite;
+mod statement;
 
 pub mod count;
 pub mod database;
 pub mod firewall;
 pub mod inference_api_key;
+pub mod inventory;
 pub mod load_balancer;
 pub mod location;
 pub mod page;
@@ -28,6 +31,7 @@ pub mod vm;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -36,6 +40,7 @@ pub use connection::Connection;
 pub use error::{Aborted, Cause, StorageError};
 use job::{Job, Pending};
 pub use page::{Listed, Order, Page};
+pub use postgres::{Address, AddressError};
 pub use reader::Reader;
 pub use sqlite::claim;
 
@@ -46,6 +51,8 @@ pub struct StoreConfig {
     pub database: Database,
     /// Connections to PostgreSQL, half of them for changes, but one for each at least. SQLite has its own way.
     pub connections: u32,
+    /// How long a statement may take on PostgreSQL, the locks that it waits for included.
+    pub patience: Duration,
 }
 
 /// Where a database is.
@@ -86,7 +93,7 @@ trait Backend: Send + Sync + 'static {
     fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
     /// A connection that sees one state of everything, however long it reads.
     fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
-    /// Runs a job in a transaction, commits, and lets it answer; without waiting for a caller that has gone.
+    /// Runs a job in a transaction, commits, and lets it answer. It may drop one that nobody waits for any more.
     fn submit(&self, job: Box<dyn Job>);
     /// Finishes what was submitted and closes all connections.
     fn close(&self) -> BoxFuture<'_, ()>;
@@ -113,7 +120,7 @@ impl Store {
     pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
         let backend: Arc<dyn Backend> = match &config.database {
             Database::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file)?),
-            Database::Postgres(url) => Arc::new(postgres::Postgres::open(url, config.connections).await?),
+            Database::Postgres(url) => Arc::new(postgres::Postgres::open(url, config).await?),
         };
         Ok(Self { backend })
     }
@@ -128,7 +135,8 @@ impl Store {
         self.backend.snapshot().await
     }
 
-    /// Makes a change; it is on disk when this returns. It goes on to its end even if nobody waits any more.
+    /// Makes a change; it is on disk when this returns. Once begun it goes on to its end, even if nobody waits any more;
+    /// one that nobody waits for is not begun.
     ///
     /// # Errors
     ///

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, ExpressionMethods, RunQueryDsl, SqliteConnection, insert_into};
 use stratusd::storage::Database;
 
 use crate::cluster::binary;
@@ -66,9 +68,18 @@ fn rate(done: u64, start: Instant) -> f64 {
     done as f64 / start.elapsed().as_secs_f64()
 }
 
+diesel::table! {
+    inference_api_key (project_id, id) {
+        project_id -> Text,
+        id -> Text,
+        hash -> Binary,
+        created_at -> BigInt,
+    }
+}
+
 /// SQLite as it is: a transaction for each change, one after the other.
 struct Alone {
-    connection: rusqlite::Connection,
+    connection: SqliteConnection,
     number: u64,
     _folder: tempfile::TempDir,
 }
@@ -76,28 +87,34 @@ struct Alone {
 impl Alone {
     fn open() -> Self {
         let folder = folder();
-        let connection = rusqlite::Connection::open(folder.path().join("alone.db")).expect("it opens");
-        connection.pragma_update(None, "journal_mode", "wal").expect("it can be set");
-        connection.pragma_update(None, "synchronous", "full").expect("it can be set");
-        let table = "CREATE TABLE inference_api_key (project_id TEXT NOT NULL, id TEXT NOT NULL, hash BLOB NOT NULL, \
-                     created_at INTEGER NOT NULL, PRIMARY KEY (project_id, id)) STRICT, WITHOUT ROWID";
-        connection.execute_batch(table).expect("it is made");
+        let file = folder.path().join("alone.db");
+        let mut connection = SqliteConnection::establish(file.to_str().expect("it is UTF-8")).expect("it opens");
+        connection
+            .batch_execute(
+                "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+                 CREATE TABLE inference_api_key (project_id TEXT NOT NULL, id TEXT NOT NULL, hash BLOB NOT NULL, \
+                 created_at INTEGER NOT NULL, PRIMARY KEY (project_id, id)) STRICT, WITHOUT ROWID",
+            )
+            .expect("it is made");
         Self { connection, number: 0, _folder: folder }
     }
 
     fn measure(&mut self) -> f64 {
+        use inference_api_key as keys;
+
         let (start, first) = (Instant::now(), self.number);
-        let run = |sql: &str, parameters: &[&dyn rusqlite::ToSql]| {
-            self.connection.prepare_cached(sql).and_then(|mut sql| sql.execute(parameters)).expect("it runs");
-        };
         while start.elapsed() < ROUND {
             self.number += 1;
             // In no order, as the service's own ids are.
             let id = format!("ak{:024}", self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            run("BEGIN IMMEDIATE", &[]);
-            let insert = "INSERT INTO inference_api_key VALUES (?1, ?2, ?3, ?4)";
-            run(insert, &[&"pj00000000000000000000000z", &id, &&[0_u8; 32][..], &0]);
-            run("COMMIT", &[]);
+            let row = (
+                keys::project_id.eq("pj00000000000000000000000z"),
+                keys::id.eq(id),
+                keys::hash.eq(&[0_u8; 32][..]),
+                keys::created_at.eq(0),
+            );
+            let made = self.connection.immediate_transaction(|tx| insert_into(keys::table).values(row).execute(tx));
+            made.expect("it is made");
         }
         rate(self.number - first, start)
     }

@@ -1,11 +1,15 @@
 //! A service to measure: a store of either kind with a project in it, and the API over it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api_server::server::{Config, Router};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use stratusd::domain::{Surroundings, World};
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
@@ -44,10 +48,11 @@ impl Service {
     }
 
     async fn over(database: Database, cluster: Option<Cluster>, folder: tempfile::TempDir, inventory: &str) -> Self {
-        let config = StoreConfig { database: database.clone(), connections: CONNECTIONS };
+        let config =
+            StoreConfig { database: database.clone(), connections: CONNECTIONS, patience: Duration::from_secs(10) };
         let store = Store::open(&config).await.expect("the database opens");
         let world = World::real();
-        let inventory = Inventory::read("inventory.yaml".as_ref(), inventory).expect("it is good");
+        let inventory = Inventory::read("inventory.yaml".as_ref(), inventory.as_bytes()).expect("it is good");
         let names: Vec<String> = inventory.projects.iter().map(|project| project.name.value.clone()).collect();
         let mode = Mode { is_dry_run: false, prunes: false };
         store.change(Apply { inventory, mode, world: world.clone() }).await.expect("it is applied");
@@ -82,13 +87,13 @@ impl Service {
     pub async fn execute(&self, sqlite: &'static str, postgres: &'static str) {
         match &self.database {
             Database::Sqlite(file) => {
-                let connection = rusqlite::Connection::open(file).expect("it opens");
-                connection.execute_batch(sqlite).expect("it runs");
+                let file = file.to_str().expect("its path is in UTF-8");
+                let mut connection = SqliteConnection::establish(file).expect("it opens");
+                connection.batch_execute(sqlite).expect("it runs");
             }
             Database::Postgres(url) => {
-                use sqlx::{Connection, Executor};
-                let mut connection = sqlx::PgConnection::connect(url).await.expect("it opens");
-                connection.execute(sqlx::raw_sql(postgres)).await.expect("it runs");
+                let mut connection = AsyncPgConnection::establish(url).await.expect("it opens");
+                connection.batch_execute(postgres).await.expect("it runs");
             }
         }
     }

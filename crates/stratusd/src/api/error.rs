@@ -1,9 +1,11 @@
 //! What the domain refuses, and how the store fails, as the answers that the contract lists.
 
 use api_server::responses::{BadRequest, Conflict, Forbidden, NotFound, Unavailable, UnexpectedError};
+use api_server::server::{IntoResponse, Response, StatusCode, serde_json};
 use api_types::{
     Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType, RetryAfterSeconds,
 };
+use http::header;
 
 use crate::domain::Refusal;
 use crate::domain::refusal::{Wrong, enumerate};
@@ -83,6 +85,14 @@ fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
     tracing::error!(error = &*cause, "an operation failed");
     let message = "the service failed unexpectedly".to_owned();
     UnexpectedError::new(error(500, ErrorType::UnexpectedError, message, None))
+}
+
+/// The answer to a request whose head is larger than this, in bytes.
+#[must_use]
+pub fn head_too_large(limit: usize) -> Response {
+    let message = format!("the head of the request is too large: send at most {limit} bytes");
+    let body = serde_json::to_vec(&error(431, ErrorType::BadRequest, message, None)).unwrap_or_default();
+    (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 /// A time to wait, in seconds.

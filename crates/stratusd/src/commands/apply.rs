@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use stratusd::domain::World;
-use stratusd::inventory::{Apply, Inventory, Mode, Refused, Step, StepKind};
+use stratusd::inventory::{Apply, Findings, Inventory, Mode, Refused, Step, StepKind};
 use stratusd::settings::{SettingsFile, StoreGiven};
 use stratusd::storage::Aborted;
 
@@ -28,8 +28,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let path = &arguments.inventory;
-    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
-    let inventory = Inventory::read(path, &text)?;
+    let bytes = std::fs::read(path).with_context(|| format!("failed to read {}", path.display()))?;
+    let inventory = Inventory::read(path, &bytes)?;
     let settings = arguments.store.settle(matches, file)?;
     let mode = Mode { is_dry_run: arguments.dry_run, prunes: arguments.prune };
     let applied = super::block_on(async {
@@ -40,23 +40,21 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     })?;
     match applied {
         Ok(steps) => {
-            show(&steps);
-            println!("{}", summary(&steps, "applied"));
+            show(&steps)?;
+            super::say(summary(&steps, "applied"))
         }
         Err(Aborted::Refused(Refused::DryRun(steps))) => {
-            show(&steps);
-            println!("{}", summary(&steps, "planned, nothing was changed"));
+            show(&steps)?;
+            super::say(summary(&steps, "planned, nothing was changed"))
         }
-        Err(Aborted::Refused(Refused::Inconsistent(message))) => bail!("{}: {message}", path.display()),
-        Err(Aborted::Failed(error)) => return Err(error).context("failed to apply the inventory"),
+        Err(Aborted::Refused(Refused::Inconsistent(finding))) => bail!(Findings::new(path, vec![finding])),
+        Err(Aborted::Refused(Refused::InTheWay(message))) => bail!("{}: {message}", path.display()),
+        Err(Aborted::Failed(error)) => Err(error).context("failed to apply the inventory"),
     }
-    Ok(())
 }
 
-fn show(steps: &[Step]) {
-    for step in steps {
-        println!("{step}");
-    }
+fn show(steps: &[Step]) -> Result<()> {
+    steps.iter().try_for_each(super::say)
 }
 
 fn summary(steps: &[Step], done: &str) -> String {

@@ -1,6 +1,6 @@
 use anyhow::Result;
 use clap::ArgMatches;
-use stratusd::settings::{KeyGiven, Origin, ServiceGiven, SettingsFile, Shown, StoreGiven};
+use stratusd::settings::{KeyGiven, KeySource, Origin, ServiceGiven, SettingsFile, Shown, StoreGiven};
 
 /// Print the settings that would hold, where each comes from, and no secret
 #[derive(Debug, clap::Args)]
@@ -17,8 +17,18 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let store = arguments.store.settle(matches, file)?;
     let keys = arguments.keys.settle(matches, file)?;
     let service = arguments.service.settle(matches, file)?;
+    let overruled = match keys.source()? {
+        Some(KeySource::Text(_)) => "encryption_keys_file",
+        Some(KeySource::File(_)) => "encryption_keys",
+        None => "",
+    };
     for shown in store.shown().iter().chain(keys.shown()).chain(service.shown()) {
-        println!("{}", line(shown));
+        let line = line(shown);
+        if shown.value.is_some() && shown.name == overruled {
+            super::say(format_args!("# {line}, overruled"))?;
+        } else {
+            super::say(line)?;
+        }
     }
     Ok(())
 }

@@ -18,7 +18,8 @@ pub struct Generate {}
 
 /// Seal everything with the current key that was sealed with another one
 ///
-/// To rotate: put a new key before the old ones, restart every replica, run this, and take the old keys away.
+/// To rotate: add a new key after the current one and restart every replica, move it to the front and restart every
+/// replica, run this, and take the old key away.
 #[derive(Debug, clap::Args)]
 pub struct Rotate {
     #[command(flatten)]
@@ -29,10 +30,7 @@ pub struct Rotate {
 
 pub fn run(command: &Command, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     match command {
-        Command::Generate(_) => {
-            println!("{}", *Sealer::generate_key(&World::real()));
-            Ok(())
-        }
+        Command::Generate(_) => super::say(&*Sealer::generate_key(&World::real())),
         Command::Rotate(arguments) => rotate(arguments, matches, file),
     }
 }
@@ -46,6 +44,5 @@ fn rotate(arguments: &Rotate, matches: &ArgMatches, file: &SettingsFile) -> Resu
         store.close().await;
         count
     })?;
-    println!("sealed {count} secrets with the current key; the other keys open nothing any more");
-    Ok(())
+    super::say(format_args!("sealed {count} secrets with the current key; the other keys open nothing any more"))
 }

@@ -1,3 +1,5 @@
+use std::io::{self, Write};
+
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use jiff::Timestamp;
@@ -88,9 +90,10 @@ fn issue(arguments: &IssueArguments, matches: &ArgMatches, file: &SettingsFile) 
         store.close().await;
         issued
     })?;
-    println!("{token}");
-    eprintln!("This is the only time that the token is shown. Its id is {id}.");
-    Ok(())
+    let said = super::say(token);
+    // The id is for whoever has the token, and for whoever must revoke one that nobody has read.
+    let _ = writeln!(io::stderr(), "This is the only time that the token is shown. Its id is {id}.");
+    said
 }
 
 fn list(arguments: &ListArguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
@@ -113,7 +116,7 @@ fn list(arguments: &ListArguments, matches: &ArgMatches, file: &SettingsFile) ->
         };
         let line =
             format!("{}  {access}  issued {}  {status}  {}", token.id, moment(token.created_at), token.description);
-        println!("{}", line.trim_end());
+        super::say(line.trim_end())?;
     }
     Ok(())
 }
@@ -130,8 +133,7 @@ fn revoke(arguments: &RevokeArguments, matches: &ArgMatches, file: &SettingsFile
     if !was_good {
         bail!("there is no token with the id {} that is not revoked already", arguments.id);
     }
-    println!("revoked {}", arguments.id);
-    Ok(())
+    super::say(format_args!("revoked {}", arguments.id))
 }
 
 /// Milliseconds since 1970, to the second.

@@ -142,7 +142,7 @@ impl Change for DetachVm {
             let wrong = "must be the id of a virtual machine in this project and location";
             return Err(Refusal::invalid("vm_id", wrong).into());
         }
-        storage::load_balancer::detach(tx, project, &found.id, vm).await?;
+        storage::load_balancer::detach(tx, project, &found, vm).await?;
         let vms = storage::load_balancer::vms(tx, project, &found.id).await?;
         Ok(shown(&found, &vms, &self.service_domain)?)
     }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use serde_saphyr::Spanned;
 
-use super::{Inventory, ProjectEntry, Step, StepKind};
+use super::{Finding, Inventory, ProjectEntry, Step, StepKind};
 use crate::domain::World;
 use crate::domain::id::Kind;
 use crate::storage::location::Location;
@@ -45,8 +45,10 @@ pub struct Apply {
 pub enum Refused {
     /// Nobody asked for more than the plan.
     DryRun(Vec<Step>),
-    /// It does not go with what there is.
-    Inconsistent(String),
+    /// An entry does not go with what there is.
+    Inconsistent(Finding),
+    /// What is not in the inventory cannot be removed.
+    InTheWay(String),
 }
 
 type Done<T> = Result<T, Aborted<Refused>>;
@@ -56,6 +58,7 @@ impl Change for Apply {
     type Refusal = Refused;
 
     async fn make(&self, tx: &mut Connection<'_>) -> Done<Vec<Step>> {
+        storage::inventory::lock(tx).await?;
         let mut run = Run { tx, world: &self.world, mode: self.mode, steps: Vec::new() };
         run.locations(&self.inventory).await?;
         let existing = storage::project::all(run.tx).await?;
@@ -82,8 +85,12 @@ struct Run<'r, 'c> {
     steps: Vec<Step>,
 }
 
-fn inconsistent<T>(message: String) -> Done<T> {
-    Err(Aborted::Refused(Refused::Inconsistent(message)))
+fn inconsistent<T, V>(value: &Spanned<V>, message: String) -> Done<T> {
+    Err(Aborted::Refused(Refused::Inconsistent(Finding::at(value, message))))
+}
+
+fn in_the_way<T>(message: String) -> Done<T> {
+    Err(Aborted::Refused(Refused::InTheWay(message)))
 }
 
 impl Run<'_, '_> {
@@ -120,7 +127,7 @@ impl Run<'_, '_> {
             }
             match storage::location::delete(self.tx, &location.name).await {
                 Err(StorageError::Conflict) => {
-                    return inconsistent(format!("location {} is not empty: something is in it still", location.name));
+                    return in_the_way(format!("location {} is not empty: something is in it still", location.name));
                 }
                 deleted => deleted?,
             }
@@ -134,13 +141,13 @@ impl Run<'_, '_> {
             if wanted_id.is_some_and(|id| id != project.id) {
                 let message =
                     format!("project {} exists with the id {}, which cannot change", project.name, project.id);
-                return inconsistent(message);
+                return inconsistent(entry.id.as_ref().unwrap_or(&entry.name), message);
             }
             return Ok(project.clone());
         }
         if let Some(other) = existing.iter().find(|project| Some(project.id.as_str()) == wanted_id) {
             let message = format!("the id of project {} belongs to project {}", entry.name.value, other.name);
-            return inconsistent(message);
+            return inconsistent(entry.id.as_ref().unwrap_or(&entry.name), message);
         }
         let id = wanted_id.map_or_else(|| Kind::Project.new_id(self.world), str::to_owned);
         let project = Project { id, name: entry.name.value.clone() };
@@ -172,7 +179,7 @@ impl Run<'_, '_> {
         }
         if storage::project::has_databases(self.tx, &project.id).await? {
             let message = format!("project {} has Postgres databases, so it cannot be removed", project.name);
-            return inconsistent(message);
+            return in_the_way(message);
         }
         storage::project::delete(self.tx, &project.id).await?;
         Ok(())

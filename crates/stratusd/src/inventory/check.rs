@@ -68,6 +68,13 @@ impl Check {
         }
     }
 
+    /// A text that can be shown as it is.
+    fn plain(&mut self, value: &Spanned<String>) {
+        if value.value.chars().any(char::is_control) {
+            self.found(value, "must have no control characters");
+        }
+    }
+
     fn optional<T: FromStr>(&mut self, value: Option<&Spanned<String>>, what: &str) {
         if let Some(value) = value {
             self.value::<T>(value, what);
@@ -143,6 +150,7 @@ impl Check {
         self.optional::<Ipv6Address>(vm.ip6.as_ref(), "an IPv6 address, such as 2001:db8::2");
         self.listed(Some(&vm.size), VmSize::VALUES);
         self.listed(vm.state.as_ref(), VmState::VALUES);
+        self.plain(&vm.unix_user);
         if StorageSizeGib::try_from(vm.storage_size_gib.value).is_err() {
             self.found(&vm.storage_size_gib, "must be at least 1");
         }
@@ -152,6 +160,9 @@ impl Check {
     }
 
     fn firewall(&mut self, firewall: &FirewallEntry) {
+        if let Some(description) = &firewall.description {
+            self.plain(description);
+        }
         let mut rules = HashSet::new();
         for rule in &firewall.rules {
             self.value::<Cidr>(&rule.cidr, "a network, such as 10.0.0.0/8 or fd00::/8");
@@ -203,8 +214,12 @@ impl Check {
         }
         if let Some(address) = &nic.private_ipv6 {
             let parsed = address.value.parse::<Ipv6Addr>().ok();
-            if !parsed.zip(net6).is_some_and(|(address, net6)| net6.has_host(address)) {
-                self.found(address, "must be a host's address in the subnet's `net6`, which must be given too");
+            // In another form it would be another address to whoever compares texts.
+            let is_shortest = parsed.is_some_and(|parsed| parsed.to_string() == address.value);
+            if !is_shortest || !parsed.zip(net6).is_some_and(|(address, net6)| net6.has_host(address)) {
+                let wrong =
+                    "must be a host's address in the subnet's `net6`, which must be given too, in its shortest form";
+                self.found(address, wrong);
             }
         }
     }
@@ -218,9 +233,7 @@ impl Check {
             &entry.health_check_endpoint,
             "an endpoint of health checks, a path or URL that is not blank",
         );
-        if entry.health_check_endpoint.value.chars().any(char::is_control) {
-            self.found(&entry.health_check_endpoint, "must have no control characters");
-        }
+        self.plain(&entry.health_check_endpoint);
         for port in [&entry.src_port, &entry.dst_port] {
             if Port::try_from(port.value).is_err() {
                 self.found(port, "must be a port, 1 to 65535");

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::Utf8Error;
 
 use serde_saphyr::{Location, Spanned};
 
@@ -40,6 +41,16 @@ impl Findings {
     pub fn new(path: &Path, mut findings: Vec<Finding>) -> Self {
         findings.sort();
         Self { path: path.to_owned(), findings }
+    }
+
+    /// Where a file is not text.
+    pub(super) fn of_bytes(path: &Path, bytes: &[u8], error: Utf8Error) -> Self {
+        let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        let place = |before: usize| u64::try_from(before).unwrap_or(u64::MAX).saturating_add(1);
+        let (line, column) = (place(before.matches('\n').count()), place(last.chars().count()));
+        let finding = Finding { line, column, message: "must be UTF-8".to_owned() };
+        Self::new(path, vec![finding])
     }
 
     /// Why a file is no inventory at all.

@@ -8,12 +8,22 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use http::{StatusCode, header};
+use prometheus_client::metrics::gauge::Gauge;
 
+use super::connections::Limited;
 use super::metrics::Metrics;
+use super::times::Timed;
 use crate::storage::{self, Store};
 
 /// How long the database may take to answer before the service counts as not ready.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Connections at once, for a few that probe and a few that collect.
+const CONNECTIONS: u32 = 64;
+/// The time for the head of a request to arrive.
+const HEAD: Duration = Duration::from_secs(5);
+/// The time after which a connection that neither sends nor takes anything is closed.
+const IDLE: Duration = Duration::from_secs(30);
 
 /// Whether the service can serve.
 #[derive(Debug, Clone)]
@@ -46,6 +56,12 @@ impl Health {
             Err(_) => Err("the database does not answer\n"),
         }
     }
+}
+
+/// Accepts connections within limits of this port's own, so that nobody can use up what the API has from here.
+pub(super) fn acceptor() -> Timed<Limited> {
+    // They are not counted among the API's.
+    Timed::new(Limited::new(CONNECTIONS, Gauge::default()), HEAD, IDLE)
 }
 
 pub(super) fn router(metrics: Arc<Metrics>, health: Health) -> Router {

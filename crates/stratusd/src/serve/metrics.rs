@@ -3,13 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::Duration;
 
-use api_server::server::OperationId;
-use axum::Router;
-use axum::extract::Request;
-use axum::middleware::{self, Next};
-use axum::response::Response;
+use http::StatusCode;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
@@ -66,6 +62,12 @@ impl Metrics {
         self.connections.clone()
     }
 
+    /// Counts an answer and the time that it took.
+    pub(super) fn count(&self, operation: &'static str, status: StatusCode, time: Duration) {
+        self.requests.get_or_create(&Answered { operation, status: status.as_u16() }).inc();
+        self.durations.get_or_create(&Operation { operation }).observe(time.as_secs_f64());
+    }
+
     /// Everything in Prometheus' text format.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
@@ -94,21 +96,4 @@ impl prometheus_client::collector::Collector for StepsCollector {
         }
         Ok(())
     }
-}
-
-/// A router whose answers are counted.
-pub(super) fn measured(router: Router, metrics: Arc<Metrics>) -> Router {
-    router.layer(middleware::from_fn(move |request: Request, next: Next| {
-        let metrics = Arc::clone(&metrics);
-        async move {
-            let since = Instant::now();
-            let response: Response = next.run(request).await;
-            // What belongs to no operation has one name together, or anybody could make up labels.
-            let operation = response.extensions().get::<OperationId>().map_or("none", |id| id.0);
-            let status = response.status().as_u16();
-            metrics.requests.get_or_create(&Answered { operation, status }).inc();
-            metrics.durations.get_or_create(&Operation { operation }).observe(since.elapsed().as_secs_f64());
-            response
-        }
-    }))
 }

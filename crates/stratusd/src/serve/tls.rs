@@ -1,10 +1,11 @@
-//! TLS: a certificate and its key, read again when they change.
+//! TLS: a certificate and its key, read again when they change or when the process is told to.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use tokio::signal::unix::Signal;
 
 use crate::settings::ServiceSettings;
 
@@ -23,12 +24,12 @@ impl Tls {
     }
 }
 
-/// TLS as the settings have it.
+/// TLS as the settings have it; the files are read again at each signal.
 ///
 /// # Errors
 ///
 /// If there is a certificate without a key or the other way round, or one of them cannot be used.
-pub(super) async fn of(settings: &ServiceSettings) -> Result<Option<Tls>> {
+pub(super) async fn of(settings: &ServiceSettings, signal: Signal) -> Result<Option<Tls>> {
     let (certificate, key) = match (&settings.tls_certificate, &settings.tls_key) {
         (Some(certificate), Some(key)) => (certificate.as_path().to_owned(), key.as_path().to_owned()),
         (None, None) => return Ok(None),
@@ -39,17 +40,20 @@ pub(super) async fn of(settings: &ServiceSettings) -> Result<Option<Tls>> {
     let config = RustlsConfig::from_pem_file(&certificate, &key).await.with_context(|| {
         format!("failed to use the certificate {} with the key {}", certificate.display(), key.display())
     })?;
-    tokio::spawn(keep_fresh(config.clone(), certificate, key));
+    tokio::spawn(keep_fresh(config.clone(), certificate, key, signal));
     Ok(Some(Tls { config }))
 }
 
-/// Takes new files when they are there; one that cannot be used leaves the old one in place.
-async fn keep_fresh(config: RustlsConfig, certificate: PathBuf, key: PathBuf) {
+/// Takes new files when they are there, and what is there at a signal; one that cannot be used leaves the old one in place.
+async fn keep_fresh(config: RustlsConfig, certificate: PathBuf, key: PathBuf, mut signal: Signal) {
     let mut seen = changed(&certificate, &key);
     loop {
-        tokio::time::sleep(LOOK).await;
+        let is_told = tokio::select! {
+            () = tokio::time::sleep(LOOK) => false,
+            Some(()) = signal.recv() => true,
+        };
         let now = changed(&certificate, &key);
-        if now == seen {
+        if now == seen && !is_told {
             continue;
         }
         seen = now;

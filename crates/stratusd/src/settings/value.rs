@@ -7,13 +7,13 @@ use std::str::FromStr;
 use jiff::SignedDuration;
 use zeroize::Zeroizing;
 
-use crate::storage::Database;
+use crate::storage::{Address, AddressError, Database};
 
-/// A time such as `30s` or `1m 30s`.
+/// A time such as `30s` or `1m 30s`, from a number of milliseconds to a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Duration(std::time::Duration);
+pub struct Duration<const LEAST: u64 = 0>(std::time::Duration);
 
-impl Duration {
+impl<const LEAST: u64> Duration<LEAST> {
     /// The time.
     #[must_use]
     pub fn get(self) -> std::time::Duration {
@@ -27,18 +27,22 @@ impl Duration {
     }
 }
 
-impl FromStr for Duration {
+impl<const LEAST: u64> FromStr for Duration<LEAST> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let told = || format!("`{text}` is no time, which is like 30s, 500ms or 2m; zero to a day");
+        let least = std::time::Duration::from_millis(LEAST);
+        let told = || {
+            let least = if LEAST == 0 { "zero".to_owned() } else { format!("{least:?}") };
+            format!("`{text}` is no time from {least} to a day; a time is like 30s, 500ms or 2m")
+        };
         let time: SignedDuration = text.parse().map_err(|_| told())?;
         let time = std::time::Duration::try_from(time).map_err(|_| told())?;
-        if time > std::time::Duration::from_hours(24) { Err(told()) } else { Ok(Self(time)) }
+        if (least..=std::time::Duration::from_hours(24)).contains(&time) { Ok(Self(time)) } else { Err(told()) }
     }
 }
 
-impl fmt::Display for Duration {
+impl<const LEAST: u64> fmt::Display for Duration<LEAST> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)
     }
@@ -282,7 +286,10 @@ impl fmt::Debug for SecretText {
 ///
 /// Whatever is no such place is told when it is needed: whoever parses arguments would repeat it, password and all.
 #[derive(Clone)]
-pub struct DatabaseUrl(Option<Database>);
+pub struct DatabaseUrl {
+    database: Result<Database, String>,
+    shown: String,
+}
 
 impl DatabaseUrl {
     /// The database.
@@ -291,8 +298,7 @@ impl DatabaseUrl {
     ///
     /// If it is none.
     pub fn database(&self) -> anyhow::Result<Database> {
-        let told = "the database's URL must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME";
-        self.0.clone().ok_or_else(|| anyhow::anyhow!(told))
+        self.database.clone().map_err(|reason| anyhow::anyhow!("the database's URL cannot be used: {reason}"))
     }
 }
 
@@ -300,38 +306,52 @@ impl FromStr for DatabaseUrl {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if let Some(file) = text.strip_prefix("sqlite://") {
-            return Ok(Self((!file.is_empty()).then(|| Database::Sqlite(file.into()))));
-        }
-        let is_postgres = text.starts_with("postgres://") || text.starts_with("postgresql://");
-        let is_postgres = is_postgres && text.parse::<sqlx::postgres::PgConnectOptions>().is_ok();
-        Ok(Self(is_postgres.then(|| Database::Postgres(text.to_owned()))))
+        let (database, shown) = match place(text) {
+            Ok((database, shown)) => (Ok(database), shown),
+            Err(reason) => (Err(reason), "[malformed]".to_owned()),
+        };
+        Ok(Self { database, shown })
     }
 }
 
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            None => f.write_str("[malformed]"),
-            Some(Database::Sqlite(file)) => write!(f, "sqlite://{}", file.display()),
-            // A password may also be in the query, so that goes too.
-            Some(Database::Postgres(url)) => {
-                let shown = url.split(['?', '#']).next().unwrap_or_default();
-                let (scheme, rest) = shown.split_once("://").unwrap_or(("postgres", ""));
-                match rest.rsplit_once('@') {
-                    Some((user, host)) => {
-                        let user = user.split(':').next().unwrap_or_default();
-                        write!(f, "{scheme}://{user}:[redacted]@{host}")
-                    }
-                    None => write!(f, "{scheme}://{rest}"),
-                }
-            }
-        }
+        f.write_str(&self.shown)
     }
 }
 
 impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// The database that a URL names, and how it is shown; or why it names none, without what may be a secret.
+fn place(url: &str) -> Result<(Database, String), String> {
+    const NEITHER: &str = "it must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME";
+    if let Some(file) = url.strip_prefix("sqlite://").filter(|file| !file.is_empty()) {
+        return Ok((Database::Sqlite(file.into()), url.to_owned()));
+    }
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return Err(NEITHER.to_owned());
+    }
+    // After the first one everything would be taken for a host, and be shown, though it may be half of a password.
+    if url.matches('@').count() > 1 {
+        return Err("every `@` but the one before the host must be written %40".to_owned());
+    }
+    // It would be taken for a user's name, and be shown, though it is the query of a URL that names no user.
+    if url.split_once('@').is_some_and(|(user, _)| user.contains("password=")) {
+        return Err("every `@` behind the host must be written %40".to_owned());
+    }
+    match url.parse::<Address>() {
+        Ok(address) => Ok((Database::Postgres(url.to_owned()), address.to_string())),
+        // What follows a password may be the rest of it, behind an `&`.
+        Err(AddressError::Malformed(_)) if url.contains("password=") => Err(NEITHER.to_owned()),
+        Err(AddressError::Malformed(error)) => {
+            // This names an option, or what of the form is wrong, and never a value.
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            Err(cause.unwrap_or_else(|| NEITHER.to_owned()))
+        }
+        Err(error) => Err(error.to_string()),
     }
 }

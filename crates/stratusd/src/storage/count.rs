@@ -3,7 +3,6 @@
 //! PostgreSQL would queue all creates of a project behind one row, so each count is a sum over a few slots, and
 //! each resource adds to the slot that its id falls into.
 
-use super::connection::execute;
 use super::{Connection, StorageError};
 
 /// Rows that share a count.
@@ -40,7 +39,7 @@ pub(super) async fn add(
     let (project, location, id) = of;
     let sql = "INSERT INTO resource_count (project_id, kind, location, slot, items) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $5";
-    execute!(c, sql, project, kind.text(), location, slot(id), items)?;
+    c.execute(sql, &[&project, &kind.text(), &location, &slot(id), &items]).await?;
     Ok(())
 }
 

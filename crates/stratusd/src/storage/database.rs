@@ -2,12 +2,16 @@
 
 use std::fmt;
 
-use super::connection::{FromSqlite, execute, fetch_all, fetch_optional, from_sqlite};
+use diesel::QueryableByName;
+
 use super::page::{page_sql, split};
+use super::schema::postgres_database;
+use super::statement::Sql;
 use super::{Connection, Listed, Order, Page, StorageError, count};
 
 /// A Postgres database. Times are in seconds since 1970.
-#[derive(Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Clone, PartialEq, Eq, QueryableByName)]
+#[diesel(table_name = postgres_database)]
 pub struct Database {
     /// Its id.
     pub id: String,
@@ -57,32 +61,6 @@ pub struct Database {
     pub revision: i64,
 }
 
-from_sqlite!(Database {
-    id,
-    location,
-    name,
-    flavor,
-    ha_type,
-    state,
-    storage_size_gib,
-    target_storage_size_gib,
-    version,
-    target_version,
-    vm_size,
-    target_vm_size,
-    maintenance_window_start_at,
-    parent,
-    tags,
-    firewall_rules,
-    password,
-    host,
-    ca_certificates,
-    earliest_restore_time,
-    latest_restore_time,
-    used_bytes,
-    revision
-});
-
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Database").field("id", &self.id).field("state", &self.state).finish_non_exhaustive()
@@ -98,7 +76,8 @@ macro_rules! columns {
 }
 
 /// What lists show of a database.
-#[derive(Debug, Clone, sqlx::FromRow)]
+#[derive(Debug, Clone, QueryableByName)]
+#[diesel(table_name = postgres_database)]
 pub struct DatabaseSummary {
     /// Its id.
     pub id: String,
@@ -134,25 +113,6 @@ pub struct DatabaseSummary {
     pub ca_certificates: Option<String>,
 }
 
-from_sqlite!(DatabaseSummary {
-    id,
-    location,
-    name,
-    flavor,
-    ha_type,
-    state,
-    storage_size_gib,
-    target_storage_size_gib,
-    version,
-    target_version,
-    vm_size,
-    target_vm_size,
-    maintenance_window_start_at,
-    parent,
-    tags,
-    ca_certificates
-});
-
 /// A page of the databases of a project, and how many there are.
 pub async fn page(
     c: &mut Connection<'_>,
@@ -176,7 +136,7 @@ pub async fn page(
         Order::Id => sql!("t.id > $2", "id"),
         Order::Name => sql!("t.name > $2", "name, id"),
     };
-    fetch_all!(c, Listed<DatabaseSummary>, sql, project, &page.after, page.size).map(split)
+    c.fetch_all::<Listed<DatabaseSummary>>(sql, &[&project, &page.after, &page.size]).await.map(split)
 }
 
 /// One of a location, by id.
@@ -187,7 +147,7 @@ pub async fn lookup_id(
 ) -> Result<Option<Database>, StorageError> {
     let sql =
         concat!("SELECT ", columns!(), " FROM postgres_database WHERE project_id = $1 AND location = $2 AND id = $3");
-    fetch_optional!(c, Database, sql, place.0, place.1, id)
+    c.fetch_optional::<Database>(sql, &[&place.0, &place.1, &id]).await
 }
 
 /// One of a location, by name.
@@ -198,7 +158,7 @@ pub async fn lookup_name(
 ) -> Result<Option<Database>, StorageError> {
     let sql =
         concat!("SELECT ", columns!(), " FROM postgres_database WHERE project_id = $1 AND location = $2 AND name = $3");
-    fetch_optional!(c, Database, sql, place.0, place.1, name)
+    c.fetch_optional::<Database>(sql, &[&place.0, &place.1, &name]).await
 }
 
 /// Makes a database that is due at once. `now` is in milliseconds since 1970.
@@ -209,31 +169,33 @@ pub async fn insert(c: &mut Connection<'_>, project: &str, new: &Database, now: 
                latest_restore_time, used_bytes, due_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, FALSE, $19, \
                $20, $21)";
-    execute!(
-        c,
+    c.execute(
         sql,
-        project,
-        &new.id,
-        &new.location,
-        &new.name,
-        &new.flavor,
-        &new.ha_type,
-        &new.state,
-        new.storage_size_gib,
-        new.target_storage_size_gib,
-        &new.version,
-        &new.target_version,
-        &new.vm_size,
-        &new.target_vm_size,
-        new.maintenance_window_start_at,
-        &new.parent,
-        &new.tags,
-        &new.firewall_rules,
-        &new.password,
-        new.latest_restore_time,
-        new.used_bytes,
-        now
-    )?;
+        &[
+            &project,
+            &new.id,
+            &new.location,
+            &new.name,
+            &new.flavor,
+            &new.ha_type,
+            &new.state,
+            &new.storage_size_gib,
+            &new.target_storage_size_gib,
+            &new.version,
+            &new.target_version,
+            &new.vm_size,
+            &new.target_vm_size,
+            &new.maintenance_window_start_at,
+            &new.parent,
+            &new.tags,
+            &new.firewall_rules,
+            &new.password,
+            &new.latest_restore_time,
+            &new.used_bytes,
+            &now,
+        ],
+    )
+    .await?;
     count::add(c, count::Kind::Postgres, (project, &new.location, &new.id), 1).await
 }
 
@@ -245,18 +207,21 @@ pub async fn insert(c: &mut Connection<'_>, project: &str, new: &Database, now: 
 pub async fn retarget(c: &mut Connection<'_>, project: &str, changed: &Database, now: i64) -> Result<(), StorageError> {
     let sql = "UPDATE postgres_database SET ha_type = $4, target_storage_size_gib = $5, target_vm_size = $6, \
                tags = $7, due_at = $8, revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3";
-    let touched = execute!(
-        c,
-        sql,
-        project,
-        &changed.id,
-        changed.revision,
-        &changed.ha_type,
-        changed.target_storage_size_gib,
-        &changed.target_vm_size,
-        &changed.tags,
-        now
-    )?;
+    let touched = c
+        .execute(
+            sql,
+            &[
+                &project,
+                &changed.id,
+                &changed.revision,
+                &changed.ha_type,
+                &changed.target_storage_size_gib,
+                &changed.target_vm_size,
+                &changed.tags,
+                &now,
+            ],
+        )
+        .await?;
     if touched == 1 { Ok(()) } else { Err(StorageError::Conflict) }
 }
 
@@ -273,12 +238,13 @@ pub async fn set_password(
 ) -> Result<(), StorageError> {
     let sql = "UPDATE postgres_database SET password = $4, password_is_set = FALSE, due_at = $5, \
                revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3";
-    let touched = execute!(c, sql, project, &changed.id, changed.revision, &changed.password, now)?;
+    let touched = c.execute(sql, &[&project, &changed.id, &changed.revision, &changed.password, &now]).await?;
     if touched == 1 { Ok(()) } else { Err(StorageError::Conflict) }
 }
 
 /// A sealed password and where it is.
-#[derive(sqlx::FromRow)]
+#[derive(QueryableByName)]
+#[diesel(table_name = postgres_database)]
 pub struct Sealed {
     /// The project's id.
     pub project_id: String,
@@ -288,8 +254,6 @@ pub struct Sealed {
     pub password: Vec<u8>,
 }
 
-from_sqlite!(Sealed { project_id, id, password });
-
 /// The next passwords after one, whatever their project: to seal them again.
 pub async fn sealed_after(
     c: &mut Connection<'_>,
@@ -298,23 +262,24 @@ pub async fn sealed_after(
 ) -> Result<Vec<Sealed>, StorageError> {
     let sql = "SELECT project_id, id, password FROM postgres_database \
                WHERE (project_id, id) > ($1, $2) ORDER BY project_id, id LIMIT $3";
-    fetch_all!(c, Sealed, sql, after.0, after.1, limit)
+    c.fetch_all::<Sealed>(sql, &[&after.0, &after.1, &limit]).await
 }
 
 /// Replaces a sealed password by the same one sealed otherwise, unless it was changed meanwhile.
 pub async fn reseal(c: &mut Connection<'_>, old: &Sealed, password: &[u8]) -> Result<(), StorageError> {
     let sql = "UPDATE postgres_database SET password = $4 WHERE project_id = $1 AND id = $2 AND password = $3";
-    execute!(c, sql, &old.project_id, &old.id, &old.password, password)?;
+    c.execute(sql, &[&old.project_id, &old.id, &old.password, &password]).await?;
     Ok(())
 }
 
 /// What a worker took up.
-#[derive(Debug, Clone, sqlx::FromRow)]
+#[derive(Debug, Clone, QueryableByName)]
+#[diesel(table_name = postgres_database)]
 pub struct Due {
     /// The project's id.
     pub project_id: String,
     /// The database.
-    #[sqlx(flatten)]
+    #[diesel(embed)]
     pub database: Database,
     /// Whether the provisioner has the current password.
     pub password_is_set: bool,
@@ -322,23 +287,11 @@ pub struct Due {
     pub attempts: i64,
 }
 
-impl FromSqlite for Due {
-    fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            project_id: row.get("project_id")?,
-            database: Database::from_sqlite(row)?,
-            password_is_set: row.get("password_is_set")?,
-            attempts: row.get("attempts")?,
-        })
-    }
-}
-
 /// Whether a database is due that no worker looks at. `now` is in milliseconds since 1970.
 pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 AND (lease_until IS NULL OR lease_until < $1) \
                LIMIT 1";
-    let found: Option<(String,)> = fetch_optional!(c, (String,), sql, now)?;
-    Ok(found.is_some())
+    c.exists(sql, &[&now]).await
 }
 
 /// Takes up to `limit` databases that are due and that no other worker looks at. Times are in milliseconds since 1970.
@@ -349,25 +302,25 @@ pub async fn take_due(
     until: i64,
     limit: i64,
 ) -> Result<Vec<Due>, StorageError> {
-    execute!(
-        c,
-        sqlite: "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
+    c.execute(
+        Sql {
+            sqlite: "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
                  (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
                  AND (lease_until IS NULL OR lease_until < $3) ORDER BY due_at LIMIT $4)",
-        postgres: "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
-                   (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
-                   AND (lease_until IS NULL OR lease_until < $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)",
-        lease,
-        until,
-        now,
-        limit
-    )?;
+            postgres: "WITH free AS MATERIALIZED (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
+                   AND (lease_until IS NULL OR lease_until < $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) \
+                   UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
+                   WHERE t.project_id = free.project_id AND t.id = free.id",
+        },
+        &[&lease, &until, &now, &limit],
+    )
+    .await?;
     let sql = concat!(
         "SELECT project_id, password_is_set, attempts, ",
         columns!(),
         " FROM postgres_database WHERE due_at <= $1 AND lease = $2 ORDER BY due_at, id"
     );
-    fetch_all!(c, Due, sql, now, lease)
+    c.fetch_all::<Due>(sql, &[&now, &lease]).await
 }
 
 /// What a worker found and did.
@@ -409,38 +362,41 @@ pub async fn settle(c: &mut Connection<'_>, due: &Due, lease: &str, outcome: &Ou
                due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, lease = NULL, lease_until = NULL \
                WHERE project_id = $1 AND id = $2 AND lease = $3";
     let database = &due.database;
-    let touched = execute!(
-        c,
-        sql,
-        &due.project_id,
-        &database.id,
-        lease,
-        &outcome.state,
-        outcome.storage_size_gib,
-        &outcome.version,
-        &outcome.vm_size,
-        outcome.password_is_set,
-        database.revision,
-        &outcome.host,
-        &outcome.ca_certificates,
-        outcome.earliest_restore_time,
-        outcome.latest_restore_time,
-        outcome.used_bytes,
-        outcome.attempts,
-        outcome.due_at
-    )?;
+    let touched = c
+        .execute(
+            sql,
+            &[
+                &due.project_id,
+                &database.id,
+                &lease,
+                &outcome.state,
+                &outcome.storage_size_gib,
+                &outcome.version,
+                &outcome.vm_size,
+                &outcome.password_is_set,
+                &database.revision,
+                &outcome.host,
+                &outcome.ca_certificates,
+                &outcome.earliest_restore_time,
+                &outcome.latest_restore_time,
+                &outcome.used_bytes,
+                &outcome.attempts,
+                &outcome.due_at,
+            ],
+        )
+        .await?;
     Ok(touched == 1)
 }
 
 /// Prolongs a lease. Tells whether it still held.
 pub async fn prolong(c: &mut Connection<'_>, due: &Due, lease: &str, until: i64) -> Result<bool, StorageError> {
     let sql = "UPDATE postgres_database SET lease_until = $4 WHERE project_id = $1 AND id = $2 AND lease = $3";
-    Ok(execute!(c, sql, &due.project_id, &due.database.id, lease, until)? == 1)
+    Ok(c.execute(sql, &[&due.project_id, &due.database.id, &lease, &until]).await? == 1)
 }
 
 /// Frees whatever a service that died has left taken. Only where no other service works on the same database.
 pub async fn free_all(c: &mut Connection<'_>) -> Result<(), StorageError> {
     let sql = "UPDATE postgres_database SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL";
-    execute!(c, sql)?;
+    c.execute(sql, &[]).await?;
     Ok(())
 }

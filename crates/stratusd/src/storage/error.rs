@@ -1,6 +1,6 @@
 //! How a store fails, and whether trying again may help.
 
-use rusqlite::ErrorCode;
+use diesel::result::{DatabaseErrorKind, Error};
 use thiserror::Error;
 
 /// What a library says of a failure: for the log alone.
@@ -32,44 +32,45 @@ pub enum StorageError {
     Other(#[source] Cause),
 }
 
-impl From<rusqlite::Error> for StorageError {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            // Keys that exist by now, or references that are gone by now.
-            Some(ErrorCode::ConstraintViolation) => Self::Conflict,
-            // Another process writes to the file, or it cannot be read at the moment.
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull) => {
+/// What PostgreSQL says of transactions that wait for each other, in English; diesel has no name for it.
+const DEADLOCK: &str = "deadlock detected";
+
+impl StorageError {
+    pub(super) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict)
+    }
+
+    /// Whether the database has refused a statement for a reason that diesel has no name for.
+    pub(super) fn is_nameless(&self) -> bool {
+        let Self::Other(cause) = self else { return false };
+        matches!(cause.downcast_ref(), Some(Error::DatabaseError(DatabaseErrorKind::Unknown, _)))
+    }
+}
+
+impl From<diesel::result::Error> for StorageError {
+    fn from(error: diesel::result::Error) -> Self {
+        use DatabaseErrorKind::{
+            ClosedConnection, ForeignKeyViolation, ReadOnlyTransaction, SerializationFailure, UnableToSendCommand,
+            UniqueViolation, Unknown,
+        };
+        match &error {
+            // Keys that exist by now, references that are gone by now, and transactions in each other's way.
+            Error::DatabaseError(UniqueViolation | ForeignKeyViolation | SerializationFailure, _) => Self::Conflict,
+            Error::DatabaseError(Unknown, told) if told.message() == DEADLOCK => Self::Conflict,
+            // The last one is a server that was the first of several until a moment ago.
+            Error::DatabaseError(ClosedConnection | UnableToSendCommand | ReadOnlyTransaction, _) => {
                 Self::Unavailable(error.into())
             }
+            Error::DatabaseError(Unknown, told) if is_sqlite_busy(told.message()) => Self::Unavailable(error.into()),
             _ => Self::Other(error.into()),
         }
     }
 }
 
-impl From<sqlx::Error> for StorageError {
-    fn from(error: sqlx::Error) -> Self {
-        match &error {
-            sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Io(_) => Self::Unavailable(error.into()),
-            sqlx::Error::Database(cause) if is_conflict(cause.as_ref()) => Self::Conflict,
-            sqlx::Error::Database(cause) if is_busy(cause.as_ref()) => Self::Unavailable(error.into()),
-            _ => Self::Other(error.into()),
-        }
-    }
-}
-
-/// Keys that exist by now, references that are gone by now, and what PostgreSQL says of transactions in each
-/// other's way: serialization failures (40001) and deadlocks (40P01).
-fn is_conflict(cause: &dyn sqlx::error::DatabaseError) -> bool {
-    cause.is_unique_violation()
-        || cause.is_foreign_key_violation()
-        || matches!(cause.code().as_deref(), Some("40001" | "40P01"))
-}
-
-/// PostgreSQL is starting, stopping or full of connections (classes 53 and 57P).
-fn is_busy(cause: &dyn sqlx::error::DatabaseError) -> bool {
-    let code = cause.code();
-    let code = code.as_deref().unwrap_or_default();
-    code.starts_with("53") || code.starts_with("57P")
+/// Another process writes to the file, or it cannot be written at the moment: what SQLite calls `SQLITE_BUSY`,
+/// `SQLITE_LOCKED` and `SQLITE_FULL`, of which only the words get here.
+fn is_sqlite_busy(message: &str) -> bool {
+    matches!(message, "database is locked" | "database table is locked" | "database or disk is full")
 }
 
 /// Why a change was not made.

@@ -1,6 +1,5 @@
 //! Inference API keys: what is left of them once they were shown.
 
-use super::connection::execute;
 use super::{Connection, StorageError};
 
 /// Keeps a new key's hash. `now` is in milliseconds since 1970.
@@ -12,6 +11,6 @@ pub async fn insert(
     now: i64,
 ) -> Result<(), StorageError> {
     let sql = "INSERT INTO inference_api_key (project_id, id, hash, created_at) VALUES ($1, $2, $3, $4)";
-    execute!(c, sql, project, id, hash, now)?;
+    c.execute(sql, &[&project, &id, &hash, &now]).await?;
     Ok(())
 }

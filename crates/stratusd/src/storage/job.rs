@@ -1,10 +1,12 @@
 //! A change on its way through a backend, without its types.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::{PoisonError, RwLock};
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::{Aborted, Change, Connection, StorageError};
 
@@ -14,9 +16,39 @@ pub(super) trait Job: Send {
     fn run<'a>(&'a mut self, tx: &'a mut Connection<'_>) -> BoxFuture<'a, Ran>;
     /// Tells whoever waits what came out, or how it failed.
     fn answer(self: Box<Self>, committed: Result<(), StorageError>);
-    /// Whether nothing comes after it.
-    fn is_last(&self) -> bool {
-        false
+    /// Whether nobody waits for it any more.
+    fn is_abandoned(&self) -> bool;
+    /// Since when it waits.
+    fn submitted(&self) -> Instant;
+}
+
+/// Where changes wait for whoever makes them, who ends once it is closed and empty.
+pub(super) struct Queue(RwLock<Option<mpsc::UnboundedSender<Box<dyn Job>>>>);
+
+/// The other end of a queue.
+pub(super) type Waiting = mpsc::UnboundedReceiver<Box<dyn Job>>;
+
+impl Queue {
+    pub(super) fn new() -> (Self, Waiting) {
+        let (jobs, waiting) = mpsc::unbounded_channel();
+        (Self(RwLock::new(Some(jobs))), waiting)
+    }
+
+    /// Adds a job; one that comes too late is answered at once.
+    pub(super) fn submit(&self, job: Box<dyn Job>) {
+        let jobs = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let unsent = match &*jobs {
+            Some(jobs) => jobs.send(job).err().map(|unsent| unsent.0),
+            None => Some(job),
+        };
+        if let Some(job) = unsent {
+            job.answer(Err(StorageError::Closed));
+        }
+    }
+
+    /// Lets nothing more come.
+    pub(super) fn close(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
@@ -36,11 +68,12 @@ pub(super) struct Pending<C: Change> {
     change: C,
     outcome: Option<Result<C::Answer, Aborted<C::Refusal>>>,
     reply: oneshot::Sender<Result<C::Answer, Aborted<C::Refusal>>>,
+    submitted: Instant,
 }
 
 impl<C: Change> Pending<C> {
     pub(super) fn new(change: C, reply: oneshot::Sender<Result<C::Answer, Aborted<C::Refusal>>>) -> Self {
-        Self { change, outcome: None, reply }
+        Self { change, outcome: None, reply, submitted: Instant::now() }
     }
 }
 
@@ -62,6 +95,14 @@ impl<C: Change> Job for Pending<C> {
                 Err(_) => Ran::Failed(StorageError::Closed),
             }
         })
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn submitted(&self) -> Instant {
+        self.submitted
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StorageError>) {

@@ -1,38 +1,46 @@
 //! Brings a database to the version of this program.
 
-use rusqlite_migration::{M, MigrationDefinitionError, Migrations};
-use sqlx::migrate::{MigrateError, Migrator};
+use diesel::SqliteConnection;
+use diesel::backend::Backend;
+use diesel::migration::{MigrationSource, MigrationVersion};
+use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
-use super::StorageError;
+use super::{Cause, StorageError};
 
-static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
-const SQLITE: &[M<'static>] = &[M::up(include_str!("../../migrations/sqlite/0001_resources.sql"))];
+const POSTGRES: EmbeddedMigrations = embed_migrations!("migrations/postgres");
+const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 
 const NEWER: &str = "the database is newer than this program; start the newer program, or restore a backup from \
                      before it ran";
 
-/// Brings a PostgreSQL database to this version, under an advisory lock.
-pub(super) async fn postgres(pool: &sqlx::PgPool) -> Result<(), StorageError> {
-    POSTGRES.run(pool).await.map_err(|error| match error {
-        MigrateError::VersionMissing(_) => StorageError::Version(NEWER.to_owned()),
-        MigrateError::VersionMismatch(version) => StorageError::Version(format!(
-            "migration {version} of the database is not the one of this program; is it another product's database?"
-        )),
-        MigrateError::Dirty(version) => StorageError::Version(format!(
-            "migration {version} was left unfinished; restore the database from a backup"
-        )),
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
-        other => StorageError::Version(format!("the database cannot be migrated: {other}")),
-    })
+/// Brings a PostgreSQL database to this version, under an advisory lock that ends with the connection.
+pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), StorageError> {
+    // That a table is there already is no news. The number is of no meaning, but for being the same in all that migrate.
+    connection.batch_execute("SET client_min_messages = warning; SELECT pg_advisory_lock(7597125)").await?;
+    let run = move || migrate(&mut AsyncConnectionWrapper::<AsyncPgConnection>::from(connection), POSTGRES);
+    tokio::task::spawn_blocking(run).await.map_err(|error| StorageError::Other(error.into()))?
 }
 
 /// Brings an SQLite database to this version. The caller holds the lock.
-pub(super) fn sqlite(connection: &mut rusqlite::Connection) -> Result<(), StorageError> {
-    Migrations::from_slice(SQLITE).to_latest(connection).map_err(|error| match error {
-        rusqlite_migration::Error::MigrationDefinition(MigrationDefinitionError::DatabaseTooFarAhead) => {
-            StorageError::Version(NEWER.to_owned())
-        }
-        rusqlite_migration::Error::RusqliteError { err, .. } => err.into(),
-        other => StorageError::Version(format!("the database cannot be migrated: {other}")),
-    })
+pub(super) fn sqlite(connection: &mut SqliteConnection) -> Result<(), StorageError> {
+    migrate(connection, SQLITE)
+}
+
+fn migrate<DB: Backend>(
+    harness: &mut impl MigrationHarness<DB>,
+    migrations: EmbeddedMigrations,
+) -> Result<(), StorageError> {
+    let told = |error: Cause| match error.downcast::<diesel::result::Error>() {
+        Ok(error) => StorageError::from(*error),
+        Err(error) => StorageError::Version(format!("the database cannot be migrated: {error}")),
+    };
+    let known = MigrationSource::<DB>::migrations(&migrations).map_err(told)?;
+    let is_known = |version: &MigrationVersion<'_>| known.iter().any(|known| known.name().version() == *version);
+    if !harness.applied_migrations().map_err(told)?.iter().all(is_known) {
+        return Err(StorageError::Version(NEWER.to_owned()));
+    }
+    harness.run_pending_migrations(migrations).map_err(told)?;
+    Ok(())
 }

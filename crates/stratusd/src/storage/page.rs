@@ -1,8 +1,11 @@
 //! A page of a list, and how many items the whole list has.
 
-use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql, QueryableByName};
+use diesel::row::NamedRow;
+use diesel::sql_types::{BigInt, Nullable, Text};
 
-use super::connection::FromSqlite;
+use super::statement::Present;
 
 /// What orders a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,26 +36,17 @@ pub struct Listed<T> {
     pub item: Option<T>,
 }
 
-impl<'r, R, T> FromRow<'r, R> for Listed<T>
+impl<DB, T> QueryableByName<DB> for Listed<T>
 where
-    R: Row,
-    T: FromRow<'r, R>,
-    &'static str: ColumnIndex<R>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    Option<&'r str>: Decode<'r, R::Database> + Type<R::Database>,
+    DB: Backend,
+    T: QueryableByName<DB>,
+    i64: FromSql<BigInt, DB>,
+    Option<Present>: FromSql<Nullable<Text>, DB>,
 {
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        let is_empty = row.try_get::<Option<&'r str>, _>("id")?.is_none();
-        let item = if is_empty { None } else { Some(T::from_row(row)?) };
-        Ok(Self { count: row.try_get("count")?, item })
-    }
-}
-
-impl<T: FromSqlite> FromSqlite for Listed<T> {
-    fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        let is_empty = row.get_ref("id")? == rusqlite::types::ValueRef::Null;
-        let item = if is_empty { None } else { Some(T::from_sqlite(row)?) };
-        Ok(Self { count: row.get("count")?, item })
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        let present: Option<Present> = NamedRow::get::<Nullable<Text>, _>(row, "id")?;
+        let item = present.map(|_| T::build(row)).transpose()?;
+        Ok(Self { count: NamedRow::get::<BigInt, _>(row, "count")?, item })
     }
 }
 
@@ -63,6 +57,8 @@ pub(super) fn split<T>(rows: Vec<Listed<T>>) -> (i64, Vec<T>) {
 }
 
 /// A query for a page of a table: the count stands in each row, also in the only one of an empty page.
+///
+/// SQLite plans a statement again for each new value of a bare `LIMIT $3`, which takes longer than running it.
 macro_rules! page_sql {
     ($columns:literal, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
      order: $order:literal) => {
@@ -82,7 +78,7 @@ macro_rules! page_sql {
             $after,
             " ORDER BY ",
             $order,
-            " LIMIT $3) AS item ON TRUE ORDER BY ",
+            " LIMIT CAST($3 AS BIGINT)) AS item ON TRUE ORDER BY ",
             $order
         )
     };

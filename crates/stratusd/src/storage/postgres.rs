@@ -1,113 +1,134 @@
 //! PostgreSQL: a transaction for each change, run again when a concurrent one got in between.
 //!
-//! Changes have connections of their own, each with a worker that takes one change after the other: a pool would ask
-//! a connection whether it still lives each time that it is given back, which is a round trip more for every change.
+//! Changes have connections of their own, each with a worker that takes one change after the other, so that a reading
+//! never waits for changes, and a change for no more than a worker.
 
-use std::sync::{Arc, PoisonError, RwLock};
+mod address;
+mod link;
+mod server;
+mod tls;
+
+use std::sync::Arc;
 use std::time::Duration;
 
+use deadpool::managed::{Object, Pool, PoolError};
 use futures_util::future::BoxFuture;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection as _};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
-use super::job::{Job, Ran};
-use super::reader::Held;
-use super::{Backend, Connection, Reader, StorageError, migrate};
+use super::job::{Job, Queue, Ran, Waiting};
+use super::reader::{Held, PostgresReader};
+use super::{Backend, Connection, Reader, StorageError, StoreConfig, migrate};
+pub use address::{Address, AddressError};
+pub(super) use link::Link;
+pub(super) use server::Server;
+use server::WAIT;
 
 /// How often a change is run at most before it is refused as a conflict.
 const RUNS: u32 = 8;
-/// How long a connection may take before whoever needs it is refused as unavailable.
-const WAIT: Duration = Duration::from_secs(5);
+/// How often one is run at most that fails for a reason without a name: it may be a conflict that diesel does not know,
+/// such as a deadlock where the server speaks another language than English.
+const NAMELESS_RUNS: u32 = 3;
 
 pub(super) struct Postgres {
-    readers: PgPool,
-    /// Gone once the store is closed: then the workers end what is there, and themselves.
-    jobs: RwLock<Option<mpsc::UnboundedSender<Box<dyn Job>>>>,
+    server: Server,
+    readers: Pool<Server>,
+    jobs: Queue,
     workers: TaskTracker,
 }
 
-/// Changes that no worker has taken yet.
-type Waiting = Arc<Mutex<mpsc::UnboundedReceiver<Box<dyn Job>>>>;
-
 impl Postgres {
     /// Half of the connections are for changes, the others for reading; there is one of each at least.
-    pub(super) async fn open(url: &str, connections: u32) -> Result<Self, StorageError> {
-        let options: PgConnectOptions = url.parse()?;
-        let options = options.application_name("stratusd").statement_cache_capacity(256);
+    pub(super) async fn open(url: &str, config: &StoreConfig) -> Result<Self, StorageError> {
+        let &StoreConfig { connections, patience, .. } = config;
+        let address: Address = url.parse().map_err(|error: AddressError| StorageError::Other(error.into()))?;
+        let server = Server::new(address, patience)?;
+        migrate::postgres(server.connect().await?.into_inner()).await?;
         let writers = connections.div_ceil(2);
-        // A connection is looked at when it is given back; to ask again when it is taken would cost each request a
-        // round trip more.
-        let readers = PgPoolOptions::new()
-            .max_connections((connections - writers).max(1))
-            .acquire_timeout(WAIT)
-            .test_before_acquire(false)
-            .connect_with(options.clone())
-            .await?;
-        migrate::postgres(&readers).await?;
-        let (jobs, waiting) = mpsc::unbounded_channel();
+        let readers = usize::try_from((connections - writers).max(1)).unwrap_or(usize::MAX);
+        let pool = Pool::builder(server.clone()).max_size(readers).build();
+        let readers = pool.map_err(|error| StorageError::Other(error.into()))?;
+        let (jobs, waiting) = Queue::new();
         let (waiting, workers) = (Arc::new(Mutex::new(waiting)), TaskTracker::new());
         for _ in 0..writers {
-            workers.spawn(Worker { options: options.clone(), connection: None }.work(Arc::clone(&waiting)));
+            workers.spawn(Worker { server: server.clone(), link: None }.work(Arc::clone(&waiting)));
         }
         workers.close();
-        Ok(Self { readers, jobs: RwLock::new(Some(jobs)), workers })
+        Ok(Self { server, readers, jobs, workers })
+    }
+
+    async fn pooled(&self) -> Result<Object<Server>, StorageError> {
+        let busy = || Err(PoolError::Backend(StorageError::Unavailable("all connections are taken".into())));
+        let taken = tokio::time::timeout(WAIT, self.readers.get()).await.unwrap_or_else(|_| busy());
+        taken.map_err(|error| match error {
+            PoolError::Backend(error) => error,
+            other => StorageError::Unavailable(other.into()),
+        })
     }
 }
 
 impl Backend for Postgres {
     fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
-        Box::pin(async { Ok(Reader(Held::Postgres(self.readers.acquire().await?))) })
+        Box::pin(async {
+            let link = Box::new(self.pooled().await?);
+            Ok(Reader(Held::Postgres(PostgresReader { link, is_snapshot: false })))
+        })
     }
 
     fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
         Box::pin(async {
-            let begun = self.readers.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-            Ok(Reader(Held::PostgresSnapshot(begun)))
+            let mut reader = PostgresReader { link: Box::new(self.pooled().await?), is_snapshot: true };
+            reader.link.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+            Ok(Reader(Held::Postgres(reader)))
         })
     }
 
     fn submit(&self, job: Box<dyn Job>) {
-        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
-        let unsent = match &*jobs {
-            Some(jobs) => jobs.send(job).err().map(|unsent| unsent.0),
-            None => Some(job),
-        };
-        if let Some(job) = unsent {
-            job.answer(Err(StorageError::Closed));
-        }
+        self.jobs.submit(job);
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            self.jobs.write().unwrap_or_else(PoisonError::into_inner).take();
-            self.workers.wait().await;
-            self.readers.close().await;
+            self.jobs.close();
+            // Longer than this only takes a server that does not answer.
+            let _ = tokio::time::timeout(self.server.patience() + WAIT, self.workers.wait()).await;
+            self.readers.close();
+            self.server.close().await;
         })
     }
 }
 
 /// Makes changes, one after the other, on a connection of its own.
 struct Worker {
-    options: PgConnectOptions,
+    server: Server,
     /// Made when it is needed, and again after it has failed.
-    connection: Option<PgConnection>,
+    link: Option<Link>,
+}
+
+/// How a run of a change failed.
+enum Failure {
+    /// Nothing of it was made, and the next run may do better.
+    Again(StorageError),
+    /// Another run would be no use, or it is open whether it was made.
+    Final(StorageError),
 }
 
 impl Worker {
-    async fn work(mut self, waiting: Waiting) {
+    async fn work(mut self, waiting: Arc<Mutex<Waiting>>) {
         // The first change shall not wait for this. Whatever is wrong is told to whoever needs it.
-        self.connection = self.options.connect().await.ok();
+        self.link = self.server.connect().await.ok();
         loop {
             let taken = waiting.lock().await.recv().await;
             let Some(mut job) = taken else { break };
-            let committed = self.run(&mut *job).await;
+            if job.is_abandoned() {
+                continue;
+            }
+            let committed = if job.submitted().elapsed() > WAIT {
+                Err(StorageError::Unavailable("all connections were taken".into()))
+            } else {
+                self.run(&mut *job).await
+            };
             job.answer(committed);
-        }
-        if let Some(connection) = self.connection.take() {
-            // The server notices by itself if this fails.
-            let _ = connection.close().await;
         }
     }
 
@@ -116,56 +137,60 @@ impl Worker {
         let mut runs = 1;
         loop {
             match self.once(job).await {
-                Err(StorageError::Conflict) if runs < RUNS => {
+                Ok(()) => return Ok(()),
+                Err(Failure::Again(error)) if runs < if error.is_conflict() { RUNS } else { NAMELESS_RUNS } => {
                     // Those in each other's way step aside for differently long.
                     let jitter = u64::from(std::process::id().wrapping_mul(runs) % 3);
                     tokio::time::sleep(Duration::from_millis(u64::from(runs) * 2 + jitter)).await;
                     runs += 1;
                 }
-                ended => return ended,
+                Err(Failure::Again(error) | Failure::Final(error)) => return Err(error),
             }
         }
     }
 
-    async fn once(&mut self, job: &mut dyn Job) -> Result<(), StorageError> {
-        let mut connection = self.begun().await?;
-        let mut tx = Connection::postgres(&mut connection);
+    async fn once(&mut self, job: &mut dyn Job) -> Result<(), Failure> {
+        let mut link = self.begun().await.map_err(Failure::Final)?;
+        let mut tx = Connection::postgres(&mut link);
         let ended = match job.run(&mut tx).await {
-            // A lost connection leaves open whether this was made, so it is not the same as unavailable.
-            Ran::Done => execute(&mut connection, "COMMIT").await.map_err(|error| match error {
-                StorageError::Unavailable(error) => StorageError::Other(error),
-                other => other,
+            Ran::Done => link.control("COMMIT").await.map_err(|error| match error {
+                // The server has rolled back by itself.
+                StorageError::Conflict => Failure::Again(StorageError::Conflict),
+                // A lost connection leaves open whether this was made, so it is not the same as unavailable.
+                StorageError::Unavailable(error) => Failure::Final(StorageError::Other(error)),
+                other => Failure::Final(other),
             }),
-            Ran::Refused => execute(&mut connection, "ROLLBACK").await,
+            Ran::Refused => {
+                // A connection that takes no more ends its transaction by itself.
+                if link.control("ROLLBACK").await.is_ok() {
+                    self.link = Some(link);
+                }
+                return Ok(());
+            }
+            Ran::Failed(error @ (StorageError::Unavailable(_) | StorageError::Closed)) => Err(Failure::Final(error)),
             Ran::Failed(error) => {
-                execute(&mut connection, "ROLLBACK").await?;
-                self.connection = Some(connection);
-                return Err(error);
+                link.control("ROLLBACK").await.map_err(Failure::Final)?;
+                self.link = Some(link);
+                let may_pass = error.is_conflict() || error.is_nameless();
+                return Err(if may_pass { Failure::Again(error) } else { Failure::Final(error) });
             }
         };
-        // After a failure of its own a connection is not used again. A conflict that shows at the commit is no such
-        // failure: the server has rolled back by itself.
-        if matches!(ended, Ok(()) | Err(StorageError::Conflict)) {
-            self.connection = Some(connection);
+        // After a failure of its own a connection is not used again.
+        if matches!(ended, Ok(()) | Err(Failure::Again(_))) {
+            self.link = Some(link);
         }
         ended
     }
 
     /// A connection with a transaction begun. One that was lost while it waited is made again.
-    async fn begun(&mut self) -> Result<PgConnection, StorageError> {
-        if let Some(mut connection) = self.connection.take()
-            && execute(&mut connection, "BEGIN").await.is_ok()
+    async fn begun(&mut self) -> Result<Link, StorageError> {
+        if let Some(mut link) = self.link.take()
+            && link.control("BEGIN").await.is_ok()
         {
-            return Ok(connection);
+            return Ok(link);
         }
-        let connect = tokio::time::timeout(WAIT, self.options.connect());
-        let mut connection = connect.await.map_err(|_| sqlx::Error::PoolTimedOut)??;
-        execute(&mut connection, "BEGIN").await?;
-        Ok(connection)
+        let mut link = self.server.connect().await?;
+        link.control("BEGIN").await?;
+        Ok(link)
     }
-}
-
-async fn execute(connection: &mut PgConnection, sql: &'static str) -> Result<(), StorageError> {
-    sqlx::raw_sql(sql).execute(connection).await?;
-    Ok(())
 }

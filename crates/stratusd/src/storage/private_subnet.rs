@@ -1,10 +1,14 @@
 //! Private subnets, their network interfaces, and which are connected.
 
-use super::connection::{execute, fetch_all, fetch_optional, from_sqlite};
+use diesel::QueryableByName;
+use diesel::sql_types::{Nullable, Text};
+
+use super::schema::{nic, private_subnet};
 use super::{Connection, StorageError};
 
 /// A private subnet.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+#[diesel(table_name = private_subnet)]
 pub struct PrivateSubnet {
     /// Its id.
     pub id: String,
@@ -22,10 +26,9 @@ pub struct PrivateSubnet {
     pub is_declared: bool,
 }
 
-from_sqlite!(PrivateSubnet { id, location, name, net4, net6, state, is_declared });
-
 /// A network interface.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+#[diesel(table_name = nic)]
 pub struct Nic {
     /// The private subnet's id.
     pub subnet_id: String,
@@ -40,10 +43,9 @@ pub struct Nic {
     /// The id of the virtual machine that uses it.
     pub vm_id: Option<String>,
     /// The name of the virtual machine that uses it.
+    #[diesel(sql_type = Nullable<Text>)]
     pub vm_name: Option<String>,
 }
-
-from_sqlite!(Nic { subnet_id, id, name, private_ipv4, private_ipv6, vm_id, vm_name });
 
 /// One of a location, by id.
 pub async fn lookup_id(
@@ -53,7 +55,7 @@ pub async fn lookup_id(
 ) -> Result<Option<PrivateSubnet>, StorageError> {
     let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
                WHERE project_id = $1 AND location = $2 AND id = $3";
-    fetch_optional!(c, PrivateSubnet, sql, place.0, place.1, id)
+    c.fetch_optional::<PrivateSubnet>(sql, &[&place.0, &place.1, &id]).await
 }
 
 /// One of a location, by name.
@@ -64,22 +66,21 @@ pub async fn lookup_name(
 ) -> Result<Option<PrivateSubnet>, StorageError> {
     let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
                WHERE project_id = $1 AND location = $2 AND name = $3";
-    fetch_optional!(c, PrivateSubnet, sql, place.0, place.1, name)
+    c.fetch_optional::<PrivateSubnet>(sql, &[&place.0, &place.1, &name]).await
 }
 
 /// All of a project.
 pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<PrivateSubnet>, StorageError> {
     let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet WHERE project_id = $1 \
                ORDER BY location, name";
-    fetch_all!(c, PrivateSubnet, sql, project)
+    c.fetch_all::<PrivateSubnet>(sql, &[&project]).await
 }
 
 /// Whether a project has one of these networks already.
 pub async fn has_network(c: &mut Connection<'_>, project: &str, net4: &str, net6: &str) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM private_subnet WHERE project_id = $1 AND net4 = $2 \
                UNION ALL SELECT id FROM private_subnet WHERE project_id = $1 AND net6 = $3";
-    let found: Vec<(String,)> = fetch_all!(c, (String,), sql, project, net4, net6)?;
-    Ok(!found.is_empty())
+    c.exists(sql, &[&project, &net4, &net6]).await
 }
 
 /// The network interfaces of a subnet, by id.
@@ -87,34 +88,35 @@ pub async fn nics(c: &mut Connection<'_>, project: &str, subnet: &str) -> Result
     let sql = "SELECT n.subnet_id, n.id, n.name, n.private_ipv4, n.private_ipv6, n.vm_id, vm.name AS vm_name \
                FROM nic AS n LEFT JOIN vm ON vm.project_id = n.project_id AND vm.id = n.vm_id \
                WHERE n.project_id = $1 AND n.subnet_id = $2 ORDER BY n.id";
-    fetch_all!(c, Nic, sql, project, subnet)
+    c.fetch_all::<Nic>(sql, &[&project, &subnet]).await
 }
 
 /// Whether two subnets are connected, whichever comes first.
 pub async fn is_linked(c: &mut Connection<'_>, project: &str, one: &str, other: &str) -> Result<bool, StorageError> {
     let sql = "SELECT low_id FROM private_subnet_link WHERE project_id = $1 AND low_id = $2 AND high_id = $3";
-    let found: Option<(String,)> = fetch_optional!(c, (String,), sql, project, one.min(other), one.max(other))?;
-    Ok(found.is_some())
+    c.exists(sql, &[&project, &one.min(other), &one.max(other)]).await
 }
 
 /// Makes a subnet.
 pub async fn insert(c: &mut Connection<'_>, project: &str, new: &PrivateSubnet) -> Result<(), StorageError> {
     let sql = "INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state, is_declared) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    execute!(c, sql, project, &new.id, &new.location, &new.name, &new.net4, &new.net6, &new.state, new.is_declared)?;
+    c.execute(sql, &[&project, &new.id, &new.location, &new.name, &new.net4, &new.net6, &new.state, &new.is_declared])
+        .await?;
     Ok(())
 }
 
 /// Makes a subnet the operator's.
 pub async fn declare(c: &mut Connection<'_>, project: &str, id: &str) -> Result<(), StorageError> {
-    execute!(c, "UPDATE private_subnet SET is_declared = TRUE WHERE project_id = $1 AND id = $2", project, id)?;
+    c.execute("UPDATE private_subnet SET is_declared = TRUE WHERE project_id = $1 AND id = $2", &[&project, &id])
+        .await?;
     Ok(())
 }
 
 /// Connects two subnets.
 pub async fn link(c: &mut Connection<'_>, project: &str, one: &str, other: &str) -> Result<(), StorageError> {
     let sql = "INSERT INTO private_subnet_link (project_id, low_id, high_id) VALUES ($1, $2, $3)";
-    execute!(c, sql, project, one.min(other), one.max(other))?;
+    c.execute(sql, &[&project, &one.min(other), &one.max(other)]).await?;
     Ok(())
 }
 
@@ -122,7 +124,8 @@ pub async fn link(c: &mut Connection<'_>, project: &str, one: &str, other: &str)
 pub async fn insert_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Result<(), StorageError> {
     let sql = "INSERT INTO nic (project_id, subnet_id, id, name, private_ipv4, private_ipv6, vm_id) \
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    execute!(c, sql, project, &nic.subnet_id, &nic.id, &nic.name, &nic.private_ipv4, &nic.private_ipv6, &nic.vm_id)?;
+    c.execute(sql, &[&project, &nic.subnet_id, &nic.id, &nic.name, &nic.private_ipv4, &nic.private_ipv6, &nic.vm_id])
+        .await?;
     Ok(())
 }
 
@@ -130,27 +133,26 @@ pub async fn insert_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Res
 pub async fn update_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Result<(), StorageError> {
     let sql = "UPDATE nic SET private_ipv4 = $4, private_ipv6 = $5, vm_id = $6 \
                WHERE project_id = $1 AND subnet_id = $2 AND id = $3";
-    execute!(c, sql, project, &nic.subnet_id, &nic.id, &nic.private_ipv4, &nic.private_ipv6, &nic.vm_id)?;
+    c.execute(sql, &[&project, &nic.subnet_id, &nic.id, &nic.private_ipv4, &nic.private_ipv6, &nic.vm_id]).await?;
     Ok(())
 }
 
 /// Removes a network interface.
 pub async fn delete_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Result<(), StorageError> {
     let sql = "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2 AND id = $3";
-    execute!(c, sql, project, &nic.subnet_id, &nic.id)?;
+    c.execute(sql, &[&project, &nic.subnet_id, &nic.id]).await?;
     Ok(())
 }
 
 /// Removes a subnet with its interfaces and links. A load balancer in it is in the way.
 pub async fn delete(c: &mut Connection<'_>, project: &str, id: &str) -> Result<(), StorageError> {
-    execute!(c, "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2", project, id)?;
-    execute!(
-        c,
+    c.execute("DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2", &[&project, &id]).await?;
+    c.execute(
         "DELETE FROM private_subnet_link WHERE project_id = $1 AND (low_id = $2 OR high_id = $2)",
-        project,
-        id
-    )?;
-    execute!(c, "DELETE FROM firewall_subnet WHERE project_id = $1 AND subnet_id = $2", project, id)?;
-    execute!(c, "DELETE FROM private_subnet WHERE project_id = $1 AND id = $2", project, id)?;
+        &[&project, &id],
+    )
+    .await?;
+    c.execute("DELETE FROM firewall_subnet WHERE project_id = $1 AND subnet_id = $2", &[&project, &id]).await?;
+    c.execute("DELETE FROM private_subnet WHERE project_id = $1 AND id = $2", &[&project, &id]).await?;
     Ok(())
 }

@@ -1,29 +1,43 @@
 //! A connection to read with, returned to where it came from when it is dropped.
 
+use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-use sqlx::pool::PoolConnection;
-use sqlx::{Postgres, Transaction};
+use deadpool::managed::Object;
+use diesel::SqliteConnection;
+use diesel::connection::SimpleConnection;
 
 use super::Connection;
+use super::postgres::Server;
 use super::sqlite::Idle;
 
 /// A connection to read with.
-#[derive(Debug)]
 pub struct Reader(pub(super) Held);
 
-#[derive(Debug)]
 pub(super) enum Held {
     Sqlite(SqliteReader),
-    Postgres(PoolConnection<Postgres>),
-    PostgresSnapshot(Transaction<'static, Postgres>),
+    Postgres(PostgresReader),
+}
+
+/// A connection to PostgreSQL, for one reader at a time.
+pub(super) struct PostgresReader {
+    pub link: Box<Object<Server>>,
+    /// Whether it sees one state of everything until it is dropped.
+    pub is_snapshot: bool,
+}
+
+impl Drop for PostgresReader {
+    fn drop(&mut self) {
+        if self.is_snapshot {
+            self.link.leave();
+        }
+    }
 }
 
 /// A connection to SQLite, for one reader at a time.
-#[derive(Debug)]
 pub(super) struct SqliteReader {
     /// Taken when it is dropped.
-    pub connection: Option<rusqlite::Connection>,
+    pub connection: Option<SqliteConnection>,
     /// Whether it sees one state of everything until it is dropped.
     pub is_snapshot: bool,
     pub idle: Arc<Idle>,
@@ -31,12 +45,18 @@ pub(super) struct SqliteReader {
 
 impl Drop for SqliteReader {
     fn drop(&mut self) {
-        let Some(connection) = self.connection.take() else { return };
+        let Some(mut connection) = self.connection.take() else { return };
         // One whose transaction does not end is of no use to the next.
-        if self.is_snapshot && connection.execute_batch("COMMIT").is_err() {
+        if self.is_snapshot && connection.batch_execute("COMMIT").is_err() {
             return;
         }
         self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").finish_non_exhaustive()
     }
 }
 
@@ -49,8 +69,7 @@ impl Reader {
     pub fn connection(&mut self) -> Connection<'_> {
         match &mut self.0 {
             Held::Sqlite(held) => Connection::sqlite(held.connection.as_mut().expect("it is there until the drop")),
-            Held::Postgres(held) => Connection::postgres(held),
-            Held::PostgresSnapshot(held) => Connection::postgres(held),
+            Held::Postgres(held) => Connection::postgres(&mut held.link),
         }
     }
 }

@@ -1,23 +1,30 @@
 //! What the service itself must remember.
 
-use super::connection::{execute, fetch_optional};
+use diesel::QueryableByName;
+
+use super::schema::service_state;
 use super::{Connection, StorageError};
+
+#[derive(QueryableByName)]
+#[diesel(table_name = service_state)]
+struct Value {
+    value: Vec<u8>,
+}
 
 /// A value by its name.
 pub async fn lookup(c: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
-    let found: Option<(Vec<u8>,)> =
-        fetch_optional!(c, (Vec<u8>,), "SELECT value FROM service_state WHERE name = $1", name)?;
-    Ok(found.map(|(value,)| value))
+    let found = c.fetch_optional::<Value>("SELECT value FROM service_state WHERE name = $1", &[&name]).await?;
+    Ok(found.map(|found| found.value))
 }
 
 /// Keeps a value under a name that has none.
 pub async fn insert(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
-    execute!(c, "INSERT INTO service_state (name, value) VALUES ($1, $2)", name, value)?;
+    c.execute("INSERT INTO service_state (name, value) VALUES ($1, $2)", &[&name, &value]).await?;
     Ok(())
 }
 
 /// Replaces a value.
 pub async fn update(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
-    execute!(c, "UPDATE service_state SET value = $2 WHERE name = $1", name, value)?;
+    c.execute("UPDATE service_state SET value = $2 WHERE name = $1", &[&name, &value]).await?;
     Ok(())
 }

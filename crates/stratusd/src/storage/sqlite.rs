@@ -5,55 +5,64 @@
 //! acknowledges all of it after that one wait.
 
 use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection as _, SqliteConnection};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use rusqlite::config::DbConfig;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use super::job::{Job, Ran};
+use super::job::{Job, Queue, Ran, Waiting};
 use super::reader::{Held, SqliteReader};
+use super::statement::Statement;
 use super::{Backend, Connection, Reader, StorageError, migrate};
 
 /// Changes that one transaction holds at most.
 const BATCH: usize = 512;
+/// How long the writer sleeps before it looks again whether more has come.
+const NAP: Duration = Duration::from_micros(100);
+/// How long it waits at most, however long a commit has taken.
+const LONGEST: Duration = Duration::from_millis(20);
+/// How much of the file the writer keeps in memory, in KiB.
+const WRITER_CACHE: u32 = 32 << 10;
+/// How much of it each reader keeps, in KiB.
+const READER_CACHE: u32 = 8 << 10;
+/// How many pages the log has before it is folded into the file. Each fold waits for the disk twice.
+const CHECKPOINT: u32 = 4000;
 /// How long another process may hold the file's write lock before a change is refused.
 const BUSY: Duration = Duration::from_secs(5);
-/// Statements that a connection keeps prepared.
-const STATEMENTS: usize = 128;
 
 pub(super) struct Sqlite {
     idle: Arc<Idle>,
-    jobs: mpsc::UnboundedSender<Box<dyn Job>>,
+    jobs: Queue,
     /// Told when the writer has ended.
     ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
 /// Connections that nobody reads with at the moment. There are as many as there were readers at the same time, which
 /// is no more than the run time has threads, but for snapshots.
-#[derive(Debug)]
 pub(super) struct Idle {
     file: PathBuf,
-    pub(super) connections: Mutex<Vec<rusqlite::Connection>>,
+    pub(super) connections: Mutex<Vec<SqliteConnection>>,
 }
 
 impl Sqlite {
     pub(super) fn open(file: &Path) -> Result<Self, StorageError> {
         let lock = lock_file(file)?;
-        let mut writer = connect(file)?;
-        migrate::sqlite(&mut writer)?;
+        let mut connection = connect(file)?;
+        migrate::sqlite(&mut connection)?;
         drop(lock);
-        let (jobs, waiting) = mpsc::unbounded_channel();
+        connection.batch_execute(&format!("PRAGMA cache_size = -{WRITER_CACHE}"))?;
+        let (jobs, waiting) = Queue::new();
         let (end, ended) = oneshot::channel();
+        let writer = Writer { connection, waiting, committing: Duration::ZERO };
         let work = move || {
-            write(&mut writer, waiting);
-            // The last one out folds the log into the file.
-            if let Err((_, error)) = writer.close() {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the database did not close in order");
-            }
+            // Its connection is closed with it; the last one out folds the log into the file.
+            writer.work();
             let _ = end.send(());
         };
         let started = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(work);
@@ -64,33 +73,47 @@ impl Sqlite {
 
     fn reader(&self, is_snapshot: bool) -> Result<Reader, StorageError> {
         let idle = self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let connection = if let Some(connection) = idle {
+        let mut connection = if let Some(connection) = idle {
             connection
         } else {
-            let connection = connect(&self.idle.file)?;
+            let mut connection = connect(&self.idle.file)?;
             // A reader that writes by mistake fails.
-            connection.pragma_update(None, "query_only", true)?;
+            connection.batch_execute("PRAGMA query_only = TRUE")?;
             connection
         };
         if is_snapshot {
-            connection.execute_batch("BEGIN")?;
+            connection.batch_execute("BEGIN")?;
         }
         let reader = SqliteReader { connection: Some(connection), is_snapshot, idle: Arc::clone(&self.idle) };
         Ok(Reader(Held::Sqlite(reader)))
     }
 }
 
-fn connect(file: &Path) -> Result<rusqlite::Connection, StorageError> {
-    let connection = rusqlite::Connection::open(file)?;
-    connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Otherwise each new value of a parameter has the statement planned again, which takes longer than running it.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.pragma_update(None, "journal_mode", "wal")?;
-    connection.pragma_update(None, "synchronous", "full")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "cache_size", -8000)?;
+fn connect(file: &Path) -> Result<SqliteConnection, StorageError> {
+    let told = |error: &dyn std::fmt::Display| {
+        StorageError::Unavailable(format!("failed to open {}: {error}", file.display()).into())
+    };
+    // SQLite would take a name that begins with `file:` for an address.
+    let path = std::path::absolute(file).map_err(|error| told(&error))?;
+    let path = path.to_str().ok_or_else(|| told(&"its path is not in UTF-8"))?;
+    make_private(file).map_err(|error| told(&error))?;
+    let mut connection = SqliteConnection::establish(path).map_err(|error| told(&error))?;
+    // First of all, since the others may have to wait as well.
+    connection.batch_execute(&format!("PRAGMA busy_timeout = {}", BUSY.as_millis()))?;
+    connection.batch_execute(&format!(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = TRUE; \
+         PRAGMA wal_autocheckpoint = {CHECKPOINT}; PRAGMA cache_size = -{READER_CACHE}",
+    ))?;
     Ok(connection)
+}
+
+/// Makes a file that is not there yet, for nobody else to read. SQLite gives its log the same permissions.
+fn make_private(file: &Path) -> io::Result<()> {
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(drop)
 }
 
 /// Waits for the lock beside a database.
@@ -130,15 +153,13 @@ impl Backend for Sqlite {
     }
 
     fn submit(&self, job: Box<dyn Job>) {
-        if let Err(unsent) = self.jobs.send(job) {
-            unsent.0.answer(Err(StorageError::Closed));
-        }
+        self.jobs.submit(job);
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            self.submit(Box::new(Last));
+            self.jobs.close();
             let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(ended) = ended {
                 let _ = ended.await;
@@ -147,103 +168,137 @@ impl Backend for Sqlite {
     }
 }
 
-/// The job after which the writer stops.
-struct Last;
-
-impl Job for Last {
-    fn run<'a>(&'a mut self, _: &'a mut Connection<'_>) -> BoxFuture<'a, Ran> {
-        Box::pin(async { Ran::Refused })
-    }
-
-    fn answer(self: Box<Self>, _: Result<(), StorageError>) {}
-
-    fn is_last(&self) -> bool {
-        true
-    }
-}
-
 /// Runs whatever comes, together where it has come together.
-fn write(connection: &mut rusqlite::Connection, mut waiting: mpsc::UnboundedReceiver<Box<dyn Job>>) {
-    let mut batch = Vec::with_capacity(BATCH);
-    loop {
-        let received = waiting.blocking_recv_many(&mut batch, BATCH);
-        if batch.iter().any(|job| job.is_last()) {
-            waiting.close();
-        }
-        commit(connection, &mut batch);
-        if received == 0 {
-            return;
-        }
-    }
+struct Writer {
+    connection: SqliteConnection,
+    waiting: Waiting,
+    /// How long the last commit waited for the disk.
+    committing: Duration,
 }
 
-/// Commits a batch as one transaction; where one of its jobs spoils that, each in one of its own.
-fn commit(connection: &mut rusqlite::Connection, batch: &mut Vec<Box<dyn Job>>) {
-    if batch.len() > 1 && together(connection, batch) {
-        batch.drain(..).for_each(|job| job.answer(Ok(())));
-        return;
+impl Writer {
+    fn work(mut self) {
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut answered = 1;
+        while let Some(first) = self.waiting.blocking_recv() {
+            batch.push(first);
+            self.gather(&mut batch, answered);
+            answered = batch.len();
+            self.commit(&mut batch);
+        }
     }
-    for mut job in batch.drain(..) {
-        let committed = alone(connection, &mut *job);
-        job.answer(committed);
-    }
-}
 
-/// Whether all jobs are committed now. Otherwise none is, and nobody was answered.
-fn together(connection: &mut rusqlite::Connection, batch: &mut [Box<dyn Job>]) -> bool {
-    if execute(connection, "BEGIN IMMEDIATE").is_err() {
-        return false;
+    /// Takes what has come. Callers that were answered together come again together, but not at once: a commit that
+    /// begins without them leaves them to wait for two, so they are waited for, up to half as long as a commit takes.
+    fn gather(&mut self, batch: &mut Vec<Box<dyn Job>>, answered: usize) {
+        let (begun, patience) = (Instant::now(), (self.committing / 2).min(LONGEST));
+        loop {
+            batch.extend(self.come().take(BATCH - batch.len()));
+            // Nothing can be waited for that is shorter than a nap.
+            if batch.len() >= answered || begun.elapsed() + NAP > patience {
+                return;
+            }
+            std::thread::sleep(NAP);
+        }
     }
-    let mut is_sound = true;
-    for job in batch {
-        let mut tx = Connection::sqlite(connection);
-        is_sound = match run(&mut **job, &mut tx) {
-            Ran::Done => true,
-            // What has only read can stay: it left nothing behind.
-            Ran::Refused => !tx.wrote,
-            Ran::Failed(_) => false,
+
+    /// What has come by now.
+    fn come(&mut self) -> impl Iterator<Item = Box<dyn Job>> {
+        std::iter::from_fn(|| self.waiting.try_recv().ok())
+    }
+
+    /// Commits a batch as one transaction; where one of its jobs spoils that, each in one of its own.
+    fn commit(&mut self, batch: &mut Vec<Box<dyn Job>>) {
+        batch.retain(|job| !job.is_abandoned());
+        if batch.len() > 1 {
+            match self.together(batch) {
+                Ok(true) => return batch.drain(..).for_each(|job| job.answer(Ok(()))),
+                Err(error @ StorageError::Unavailable(_)) => return self.refuse(batch.drain(..), &error),
+                Ok(false) | Err(_) => {}
+            }
+        }
+        let mut jobs = batch.drain(..);
+        while let Some(mut job) = jobs.next() {
+            match self.alone(&mut *job) {
+                Err(error @ StorageError::Unavailable(_)) => {
+                    return self.refuse(std::iter::once(job).chain(jobs), &error);
+                }
+                committed => job.answer(committed),
+            }
+        }
+    }
+
+    /// Whether all jobs are committed now. Otherwise none is, and nobody was answered.
+    fn together(&mut self, batch: &mut [Box<dyn Job>]) -> Result<bool, StorageError> {
+        self.execute("BEGIN IMMEDIATE")?;
+        let mut is_sound = true;
+        for job in batch {
+            let mut tx = Connection::sqlite(&mut self.connection);
+            is_sound = match run(&mut **job, &mut tx) {
+                Ran::Done => true,
+                // What has only read can stay: it left nothing behind.
+                Ran::Refused => !tx.wrote,
+                Ran::Failed(_) => false,
+            };
+            if !is_sound {
+                break;
+            }
+        }
+        if is_sound && self.execute_commit().is_ok() {
+            return Ok(true);
+        }
+        self.roll_back();
+        Ok(false)
+    }
+
+    /// Runs one job in a transaction of its own.
+    fn alone(&mut self, job: &mut dyn Job) -> Result<(), StorageError> {
+        self.execute("BEGIN IMMEDIATE")?;
+        let ended = match run(job, &mut Connection::sqlite(&mut self.connection)) {
+            Ran::Done => self.execute_commit(),
+            Ran::Refused => {
+                self.roll_back();
+                return Ok(());
+            }
+            Ran::Failed(error) => Err(error),
         };
-        if !is_sound {
-            break;
+        if ended.is_err() {
+            self.roll_back();
         }
+        ended
     }
-    if is_sound && execute(connection, "COMMIT").is_ok() {
-        return true;
-    }
-    roll_back(connection);
-    false
-}
 
-/// Runs one job in a transaction of its own.
-fn alone(connection: &mut rusqlite::Connection, job: &mut dyn Job) -> Result<(), StorageError> {
-    execute(connection, "BEGIN IMMEDIATE")?;
-    let ended = match run(job, &mut Connection::sqlite(connection)) {
-        Ran::Done => execute(connection, "COMMIT"),
-        Ran::Refused => {
-            roll_back(connection);
-            return Ok(());
+    /// Refuses jobs, and whatever came meanwhile, because nobody can write at the moment: it has waited as well.
+    fn refuse(&mut self, jobs: impl Iterator<Item = Box<dyn Job>>, error: &StorageError) {
+        let told = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+        for job in jobs.chain(self.come()) {
+            job.answer(Err(StorageError::Unavailable(told.clone().into())));
         }
-        Ran::Failed(error) => Err(error),
-    };
-    if ended.is_err() {
-        roll_back(connection);
     }
-    ended
+
+    fn execute_commit(&mut self) -> Result<(), StorageError> {
+        let begun = Instant::now();
+        let committed = self.execute("COMMIT");
+        self.committing = begun.elapsed();
+        committed
+    }
+
+    /// Runs a statement that begins or ends a transaction, kept prepared as the others are.
+    fn execute(&mut self, sql: &'static str) -> Result<(), StorageError> {
+        let statement = Statement { sql: sql.into(), parameters: &[] };
+        diesel::RunQueryDsl::execute(statement, &mut self.connection)?;
+        Ok(())
+    }
+
+    /// Undoes what is left of a transaction. SQLite may have done so by itself, then there is nothing to undo.
+    fn roll_back(&mut self) {
+        if let Err(error) = self.execute("ROLLBACK") {
+            tracing::debug!(error = &error as &dyn std::error::Error, "there was no transaction to roll back");
+        }
+    }
 }
 
 /// Runs a job to its end: there is nothing in it that waits, but for statements, which SQLite ends before they return.
 fn run(job: &mut dyn Job, tx: &mut Connection<'_>) -> Ran {
     job.run(tx).now_or_never().unwrap_or(Ran::Failed(StorageError::Closed))
-}
-
-fn execute(connection: &rusqlite::Connection, sql: &str) -> Result<(), StorageError> {
-    connection.prepare_cached(sql)?.execute([])?;
-    Ok(())
-}
-
-/// Undoes what is left of a transaction. SQLite may have done so by itself, then there is nothing to undo.
-fn roll_back(connection: &rusqlite::Connection) {
-    if let Err(error) = execute(connection, "ROLLBACK") {
-        tracing::debug!(error = &error as &dyn std::error::Error, "there was no transaction to roll back");
-    }
 }

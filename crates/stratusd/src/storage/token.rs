@@ -1,10 +1,13 @@
 //! Access tokens: what is left of them once they were shown.
 
-use super::connection::{execute, fetch_all, fetch_optional, from_sqlite};
+use diesel::QueryableByName;
+
+use super::schema::token;
 use super::{Connection, StorageError};
 
 /// A token. Times are in milliseconds since 1970.
-#[derive(Debug, Clone, sqlx::FromRow)]
+#[derive(Debug, Clone, QueryableByName)]
+#[diesel(table_name = token)]
 pub struct Token {
     /// Its id, the middle part of what callers send.
     pub id: String,
@@ -24,42 +27,42 @@ pub struct Token {
     pub revoked_at: Option<i64>,
 }
 
-from_sqlite!(Token { id, project_id, hash, read_only, description, created_at, expires_at, revoked_at });
-
 /// A token by its id.
 pub async fn lookup(c: &mut Connection<'_>, id: &str) -> Result<Option<Token>, StorageError> {
     let sql = "SELECT id, project_id, hash, read_only, description, created_at, expires_at, revoked_at \
                FROM token WHERE id = $1";
-    fetch_optional!(c, Token, sql, id)
+    c.fetch_optional::<Token>(sql, &[&id]).await
 }
 
 /// The tokens of a project, oldest first.
 pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<Token>, StorageError> {
     let sql = "SELECT id, project_id, hash, read_only, description, created_at, expires_at, revoked_at \
                FROM token WHERE project_id = $1 ORDER BY created_at, id";
-    fetch_all!(c, Token, sql, project)
+    c.fetch_all::<Token>(sql, &[&project]).await
 }
 
 /// Keeps a new token.
 pub async fn insert(c: &mut Connection<'_>, token: &Token) -> Result<(), StorageError> {
     let sql = "INSERT INTO token (id, project_id, hash, read_only, description, created_at, expires_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    execute!(
-        c,
+    c.execute(
         sql,
-        &token.id,
-        &token.project_id,
-        &token.hash,
-        token.read_only,
-        &token.description,
-        token.created_at,
-        token.expires_at
-    )?;
+        &[
+            &token.id,
+            &token.project_id,
+            &token.hash,
+            &token.read_only,
+            &token.description,
+            &token.created_at,
+            &token.expires_at,
+        ],
+    )
+    .await?;
     Ok(())
 }
 
 /// Stops a token; tells whether it was still good.
 pub async fn revoke(c: &mut Connection<'_>, id: &str, now: i64) -> Result<bool, StorageError> {
     let sql = "UPDATE token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
-    Ok(execute!(c, sql, id, now)? > 0)
+    Ok(c.execute(sql, &[&id, &now]).await? > 0)
 }

@@ -1,11 +1,16 @@
 //! Virtual machines.
 
-use super::connection::{FromSqlite, execute, fetch_all, from_sqlite};
+use diesel::QueryableByName;
+use diesel::sql_types::{Nullable, Text};
+
 use super::page::{page_sql, split};
+use super::schema::vm;
+use super::statement::Sql;
 use super::{Connection, Listed, Order, Page, StorageError, count};
 
 /// A virtual machine.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+#[diesel(table_name = vm)]
 pub struct Vm {
     /// Its id.
     pub id: String,
@@ -29,22 +34,15 @@ pub struct Vm {
     pub unix_user: String,
 }
 
-from_sqlite!(Vm { id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user });
-
 /// A virtual machine beside the load balancer that it is attached to.
-#[derive(Debug, Clone, sqlx::FromRow)]
+#[derive(Debug, Clone, QueryableByName)]
 pub struct AttachedVm {
     /// The virtual machine.
-    #[sqlx(flatten)]
+    #[diesel(embed)]
     pub vm: Vm,
     /// The load balancer that has it.
+    #[diesel(sql_type = Nullable<Text>)]
     pub load_balancer_id: Option<String>,
-}
-
-impl FromSqlite for AttachedVm {
-    fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { vm: Vm::from_sqlite(row)?, load_balancer_id: row.get("load_balancer_id")? })
-    }
 }
 
 /// A page of the virtual machines of a location, and how many there are.
@@ -70,7 +68,7 @@ pub async fn page(
         Order::Id => sql!("t.id > $2", "id"),
         Order::Name => sql!("t.name > $2", "name, id"),
     };
-    fetch_all!(c, Listed<Vm>, sql, project, &page.after, page.size, location).map(split)
+    c.fetch_all::<Listed<Vm>>(sql, &[&project, &page.after, &page.size, &location]).await.map(split)
 }
 
 /// Those of a location that have one of these ids, with whom they are attached to; by id. `ids` is a JSON array.
@@ -93,43 +91,44 @@ pub async fn of_ids(
             )
         };
     }
-    fetch_all!(
-        c,
-        AttachedVm,
-        sqlite: sql!("SELECT value FROM json_each($3)"),
-        postgres: sql!("SELECT jsonb_array_elements_text($3::jsonb)"),
-        project,
-        location,
-        ids
+    c.fetch_all::<AttachedVm>(
+        Sql {
+            sqlite: sql!("SELECT value FROM json_each($3)"),
+            postgres: sql!("SELECT jsonb_array_elements_text($3::jsonb)"),
+        },
+        &[&project, &location, &ids],
     )
+    .await
 }
 
 /// All of a project.
 pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<Vm>, StorageError> {
     let sql = "SELECT id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user \
                FROM vm WHERE project_id = $1 ORDER BY location, name";
-    fetch_all!(c, Vm, sql, project)
+    c.fetch_all::<Vm>(sql, &[&project]).await
 }
 
 /// Makes a virtual machine.
 pub async fn insert(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
     let sql = "INSERT INTO vm (project_id, id, location, name, ip4, ip4_enabled, ip6, size, state, \
                storage_size_gib, unix_user) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-    execute!(
-        c,
+    c.execute(
         sql,
-        project,
-        &vm.id,
-        &vm.location,
-        &vm.name,
-        &vm.ip4,
-        vm.ip4_enabled,
-        &vm.ip6,
-        &vm.size,
-        &vm.state,
-        vm.storage_size_gib,
-        &vm.unix_user
-    )?;
+        &[
+            &project,
+            &vm.id,
+            &vm.location,
+            &vm.name,
+            &vm.ip4,
+            &vm.ip4_enabled,
+            &vm.ip6,
+            &vm.size,
+            &vm.state,
+            &vm.storage_size_gib,
+            &vm.unix_user,
+        ],
+    )
+    .await?;
     count::add(c, count::Kind::Vm, (project, &vm.location, &vm.id), 1).await
 }
 
@@ -137,26 +136,28 @@ pub async fn insert(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<()
 pub async fn update(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
     let sql = "UPDATE vm SET ip4 = $3, ip4_enabled = $4, ip6 = $5, size = $6, state = $7, storage_size_gib = $8, \
                unix_user = $9 WHERE project_id = $1 AND id = $2";
-    execute!(
-        c,
+    c.execute(
         sql,
-        project,
-        &vm.id,
-        &vm.ip4,
-        vm.ip4_enabled,
-        &vm.ip6,
-        &vm.size,
-        &vm.state,
-        vm.storage_size_gib,
-        &vm.unix_user
-    )?;
+        &[
+            &project,
+            &vm.id,
+            &vm.ip4,
+            &vm.ip4_enabled,
+            &vm.ip6,
+            &vm.size,
+            &vm.state,
+            &vm.storage_size_gib,
+            &vm.unix_user,
+        ],
+    )
+    .await?;
     Ok(())
 }
 
 /// Removes a virtual machine, also from whatever has it.
 pub async fn delete(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
-    execute!(c, "DELETE FROM load_balancer_vm WHERE project_id = $1 AND vm_id = $2", project, &vm.id)?;
-    execute!(c, "UPDATE nic SET vm_id = NULL WHERE project_id = $1 AND vm_id = $2", project, &vm.id)?;
-    execute!(c, "DELETE FROM vm WHERE project_id = $1 AND id = $2", project, &vm.id)?;
+    c.execute("DELETE FROM load_balancer_vm WHERE project_id = $1 AND vm_id = $2", &[&project, &vm.id]).await?;
+    c.execute("UPDATE nic SET vm_id = NULL WHERE project_id = $1 AND vm_id = $2", &[&project, &vm.id]).await?;
+    c.execute("DELETE FROM vm WHERE project_id = $1 AND id = $2", &[&project, &vm.id]).await?;
     count::add(c, count::Kind::Vm, (project, &vm.location, &vm.id), -1).await
 }

@@ -1,5 +1,8 @@
 //! The operator's commands: inventories, plans, settings.
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use insta::{assert_json_snapshot, assert_snapshot};
 
 use crate::on_both;
@@ -61,20 +64,88 @@ on_both! {
 
     async fn a_database_of_a_newer_version_is_refused(home: Home) {
         home.apply(&two_projects());
+        let newer = "INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')";
         if let Some(file) = home.database_url.strip_prefix("sqlite://") {
-            let connection = rusqlite::Connection::open(file).expect("it opens");
-            connection.pragma_update(None, "user_version", 9999).expect("it is written");
+            let mut connection = SqliteConnection::establish(file).expect("it opens");
+            connection.batch_execute(newer).expect("it is written");
         } else {
-            use sqlx::{Connection, Executor};
-            let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
-                         VALUES (9999, 'of tomorrow', TRUE, 'x', 0)";
-            let mut connection = sqlx::PgConnection::connect(&home.database_url).await.expect("it opens");
-            connection.execute(newer).await.expect("it is written");
+            let mut connection = AsyncPgConnection::establish(&home.database_url).await.expect("it opens");
+            connection.batch_execute(newer).await.expect("it is written");
         }
         for command in [&["serve"][..], &["token", "list", "--project", "shop"]] {
             let said = home.fail(command);
             assert!(said.contains("the database is newer than this program"), "{said}");
         }
+    }
+
+    async fn interfaces_take_over_addresses(home: Home) {
+        let nics = |nics: &str| {
+            two_projects().replacen("[{ name: app-1-nic, vm: app-1, private_ipv4: 10.61.7.9 }, { name: spare }]", nics, 1)
+        };
+        let applied = |inventory: String, arguments: &[&str]| {
+            std::fs::write(home.path().join("inventory.yaml"), inventory).expect("the folder is writable");
+            home.succeed(&[&["apply", "inventory.yaml"], arguments].concat())
+        };
+        applied(nics("[{ name: a, private_ipv4: 10.61.7.9 }, { name: b, private_ipv4: 10.61.7.10 }, { name: c }]"), &[]);
+        // The first free one, as `c` has it, is asked for by another.
+        let swapped = nics("[{ name: a, private_ipv4: 10.61.7.10 }, { name: b, private_ipv4: 10.61.7.9 }, { name: c }, { name: d, private_ipv4: 10.61.7.4 }]");
+        assert!(applied(swapped.clone(), &[]).contains("1 to create, 3 to update, 0 to delete: applied"));
+        assert!(applied(swapped, &[]).contains("0 to create, 0 to update, 0 to delete: applied"));
+        let other = nics("[{ name: e, private_ipv4: 10.61.7.10 }]");
+        std::fs::write(home.path().join("inventory.yaml"), &other).expect("the folder is writable");
+        let said = home.fail(&["apply", "inventory.yaml"]);
+        let line = other.lines().position(|line| line.contains("10.61.7.10")).expect("it is there") + 1;
+        assert!(said.contains(&format!("inventory.yaml:{line}:")), "{said}");
+        assert!(said.contains("the network interface a has this address, and is not in the inventory"), "{said}");
+        assert!(applied(other, &["--prune"]).contains("1 to create, 0 to update, 4 to delete: applied"));
+    }
+
+    async fn locations_are_the_usual_ones_unless_given(home: Home) {
+        let plan = home.apply("projects: [{ name: shop }]\n");
+        for location in ["eu-central-h1", "eu-north-h1", "us-east-a2"] {
+            assert!(plan.contains(&format!("+ location {location}")), "{plan}");
+        }
+        let caller = home.serve(&[]);
+        let token = home.token("shop", &[]);
+        let project = plan.split("with the id ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("it is told");
+        let caller = Caller::new(&caller.base, project, &token);
+        let body = serde_json::json!({ "size": "standard-2", "storage_size": 64 });
+        let refused = caller.post("/location/eu-north-h1/postgres/orders", body).await;
+        assert!(refused.detail("location").as_str().is_some_and(|told| told.contains("eu-central-h1 and us-east-a2")), "{}", refused.body);
+    }
+
+    async fn replicas_open_what_others_seal_while_keys_are_rotated(home: Home) {
+        home.apply(&two_projects());
+        let old = std::fs::read_to_string(home.keys()).expect("it is there");
+        let new = home.succeed(&["key", "generate"]);
+        for (name, keys) in [("old-new", format!("{old}{new}")), ("new-old", format!("{new}{old}")), ("new", new)] {
+            std::fs::write(home.path().join(name), keys).expect("the folder is writable");
+        }
+        let token = home.token("shop", &[]);
+        let replica = |keys: &str| {
+            let service = home.serve(&["--encryption-keys-file", keys, "--simulate-delay", "10ms", "--simulate-jitter", "0s"]);
+            let caller = Caller::new(&service.base, SHOP, &token);
+            (service, caller)
+        };
+        // Before anything is rotated.
+        drop(replica("keys"));
+        let path = "/location/eu-central-h1/postgres/orders";
+        let (restarted, caller) = replica("new-old");
+        caller.post(path, serde_json::json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
+        let made = caller.wait_for(path, |database| database["state"] == "running").await;
+        drop(restarted);
+
+        let (not_yet, caller) = replica("old-new");
+        assert_eq!(caller.get(path).await.ok()["connection_string"], made["connection_string"]);
+        drop(not_yet);
+        let (without, caller) = replica("keys");
+        assert_eq!(caller.get(path).await.error().0, 500, "nothing was sealed with the new key");
+        drop(without);
+
+        let said = home.succeed(&["key", "rotate", "--encryption-keys-file", "new-old"]);
+        assert!(said.starts_with("sealed 1 secrets"), "{said}");
+        let (_service, caller) = replica("new");
+        assert_eq!(caller.get(path).await.ok()["connection_string"], made["connection_string"]);
     }
 
     async fn what_cannot_be_changed_is_said(home: Home) {
@@ -107,6 +178,8 @@ fn everything_wrong_with_an_inventory_is_told_at_once() {
         "locations:\n  - name: a\n    name: b\n",
         "locations: [\n",
         "locations:\n  - { name: a, postgres: \"yes\" }\n",
+        // The long form of an address that another one could be given too.
+        "projects:\n  - name: shop\n    private_subnets:\n      - { name: a, location: us-east-a2, net6: \"fd61:7a0c:55e1:9200::/64\", nics: [{ name: n, private_ipv6: \"fd61:7a0c:55e1:9200:0:0:0:4\" }] }\n",
     ];
     let told: Vec<String> = cases.into_iter().map(said).collect();
     let missing = home.fail(&["apply", "missing.yaml"]);
@@ -145,11 +218,12 @@ fn settings_come_from_flags_then_environment_then_file_then_defaults() {
             "127.0.0.1:3",
             "--database-url",
             "postgres://me:hidden@db/stratus?password=hidden",
+            "--encryption-keys-file",
+            "keys",
         ])
         .env("STRATUS_LISTEN", "127.0.0.1:2")
         .env("STRATUS_SERVICE_DOMAIN", "b.example")
         .env("STRATUS_ENCRYPTION_KEYS", "a secret")
-        .env("STRATUS_ENCRYPTION_KEYS_FILE", "keys")
         .output()
         .expect("the program starts");
     let said = String::from_utf8(output.stdout).expect("it is text");
@@ -174,6 +248,12 @@ fn wrong_settings_are_told_without_their_secrets() {
         fails(config, "database_url = \"postgres://me:hidden@db\n"),
         fails(&["serve", "--database-url", "mysql://me:hidden@db/x"], ""),
         fails(&["serve", "--idle-timeout", "soon"], ""),
+        fails(&["serve", "--header-timeout", "0s"], ""),
+        fails(&["serve", "--body-timeout", "99ms"], ""),
+        fails(config, "idle_timeout = \"0s\"\n"),
+        fails(config, "reconcile_lease = \"999ms\"\n"),
+        fails(config, "observe_every = \"0s\"\n"),
+        fails(config, "shutdown_timeout = \"25h\"\n"),
         fails(&["serve", "--listen", "127.0.0.1:0", "--management-listen", "256.0.0.1:1"], ""),
     ];
     let keyless = home.command(&["serve"]).env_remove("STRATUS_ENCRYPTION_KEYS_FILE").output().expect("it starts");
@@ -186,10 +266,151 @@ fn wrong_settings_are_told_without_their_secrets() {
 }
 
 #[test]
+fn keys_come_from_where_settings_count_most() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    std::fs::write(home.path().join("keys.toml"), "encryption_keys = \"not a key\"\n").expect("the folder is writable");
+    std::fs::write(home.path().join("both.toml"), "encryption_keys = \"x\"\nencryption_keys_file = \"y\"\n")
+        .expect("the folder is writable");
+    let rotate = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let mut command = home.command(&[&["key", "rotate"], arguments].concat());
+        command.env_remove("STRATUS_ENCRYPTION_KEYS_FILE").envs(environment.iter().copied());
+        let output = command.output().expect("the program starts");
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("it is text")
+    };
+    let (text, file) = ("STRATUS_ENCRYPTION_KEYS", "STRATUS_ENCRYPTION_KEYS_FILE");
+    let key = std::fs::read_to_string(home.keys()).expect("it is there");
+    for (arguments, environment) in [
+        (&["--encryption-keys-file", "keys"][..], &[(text, "not a key")][..]),
+        (&["--encryption-keys", key.trim()], &[(file, "missing")]),
+        (&["--config", "keys.toml"], &[(file, "keys")]),
+        (&["--config", "keys.toml", "--encryption-keys-file", "keys"], &[]),
+    ] {
+        let said = rotate(arguments, environment);
+        assert!(said.starts_with("sealed 0 secrets"), "{arguments:?} {environment:?}: {said}");
+    }
+    for (arguments, environment) in [
+        (&["--encryption-keys-file", "keys", "--encryption-keys", "x"][..], &[][..]),
+        (&[], &[(text, "x"), (file, "keys")]),
+        (&["--config", "both.toml"], &[]),
+    ] {
+        let said = rotate(arguments, environment);
+        assert_eq!(
+            said,
+            "error: encryption_keys and encryption_keys_file are given in the same place: leave one out\n"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_the_end_and_no_failure() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    home.token("shop", &[]);
+    for command in
+        ["config", "schema", "key generate", "key rotate", "apply inventory.yaml", "token list --project shop"]
+    {
+        let arguments: Vec<&str> = command.split_whitespace().collect();
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        let output = home.command(&arguments).stdout(writer).output().expect("the program starts");
+        assert!(output.status.success() && output.stderr.is_empty(), "{command}: {output:?}");
+    }
+    // Any other failure is told.
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("there is such a device");
+    let output = home.command(&["config"]).stdout(full).output().expect("the program starts");
+    let said = String::from_utf8(output.stderr).expect("it is text");
+    assert!(said.starts_with("error: failed to write to standard output: "), "{said}");
+}
+
+#[test]
+fn no_part_of_a_databases_password_is_printed() {
+    let home = Home::sqlite();
+    for (url, shown) in [
+        ("postgres://me:hid#den@db/stratus", "postgres://me:[redacted]@db:5432/stratus"),
+        ("postgres://me:hid?den@db/stratus", "postgres://me:[redacted]@db:5432/stratus"),
+        ("postgres://me:hid/den@db/stratus", "postgres://me:[redacted]@db:5432/stratus"),
+        ("postgres://me:hid%40den:hidden@db:6000/stratus", "postgres://me:[redacted]@db:6000/stratus"),
+        ("postgres://db/stratus?user=me&password=hidden", "postgres://me:[redacted]@db:5432/stratus"),
+        ("postgres://:hidden@db", "postgres://:[redacted]@db:5432"),
+        ("postgres://me%40x@a,b:6000/stratus", "postgres://me%40x@a:5432,b:6000/stratus"),
+        ("postgresql://[::1]/stratus?application_name=hidden", "postgres://[::1]:5432/stratus"),
+        ("postgres:///stratus?host=/run/postgresql", "postgres://%2Frun%2Fpostgresql:5432/stratus"),
+        ("postgres://me@%2Frun%2Fpostgresql/stratus", "postgres://me@%2Frun%2Fpostgresql:5432/stratus"),
+        // Whatever is behind the first `@` would be a host's name.
+        ("postgres://me:hid@den@db/stratus", "[malformed]"),
+        ("postgres://db/stratus?hidden=hidden", "[malformed]"),
+        ("postgres://db.example/stratus?user=me&password=hid@den", "[malformed]"),
+    ] {
+        let printed = home.succeed(&["config", "--database-url", url]);
+        assert!(printed.starts_with(&format!("database_url = \"{shown}\" # flag\n")), "{url}: {printed}");
+        assert!(!printed.contains("hid") && !printed.contains("den"), "{url}: {printed}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_databases_url_is_said_without_its_values() {
+    let home = Home::sqlite();
+    for (url, why) in [
+        ("postgres://me:hidden@db/stratus?statement_timeout=5s", "unknown option `statement_timeout`"),
+        ("postgres://me:hidden@db/stratus?connect_timeout=hidden", "invalid value for option `connect_timeout`"),
+        ("postgres://me:hidden@db:hidden/stratus", "invalid value for option `port`"),
+        ("postgres://me:hid@den@db/stratus", "every `@` but the one before the host must be written %40"),
+        (
+            "postgres://db/stratus?password=hid&den=1",
+            "it must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME",
+        ),
+    ] {
+        let said = home.fail(&["token", "list", "--project", "shop", "--database-url", url]);
+        assert_eq!(said, format!("error: the database's URL cannot be used: {why}\n"));
+    }
+}
+
+#[test]
+fn the_settings_that_are_shipped_hold_unless_a_file_says_else() {
+    let home = Home::sqlite();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (settings, around) in
+        [("deploy/stratus.toml", "deploy/stratusd.service"), ("deploy/container.toml", "../../Dockerfile")]
+    {
+        let mut command = home.command(&["config"]);
+        let output = command.env_remove("STRATUS_DATABASE_URL").env("STRATUS_CONFIG", root.join(settings)).output();
+        let said = String::from_utf8(output.expect("the program starts").stdout).expect("it is text");
+        assert!(said.starts_with("database_url = \"sqlite:///var/lib/stratus/stratus.db\" # file\n"), "{said}");
+        let around = std::fs::read_to_string(root.join(around)).expect("it is there");
+        assert!(around.contains("/etc/stratus/stratus.toml"), "{around}");
+        assert!(!around.contains("STRATUS_DATABASE_URL"), "a variable would count before the file:\n{around}");
+    }
+}
+
+#[test]
 fn help_says_what_there_is() {
     let home = Home::sqlite();
     for command in ["", "serve", "apply", "token issue", "key rotate"] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         assert_snapshot!(format!("help {command}").trim().replace(' ', "_"), home.succeed(&arguments));
+    }
+}
+
+#[test]
+fn an_inventory_that_is_no_text_is_told_where() {
+    let home = Home::sqlite();
+    std::fs::write(home.path().join("inventory.yaml"), b"locations: []\nprojects: [ \xff ]\n").expect("it is writable");
+    let said = home.fail(&["apply", "inventory.yaml"]);
+    assert!(said.contains("inventory.yaml:2:13: must be UTF-8"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_sqlite_file_is_for_nobody_else_to_read() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = Home::sqlite();
+    home.apply("projects: [{ name: shop }]\n");
+    let _service = home.serve(&[]);
+    home.token("shop", &[]);
+    for name in ["stratus.db", "stratus.db-wal", "stratus.db-shm"] {
+        let file = std::fs::metadata(home.path().join(name)).expect("it is there");
+        assert_eq!(file.permissions().mode() & 0o777, 0o600, "{name}");
     }
 }

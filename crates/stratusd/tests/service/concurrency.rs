@@ -1,7 +1,10 @@
 //! Many callers at once: exactly one wins, and nobody is lied to. On PostgreSQL through three replicas.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -123,12 +126,41 @@ async fn no_update_is_lost(callers: &[Caller]) {
     }
 }
 
+/// What is attached in one change while another detaches is as if one had come after the other.
+async fn attaching_and_detaching_take_turns(callers: &[Caller]) {
+    let shop = &callers[0];
+    let vms = shop.get(&format!("{PLACE}/vm?order_column=name")).await.ok();
+    let (one, two) = (&vms["items"][0]["id"], &vms["items"][1]["id"]);
+    let web = format!("{PLACE}/load-balancer/web");
+    let update = |vms: Value| json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": vms });
+    let attached = |load_balancer: &Value| {
+        let vms = load_balancer["vms"].as_array().unwrap();
+        vms.iter().map(|vm| vm["id"].clone()).collect::<HashSet<Value>>()
+    };
+    let detach_path = format!("{web}/detach-vm");
+    shop.patch(&format!("{PLACE}/load-balancer/api"), update(json!([]))).await.ok();
+    for round in 0..100 {
+        shop.patch(&web, update(json!([one]))).await.ok();
+        let detach = json!({ "vm_id": one });
+        let attach = callers[round % callers.len()].patch(&web, update(json!([one, two])));
+        let detach = callers[(round + 1) % callers.len()].post(&detach_path, detach);
+        let (patched, detached) = futures_util::join!(attach, detach);
+        let (patched, detached) = (attached(&patched.ok()), attached(&detached.ok()));
+        assert_eq!(patched, HashSet::from([one.clone(), two.clone()]));
+        let last = if detached.is_empty() { patched } else { HashSet::from([two.clone()]) };
+        // Whoever detaches what is not attached is told what is.
+        let seen = shop.post(&detach_path, json!({ "vm_id": vms["items"][2]["id"] })).await.ok();
+        assert_eq!(attached(&seen), last, "round {round}");
+    }
+}
+
 async fn race(callers: &[Caller]) {
     exactly_one_create_wins(callers).await;
     a_vm_has_one_load_balancer(callers).await;
     two_connects_make_one_link(callers).await;
     networks_never_overlap(callers).await;
     no_update_is_lost(callers).await;
+    attaching_and_detaching_take_turns(callers).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -151,4 +183,47 @@ async fn a_second_service_on_one_sqlite_file_is_refused() {
     let (_services, _) = replicas(&home, 1);
     let said = home.fail(&["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0"]);
     assert!(said.contains("another stratusd serves it"), "{said}");
+}
+
+/// Pipelines that apply one file at the same time make each thing once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn inventories_are_applied_one_by_one() {
+    let Some(home) = Home::postgres() else { return };
+    home.apply(&two_projects());
+    for round in 1..5 {
+        let rule = format!("rules: [{{ cidr: 10.{round}.0.0/16, port_range: \"80\" }}, ");
+        let grown = two_projects().replacen("rules: [", &rule, 1);
+        std::fs::write(home.path().join("inventory.yaml"), grown).expect("the folder is writable");
+        let running: Vec<_> = (0..6)
+            .map(|_| home.command(&["apply", "inventory.yaml"]).stdout(std::process::Stdio::piped()).spawn())
+            .collect();
+        let mut made = 0;
+        for one in running {
+            let output = one.and_then(std::process::Child::wait_with_output).expect("the program runs");
+            assert!(output.status.success());
+            made += String::from_utf8_lossy(&output.stdout).matches("+ project").count();
+        }
+        assert_eq!(made, 1, "one of them makes the rule, and says so");
+    }
+}
+
+/// However many wait while another program writes to the file, each is told within the time that one may wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_somebody_else_writes_to_is_unavailable() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    // Whoever waits for an answer is not idle.
+    let service = home.serve(&["--idle-timeout", "2s"]);
+    let callers = [Caller::new(&service.base, SHOP, &home.token("shop", &[]))];
+    let file = home.database_url.strip_prefix("sqlite://").expect("it is a file");
+    let mut other = SqliteConnection::establish(file).expect("it opens");
+    other.batch_execute("BEGIN IMMEDIATE").expect("nobody else writes");
+    let begun = Instant::now();
+    let calls = (0..12).map(|number| (format!("{PLACE}/private-subnet/held-{number}"), json!({}))).collect();
+    for answer in at_once(&callers, calls, false).await {
+        assert_eq!(answer.error(), (503, "Unavailable"), "{}", answer.body);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(9), "it took {:?}", begun.elapsed());
+    other.batch_execute("ROLLBACK").expect("it is over");
+    callers[0].post_nothing(&format!("{PLACE}/private-subnet/free")).await.ok();
 }

@@ -1,7 +1,8 @@
 //! Requests that nobody means well with: each gets a clear answer or a closed connection, and the next is served.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -181,6 +182,191 @@ async fn slow_senders_and_silent_ones_are_let_go() {
     target.still_serves().await;
 }
 
+/// One answer of a connection that stays open.
+fn answer(stream: &mut impl Read) -> String {
+    let mut bytes = Vec::new();
+    let mut byte = [0; 1];
+    while !bytes.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
+        bytes.extend(byte);
+    }
+    let head = String::from_utf8(bytes).expect("a head is text");
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().expect("it is a number"))];
+    stream.read_exact(&mut body).expect("the body comes whole");
+    head + &String::from_utf8(body).expect("the body is text")
+}
+
+/// Sends these pieces with a pause after each, and gives the time until the service closes the connection.
+fn time_until_cut(mut stream: TcpStream, pieces: &[&'static [u8]], pause: Duration) -> Duration {
+    let start = Instant::now();
+    let mut sending = stream.try_clone().expect("it can be cloned");
+    let pieces = pieces.to_vec();
+    let sender = std::thread::spawn(move || {
+        for piece in pieces {
+            if sending.write_all(piece).is_err() {
+                break;
+            }
+            std::thread::sleep(pause);
+        }
+    });
+    let _ = stream.read_to_end(&mut Vec::new());
+    let time = start.elapsed();
+    sender.join().expect("it ends");
+    time
+}
+
+const GET: &[u8] = b"GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_may_rest_before_and_between_requests_but_not_for_ever() {
+    let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "4s"]);
+    let mut stream = target.connect();
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(2500));
+        stream.write_all(GET).expect("it is open");
+        assert_eq!(told(&answer(&mut stream)), (401, "MissingCredentials".to_owned()));
+    }
+    let used = time_until_cut(stream, &[], Duration::ZERO);
+    let silent = time_until_cut(target.connect(), &[], Duration::ZERO);
+    for time in [used, silent] {
+        assert!((3500..6000).contains(&time.as_millis()), "it was kept for {time:?}");
+    }
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_a_head_begins_with_its_first_byte() {
+    let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "4s"]);
+    let pause = Duration::from_millis(300);
+    let drips: Vec<&[u8]> = GET.chunks(1).collect();
+    let used = || {
+        let mut stream = target.connect();
+        stream.write_all(GET).expect("it is open");
+        assert_eq!(told(&answer(&mut stream)).0, 401);
+        std::thread::sleep(Duration::from_millis(1500));
+        stream
+    };
+    let fresh = || target.connect();
+    let heads: [(&dyn Fn() -> TcpStream, &[&[u8]]); 5] = [
+        (&fresh, &drips),
+        (&used, &drips),
+        // It may still become HTTP/2.
+        (&fresh, &[b"PRI * HT"]),
+        (&fresh, &[b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]),
+        (&fresh, &[b"GET / HTTP/1.1\r\nhost: "]),
+    ];
+    for (connect, pieces) in heads {
+        let time = time_until_cut(connect(), pieces, pause);
+        assert!((900..2500).contains(&time.as_millis()), "{} pieces were heard for {time:?}", pieces.len());
+    }
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_tls_what_counts_is_what_is_said_and_not_its_records() {
+    let home = Home::sqlite();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate can be made");
+    for (name, text) in [("cert.pem", made.cert.pem()), ("key.pem", made.signing_key.serialize_pem())] {
+        std::fs::write(home.path().join(name), text).expect("the folder is writable");
+    }
+    let times = ["--header-timeout", "1s", "--idle-timeout", "3s"];
+    let service = home.serve(&[&["--tls-certificate", "cert.pem", "--tls-key", "key.pem"], &times[..]].concat());
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(made.cert.der().clone()).expect("it is one");
+    let config = Arc::new(rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth());
+    let connect = || {
+        let address = service.base.strip_prefix("https://").expect("it speaks TLS");
+        let mut stream = TcpStream::connect(address).expect("the service listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it can be set");
+        let name = "localhost".try_into().expect("it is a name");
+        let mut tls = rustls::ClientConnection::new(Arc::clone(&config), name).expect("it is good");
+        while tls.is_handshaking() {
+            tls.complete_io(&mut stream).expect("they shake hands");
+        }
+        rustls::StreamOwned::new(tls, stream)
+    };
+    let mut rested = connect();
+    std::thread::sleep(Duration::from_millis(1500));
+    rested.write_all(GET).expect("it is open");
+    assert_eq!(told(&answer(&mut rested)).0, 401);
+    rested.write_all(b"GET / ").expect("it is open");
+    let time = time_until_cut(rested.sock, &[], Duration::ZERO);
+    assert!((900..2500).contains(&time.as_millis()), "a head was heard for {time:?}");
+    // The beginning of a record of 4 KiB, which nobody can read before its end.
+    let drips: [&[u8]; 25] = std::array::from_fn(|at| if at == 0 { &b"\x17\x03\x03\x10\0"[..] } else { b"x" });
+    let time = time_until_cut(connect().sock, &drips, Duration::from_millis(300));
+    assert!((2500..4500).contains(&time.as_millis()), "a record was heard for {time:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_of_http_2_is_not_cut_between_its_requests() {
+    let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "4s"]);
+    let mut stream = target.connect();
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").expect("it is open");
+    for id in [1, 3] {
+        // HEADERS that end stream and headers: GET, http, /, and `x` as the authority.
+        stream.write_all(&[0, 0, 6, 1, 5, 0, 0, 0, id, 0x82, 0x86, 0x84, 0x41, 1, b'x']).expect("it is open");
+        loop {
+            let mut head = [0; 9];
+            stream.read_exact(&mut head).expect("the connection is open");
+            let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+            stream.read_exact(&mut payload).expect("a frame comes whole");
+            // The end of the stream is in a frame of data, which carries the error.
+            if (head[3], head[8]) == (0, id) && head[4] & 1 == 1 {
+                break;
+            }
+        }
+        // A frame between the requests, and more than the time of a head.
+        stream.write_all(b"\0\0\x08\x06\0\0\0\0\0pingping").expect("it is open");
+        std::thread::sleep(Duration::from_millis(1500));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_is_too_large_is_told_so_and_the_next_is_served() {
+    let target = Target::new(&[]);
+    let mut stream = target.connect();
+    let large = "a".repeat(40_000);
+    for (request, id) in [
+        (format!("GET /nothing HTTP/1.1\r\nhost: x\r\nx-request-id: mine\r\nx-large: {large}\r\n\r\n"), "mine"),
+        (format!("GET /{large} HTTP/1.1\r\nhost: x\r\n\r\n"), ""),
+    ] {
+        stream.write_all(request.as_bytes()).expect("it is open");
+        let answer = answer(&mut stream);
+        assert_eq!(told(&answer), (431, "BadRequest".to_owned()), "{answer}");
+        let told_id = answer.lines().find_map(|line| line.strip_prefix("x-request-id: "));
+        assert!(told_id.is_some_and(|told| !told.is_empty() && told.starts_with(id)), "{answer}");
+    }
+    stream.write_all(GET).expect("it is open");
+    assert_eq!(told(&answer(&mut stream)), (401, "MissingCredentials".to_owned()));
+    target.still_serves().await;
+    let metrics = reqwest::get(format!("{}/metrics", target.service.management)).await.expect("it answers");
+    let metrics = metrics.text().await.expect("it is text");
+    assert!(metrics.contains("stratus_requests_total{operation=\"none\",status=\"431\"} 2"), "{metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_management_port_has_limits_of_its_own() {
+    let target = Target::new(&[]);
+    let address = target.service.management.strip_prefix("http://").expect("it speaks HTTP");
+    let connect = || {
+        let stream = TcpStream::connect(address).expect("the service listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it can be set");
+        stream
+    };
+    let time = time_until_cut(connect(), &[b"GET /healthz HTTP/1.1\r\nhost: "], Duration::ZERO);
+    assert!((4500..7000).contains(&time.as_millis()), "a slow head was heard for {time:?}");
+    let held: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
+    std::thread::sleep(Duration::from_millis(200));
+    let time = time_until_cut(connect(), &[], Duration::ZERO);
+    assert!(time < Duration::from_secs(2), "one connection too many was kept for {time:?}");
+    drop(held);
+    target.still_serves().await;
+    let healthy = reqwest::get(format!("{}/healthz", target.service.management)).await.expect("it answers");
+    assert_eq!(healthy.status(), 200);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_connection_too_many_is_closed_and_the_others_are_not() {
     let target = Target::new(&["--max-connections", "4"]);
@@ -189,7 +375,11 @@ async fn one_connection_too_many_is_closed_and_the_others_are_not() {
     let mut more = target.connect();
     let mut byte = [0; 1];
     let _ = more.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n");
-    assert!(matches!(more.read(&mut byte), Ok(0) | Err(_)), "the fifth connection was served");
+    let ended = match more.read(&mut byte) {
+        Ok(read) => read == 0,
+        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+    };
+    assert!(ended, "the fifth connection was served, or left open");
     drop(held);
     std::thread::sleep(Duration::from_millis(200));
     target.still_serves().await;

@@ -6,6 +6,7 @@ mod crash;
 mod differential;
 mod hostile;
 mod isolation;
+mod postgres_server;
 mod provisioning;
 mod running;
 mod story;

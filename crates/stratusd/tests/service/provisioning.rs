@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stratusd::domain::{Surroundings, World};
 use stratusd::provision::authority::Authority;
-use stratusd::provision::{Connection, Observed, Password, Progress, ProvisionError, Provisioner, Wanted};
+use stratusd::provision::{Connection, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
 use stratusd::storage::{Store, StoreConfig};
@@ -18,6 +18,7 @@ use crate::on_both;
 use crate::support::Home;
 use crate::support::bare::{Asked, Bare};
 use crate::support::caller::Caller;
+use crate::support::cluster::Cluster;
 use crate::support::inventory::{SHOP, two_projects};
 
 const PLACE: &str = "/location/eu-central-h1";
@@ -112,6 +113,78 @@ on_both! {
     }
 }
 
+/// How a database stays available follows the owner's word, and who may reach it is the provisioner's to see to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn availability_and_networks_reach_the_provisioner() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let ask = async |method: &'static str, name: &str, body: Value| {
+        let path = format!("/project/{SHOP}{PLACE}/postgres/{name}");
+        let (status, _, body) = bare.answer(&Asked { method, path, body: Some(body) }).await;
+        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+    };
+    ask("POST", "open", json!({ "size": "standard-2", "storage_size": 64 })).await;
+    ask("POST", "closed", json!({ "size": "standard-2", "storage_size": 64, "restrict_by_default": true })).await;
+    let watched = Arc::new(Watched::default());
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+    let stop = CancellationToken::new();
+    let worker = tokio::spawn(reconciler(&bare.home, &keys, Arc::clone(&watched)).await.run(stop.clone()));
+    let wait = async |is_done: &dyn Fn() -> bool| {
+        for _ in 0..200 {
+            if is_done() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!("it does not come to that");
+    };
+    wait(&|| watched.finished.load(Ordering::SeqCst) >= 2).await;
+    assert!(watched.resized.lock().unwrap().is_empty(), "they were made as they shall be");
+    ask("PATCH", "open", json!({ "ha_type": "sync" })).await;
+    wait(&|| watched.resized.lock().unwrap().values().any(|shape| shape.ha_type == "sync")).await;
+    assert_eq!(watched.resized.lock().unwrap().len(), 1, "of the other nothing was changed");
+    let open_to = watched.open_to.lock().unwrap().clone();
+    assert_eq!(open_to["open"], ["0.0.0.0/0", "::/0"]);
+    assert!(open_to["closed"].is_empty());
+    stop.cancel();
+    worker.await.expect("a worker ends");
+}
+
+/// A worker that cannot prolong its lease lets go before another may take the database.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_ends_with_its_lease() {
+    if std::env::var_os("STRATUS_TEST_NO_POSTGRES").is_some() {
+        eprintln!("skipped: STRATUS_TEST_NO_POSTGRES is set");
+        return;
+    }
+    let mut cluster = Cluster::start(&[]);
+    let mut home = Home::sqlite();
+    home.database_url = cluster.url();
+    let bare = Bare::new(home).await;
+    let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
+    let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
+    assert_eq!(bare.answer(&Asked { method: "POST", path, body }).await.0, 200);
+    let watched = Arc::new(Watched::default());
+    // The provisioner takes its time, until long after the lease of two seconds.
+    let at_the_door = watched.holds_passwords.lock().await;
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+    let stop = CancellationToken::new();
+    let worker = tokio::spawn(reconciler(&bare.home, &keys, Arc::clone(&watched)).await.run(stop.clone()));
+    while watched.asked_for_password.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let begun = Instant::now();
+    cluster.stop();
+    while watched.passwords_begun.load(Ordering::SeqCst) > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(8), "the step goes on though its lease has ended");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(begun.elapsed() > Duration::from_millis(500), "it was given up long before");
+    drop(at_the_door);
+    stop.cancel();
+    cluster.start_again();
+    worker.await.expect("a worker ends");
+}
+
 /// A password that is set while the one before it is on its way to the provisioner gets there too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_that_is_changed_meanwhile_is_set_again() {
@@ -196,7 +269,8 @@ async fn certificates_lead_to_an_authority_that_stays() {
 
 async fn store(home: &Home) -> Store {
     let url: stratusd::settings::DatabaseUrl = home.database_url.parse().expect("it is one");
-    let config = StoreConfig { database: url.database().expect("it is one"), connections: 4 };
+    let database = url.database().expect("it is one");
+    let config = StoreConfig { database, connections: 4, patience: Duration::from_secs(10) };
     Store::open(&config).await.expect("the database opens")
 }
 
@@ -226,12 +300,31 @@ async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconcile
 struct Watched {
     at_work: Mutex<HashMap<String, u32>>,
     made: Mutex<HashMap<String, u32>>,
+    resized: Mutex<HashMap<String, Shape>>,
+    open_to: Mutex<HashMap<String, Vec<String>>>,
     passwords: Mutex<HashMap<String, String>>,
     overlaps: AtomicU64,
     finished: AtomicUsize,
     asked_for_password: AtomicUsize,
+    passwords_begun: AtomicUsize,
     /// Whoever has this keeps passwords from being set.
     holds_passwords: tokio::sync::Mutex<()>,
+}
+
+/// Counts what has begun and has neither ended nor been given up.
+struct Begun<'c>(&'c AtomicUsize);
+
+impl<'c> Begun<'c> {
+    fn of(count: &'c AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// A provisioner that notices when two ask for one database at the same time.
@@ -255,7 +348,10 @@ impl Provisioner for Watching {
         let steps = self.0.made.lock().unwrap().get(&wanted.id).copied().unwrap_or_default();
         Ok((steps >= 2).then(|| Observed {
             is_available: true,
-            shape: wanted.shape.clone(),
+            shape: {
+                let made = Shape { ha_type: "none".to_owned(), ..wanted.shape.clone() };
+                self.0.resized.lock().unwrap().get(&wanted.id).cloned().unwrap_or(made)
+            },
             used_bytes: 0,
             earliest_restore_time: None,
             latest_restore_time: 0,
@@ -265,16 +361,19 @@ impl Provisioner for Watching {
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         self.at(wanted).await;
         *self.0.made.lock().unwrap().entry(wanted.id.clone()).or_insert(0) += 1;
+        self.0.open_to.lock().unwrap().insert(wanted.name.clone(), wanted.open_to.clone());
         Ok(Progress::Pending(Duration::from_millis(5)))
     }
 
-    async fn resize(&self, _: &Wanted) -> Result<Progress, ProvisionError> {
-        Err(ProvisionError("nothing was to be resized".to_owned()))
+    async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        self.0.resized.lock().unwrap().insert(wanted.id.clone(), wanted.shape.clone());
+        Ok(Progress::Done)
     }
 
     async fn set_password(&self, wanted: &Wanted, password: &Password) -> Result<(), ProvisionError> {
         self.at(wanted).await;
         self.0.asked_for_password.fetch_add(1, Ordering::SeqCst);
+        let _begun = Begun::of(&self.0.passwords_begun);
         let _held = self.0.holds_passwords.lock().await;
         self.0.passwords.lock().unwrap().insert(wanted.id.clone(), password.expose().to_owned());
         Ok(())

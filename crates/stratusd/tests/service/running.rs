@@ -1,11 +1,14 @@
 //! How the service runs: credentials, health, metrics, limits, certificates, settings, and its end.
 
-use std::time::Duration;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::support::Home;
 use crate::support::caller::Caller;
+use crate::support::cluster::binary;
 use crate::support::inventory::{SHOP, two_projects};
 
 const PLACE: &str = "/location/eu-central-h1";
@@ -127,20 +130,174 @@ async fn told_to_stop_it_finishes_what_it_took() {
     }
 }
 
+/// The access log of a service that has answered a few requests: what each line says.
+async fn access_log(log: &str) -> Vec<Value> {
+    let home = home();
+    let service = home.serve(&["--log-format", "json", "--log", log]);
+    let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    caller.post_nothing(&format!("{PLACE}/private-subnet/hidden-name")).await.ok();
+    caller.get("/postgres?start_after=hidden-query").await;
+    let asked = reqwest::Client::new().request("HIDDEN".parse().expect("it is one"), format!("{}/x", service.base));
+    asked.header("x-request-id", "mine").send().await.expect("it answers");
+    service.terminate();
+    let (is_well, log) = service.wait();
+    assert!(is_well && !log.to_lowercase().contains("hidden"), "{log}");
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
+    lines.filter(|line| line["target"] == "stratusd::access").collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_request_is_logged_without_what_it_says() {
+    let lines = access_log("info").await;
+    let said = |line: &Value, name: &str| line["fields"][name].as_str().unwrap_or_default().to_owned();
+    let told: Vec<_> = lines
+        .iter()
+        .map(|line| (said(line, "operation"), said(line, "method"), said(line, "route"), &line["fields"]["status"]))
+        .collect();
+    let told: Vec<_> = told.iter().map(|(id, method, route, status)| (&**id, &**method, &**route, *status)).collect();
+    let subnet = "/project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}";
+    let expected = [
+        ("private_subnet_create", "POST", subnet, &json!(200)),
+        ("project_postgres_list", "GET", "/project/{project_id}/postgres", &json!(400)),
+        ("none", "other", "none", &json!(401)),
+    ];
+    assert_eq!(told, expected);
+    for line in &lines {
+        assert_eq!(line["level"], "INFO");
+        assert!(line["fields"]["duration_ms"].as_f64().is_some_and(|time| time > 0.0), "{line}");
+        assert!(!said(line, "request_id").is_empty(), "{line}");
+    }
+    assert_eq!(said(&lines[2], "request_id"), "mine");
+    assert_eq!(access_log("info,stratusd::access=off").await, [Value::Null; 0]);
+}
+
+/// Sends a signal to a process.
+fn tell(process: &Child, signal: &str) {
+    let told = Command::new("kill").args([signal, &process.id().to_string()]).status();
+    assert!(told.is_ok_and(|status| status.success()), "the process is alive");
+}
+
+/// How a process ends within a few seconds; it is killed if it does not.
+fn end(process: &mut Child) -> Option<ExitStatus> {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(5) {
+        if let Some(status) = process.try_wait().expect("it was started") {
+            return Some(status);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _ = process.kill();
+    let _ = process.wait();
+    None
+}
+
+#[test]
+fn told_to_stop_while_it_waits_for_migrations_it_stops() {
+    let Some(home) = Home::postgres() else { return };
+    let psql = |query: &str| {
+        let mut command = Command::new(binary("psql"));
+        command.args([&home.database_url, "-qAtc", query]).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    };
+    let mut holder = psql("SELECT pg_advisory_lock(7597125); SELECT pg_sleep(60)").spawn().expect("psql starts");
+    let wait_for = |locks: &str, granted: bool| {
+        let query = format!("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted = {granted}");
+        for _ in 0..200 {
+            if psql(&query).output().is_ok_and(|output| output.stdout.trim_ascii() == b"1") {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("nobody {locks} the lock");
+    };
+    wait_for("holds", true);
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0"];
+    let mut service = home.command(&arguments).stdout(Stdio::piped()).spawn().expect("the program starts");
+    wait_for("waits for", false);
+    tell(&service, "-TERM");
+    let status = end(&mut service);
+    let _ = holder.kill();
+    let _ = holder.wait();
+    let mut said = String::new();
+    service.stdout.take().expect("it is piped").read_to_string(&mut said).expect("it is text");
+    assert_eq!(said, "", "it has served");
+    assert!(status.is_some_and(|status| status.success()), "{status:?}");
+}
+
+/// Starts the service as a process of the test's own; gives it and where it serves.
+fn start(home: &Home, more: &[&str]) -> (Child, String) {
+    let ports = ["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0"];
+    let mut command = home.command(&[&ports, more].concat());
+    let mut service = command.stdout(Stdio::piped()).spawn().expect("the program starts");
+    let mut line = String::new();
+    BufReader::new(service.stdout.take().expect("it is piped")).read_line(&mut line).expect("it says where it is");
+    let base = line.split([' ', ',']).nth(1).expect("it says where it is").to_owned();
+    (service, base)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hanging_up_does_no_harm() {
+    let home = home();
+    let (mut service, base) = start(&home, &[]);
+    let caller = Caller::new(&base, SHOP, &home.token("shop", &[]));
+    tell(&service, "-HUP");
+    std::thread::sleep(Duration::from_millis(300));
+    let answered = caller.try_call(reqwest::Method::GET, "/postgres", None).await;
+    if answered.is_ok() {
+        tell(&service, "-TERM");
+    }
+    let status = end(&mut service);
+    assert_eq!(answered.ok().map(|answer| answer.status), Some(200), "{status:?}");
+    assert!(status.is_some_and(|status| status.success()), "{status:?}");
+}
+
+/// A certificate and its key in PEM.
+fn issued() -> (String, String) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate can be made");
+    (made.cert.pem(), made.signing_key.serialize_pem())
+}
+
+/// A client that trusts a certificate.
+fn trusting(pem: &str) -> reqwest::Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let root = reqwest::Certificate::from_pem(pem.as_bytes()).expect("it is one");
+    reqwest::Client::builder().tls_certs_only([root]).build().expect("a client can be made")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hanging_up_takes_a_certificate_that_does_not_look_new() {
+    let home = home();
+    let write = |(certificate, key): &(String, String)| {
+        for (name, text) in [("cert.pem", certificate), ("key.pem", key)] {
+            let path = home.path().join(name);
+            std::fs::write(&path, text).expect("the folder is writable");
+            let file = std::fs::File::options().write(true).open(&path).expect("it is there");
+            file.set_modified(std::time::UNIX_EPOCH).expect("the file is ours");
+        }
+    };
+    let (first, second) = (issued(), issued());
+    write(&first);
+    let (mut service, base) = start(&home, &["--tls-certificate", "cert.pem", "--tls-key", "key.pem"]);
+    let url = format!("{}/openapi.json", base.replace("127.0.0.1", "localhost"));
+    write(&second);
+    let before = trusting(&first.0).get(&url).send().await.map(|answer| answer.status().as_u16());
+    tell(&service, "-HUP");
+    std::thread::sleep(Duration::from_millis(500));
+    let after = trusting(&second.0).get(&url).send().await.map(|answer| answer.status().as_u16());
+    let _ = service.kill();
+    let _ = service.wait();
+    assert_eq!((before.ok(), after.ok()), (Some(200), Some(200)));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_certificate_is_taken_without_a_restart() {
     let home = home();
     let (certificate, key) = (home.path().join("cert.pem"), home.path().join("key.pem"));
     let issue = || {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate can be made");
-        std::fs::write(&key, made.signing_key.serialize_pem()).expect("the folder is writable");
-        std::fs::write(&certificate, made.cert.pem()).expect("the folder is writable");
-        made.cert.pem()
-    };
-    let trusting = |pem: &str| {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let root = reqwest::Certificate::from_pem(pem.as_bytes()).expect("it is one");
-        reqwest::Client::builder().tls_certs_only([root]).build().expect("a client can be made")
+        let (made, made_key) = issued();
+        std::fs::write(&key, made_key).expect("the folder is writable");
+        std::fs::write(&certificate, &made).expect("the folder is writable");
+        made
     };
     let first = issue();
     let service = home.serve(&["--tls-certificate", "cert.pem", "--tls-key", "key.pem"]);

@@ -1,6 +1,6 @@
 //! Firewalls and their rules.
 
-use super::{Done, Ids, Run, is, key};
+use super::{Done, Ids, Run, is, key, or};
 use crate::domain::id::Kind;
 use crate::inventory::{FirewallEntry, StepKind};
 use crate::storage;
@@ -13,12 +13,13 @@ impl Run<'_, '_> {
         let mut ids = Ids::new();
         for entry in entries {
             let (location, name) = (&entry.location.value, &entry.name.value);
+            let description = or(entry.description.as_ref(), "");
             let what = format!("project {}: firewall {location}/{name}", project.name);
             let found = existing.iter().find(|firewall| firewall.location == *location && firewall.name == *name);
             let id = if let Some(found) = found {
-                if !found.is_declared || found.description != entry.description {
+                if !found.is_declared || found.description != description {
                     self.step(StepKind::Update, what.clone());
-                    let described = Firewall { description: entry.description.clone(), ..found.clone() };
+                    let described = Firewall { description: description.to_owned(), ..found.clone() };
                     storage::firewall::declare(self.tx, &project.id, &described).await?;
                 }
                 found.id.clone()
@@ -28,7 +29,7 @@ impl Run<'_, '_> {
                     id: Kind::Firewall.new_id(self.world),
                     location: location.clone(),
                     name: name.clone(),
-                    description: entry.description.clone(),
+                    description: description.to_owned(),
                     is_declared: true,
                 };
                 storage::firewall::insert(self.tx, &project.id, &firewall).await?;

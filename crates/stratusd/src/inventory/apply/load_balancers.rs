@@ -90,7 +90,8 @@ impl Run<'_, '_> {
         let attached = attached.collect::<serde_json::Value>().to_string();
         let found = storage::vm::of_ids(self.tx, &project.id, &made.location, &attached).await?;
         if let Some(vm) = found.iter().find(|vm| vm.load_balancer_id.is_some()) {
-            return inconsistent(format!("{what}: vm {} is attached to another load balancer by now", vm.vm.name));
+            let at = entry.vms.iter().find(|it| it.value == vm.vm.name).unwrap_or(&entry.name);
+            return inconsistent(at, format!("{what}: vm {} is attached to another load balancer by now", vm.vm.name));
         }
         storage::load_balancer::attach_only(self.tx, &project.id, &made.id, &attached).await?;
         Ok(())

@@ -1,17 +1,18 @@
 //! Private subnets and their network interfaces.
 
+use std::collections::HashSet;
+
 use api_types::PrivateSubnetState;
 use serde_saphyr::Spanned;
 
 use super::{Done, Ids, Run, inconsistent, is, key};
-use crate::domain::World;
 use crate::domain::id::Kind;
 use crate::domain::network::{Net4, Net6};
 use crate::domain::private_subnet::free_networks;
 use crate::inventory::{NicEntry, PrivateSubnetEntry, StepKind};
 use crate::storage::private_subnet::{Nic, PrivateSubnet};
 use crate::storage::project::Project;
-use crate::storage::{self, Aborted};
+use crate::storage::{self, Aborted, StorageError};
 
 impl Run<'_, '_> {
     pub(super) async fn subnets(
@@ -52,10 +53,10 @@ impl Run<'_, '_> {
         what: &str,
     ) -> Done<PrivateSubnet> {
         let networks = [(&entry.net4, &found.net4), (&entry.net6, &found.net6)];
-        if let Some((_, has)) =
-            networks.iter().find(|(wanted, has)| wanted.as_ref().is_some_and(|it| it.value != **has))
-        {
-            return inconsistent(format!("{what} has the network {has}, which cannot change"));
+        for (wanted, has) in networks {
+            if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.value != *has) {
+                return inconsistent(wanted, format!("{what} has the network {has}, which cannot change"));
+            }
         }
         if !found.is_declared {
             self.step(StepKind::Update, what.to_owned());
@@ -69,7 +70,7 @@ impl Run<'_, '_> {
         let free = free_networks(self.tx, &project.id, self.world).await;
         let (net4, net6) = match free {
             Ok(free) => free,
-            Err(Aborted::Refused(refusal)) => return inconsistent(format!("{what}: {refusal}")),
+            Err(Aborted::Refused(refusal)) => return inconsistent(&entry.name, format!("{what}: {refusal}")),
             Err(Aborted::Failed(error)) => return Err(error.into()),
         };
         let given = |given: &Option<Spanned<String>>, free: String| given.as_ref().map_or(free, |it| it.value.clone());
@@ -84,10 +85,8 @@ impl Run<'_, '_> {
         };
         let taken = storage::private_subnet::has_network(self.tx, &project.id, &subnet.net4, &subnet.net6).await?;
         if taken {
-            return inconsistent(format!(
-                "{what}: another subnet of the project has {} or {}",
-                subnet.net4, subnet.net6
-            ));
+            let message = format!("{what}: another subnet of the project has {} or {}", subnet.net4, subnet.net6);
+            return inconsistent(entry.net4.as_ref().or(entry.net6.as_ref()).unwrap_or(&entry.name), message);
         }
         storage::private_subnet::insert(self.tx, &project.id, &subnet).await?;
         Ok(subnet)
@@ -103,35 +102,43 @@ impl Run<'_, '_> {
     ) -> Done<()> {
         let mut existing = storage::private_subnet::nics(self.tx, &project.id, &subnet.id).await?;
         existing.sort_by(|one, other| one.name.cmp(&other.name));
-        for wanted in &entry.nics {
-            let what = format!("{what}: nic {}", wanted.name.value);
-            let vm_id = wanted.vm.as_ref().map(|vm| vms[&key(&subnet.location, &vm.value)].clone());
-            let found = existing.iter().position(|nic| nic.name == wanted.name.value);
-            let Some(mut nic) = nic(self.world, subnet, wanted, vm_id, found.map(|at| &existing[at]), &existing) else {
-                return inconsistent(format!("{what}: the subnet has no free address left"));
-            };
-            match found {
-                Some(at)
-                    if existing[at].vm_id == nic.vm_id
-                        && existing[at].private_ipv4 == nic.private_ipv4
-                        && existing[at].private_ipv6 == nic.private_ipv6 => {}
-                Some(at) => {
-                    self.step(StepKind::Update, what);
-                    storage::private_subnet::update_nic(self.tx, &project.id, &nic).await?;
-                    std::mem::swap(&mut existing[at], &mut nic);
-                }
-                None => {
-                    self.step(StepKind::Create, what);
-                    storage::private_subnet::insert_nic(self.tx, &project.id, &nic).await?;
-                    existing.push(nic);
-                }
+        let mut standing = Vec::new();
+        for nic in existing.extract_if(.., |nic| !entry.nics.iter().any(|it| it.name.value == nic.name)) {
+            if self.prunes(format!("{what}: nic {}", nic.name)) {
+                storage::private_subnet::delete_nic(self.tx, &project.id, &nic).await?;
+            } else {
+                standing.push(nic);
             }
         }
-        for nic in existing {
-            let is_wanted = entry.nics.iter().any(|it| it.name.value == nic.name);
-            if !is_wanted && self.prunes(format!("{what}: nic {}", nic.name)) {
-                storage::private_subnet::delete_nic(self.tx, &project.id, &nic).await?;
+        let mut addresses = Addresses::of(subnet, &entry.nics, &existing, &standing)?;
+        let mut placed = Vec::new();
+        for wanted in &entry.nics {
+            let what = format!("{what}: nic {}", wanted.name.value);
+            let found = existing.iter().find(|nic| nic.name == wanted.name.value);
+            let Some((private_ipv4, private_ipv6)) = addresses.next(wanted, found) else {
+                return inconsistent(&wanted.name, format!("{what}: the subnet has no free address left"));
+            };
+            let nic = Nic {
+                subnet_id: subnet.id.clone(),
+                id: found.map_or_else(|| Kind::Nic.new_id(self.world), |nic| nic.id.clone()),
+                name: wanted.name.value.clone(),
+                private_ipv4,
+                private_ipv6,
+                vm_id: wanted.vm.as_ref().map(|vm| vms[&key(&subnet.location, &vm.value)].clone()),
+                vm_name: wanted.vm.as_ref().map(|vm| vm.value.clone()),
+            };
+            if found == Some(&nic) {
+                continue;
             }
+            self.step(if found.is_some() { StepKind::Update } else { StepKind::Create }, what);
+            // Two may swap their addresses, so all that change leave theirs before any takes another.
+            if let Some(found) = found {
+                storage::private_subnet::delete_nic(self.tx, &project.id, found).await?;
+            }
+            placed.push(nic);
+        }
+        for nic in placed {
+            storage::private_subnet::insert_nic(self.tx, &project.id, &nic).await?;
         }
         Ok(())
     }
@@ -149,36 +156,60 @@ impl Run<'_, '_> {
     }
 }
 
-/// A network interface with the addresses that were given, that it has, or that are free; `None` if none is.
-fn nic(
-    world: &World,
-    subnet: &PrivateSubnet,
-    entry: &NicEntry,
-    vm_id: Option<String>,
-    found: Option<&Nic>,
-    others: &[Nic],
-) -> Option<Nic> {
-    let (net4, net6) = (Net4::parse(&subnet.net4)?, Net6::parse(&subnet.net6)?);
-    let given = |given: &Option<Spanned<String>>| given.as_ref().map(|given| given.value.clone());
-    let free4 = || {
-        let mut hosts = net4.hosts().map(|host| host.to_string());
-        hosts.find(|host| !others.iter().any(|nic| nic.private_ipv4 == *host))
-    };
-    let free6 = || {
-        let mut hosts = (4..).map(|number| net6.host(number).to_string());
-        hosts.find(|host| !others.iter().any(|nic| nic.private_ipv6 == *host))
-    };
-    Some(Nic {
-        subnet_id: subnet.id.clone(),
-        id: found.map_or_else(|| Kind::Nic.new_id(world), |nic| nic.id.clone()),
-        name: entry.name.value.clone(),
-        private_ipv4: given(&entry.private_ipv4)
-            .or_else(|| found.map(|nic| nic.private_ipv4.clone()))
-            .or_else(free4)?,
-        private_ipv6: given(&entry.private_ipv6)
-            .or_else(|| found.map(|nic| nic.private_ipv6.clone()))
-            .or_else(free6)?,
-        vm_id,
-        vm_name: entry.vm.as_ref().map(|vm| vm.value.clone()),
-    })
+/// The addresses of a subnet's network interfaces.
+struct Addresses {
+    net4: Net4,
+    net6: Net6,
+    /// Those that an entry asks for. They are for nobody else.
+    asked: HashSet<String>,
+    /// Those that somebody has.
+    taken: HashSet<String>,
+}
+
+impl Addresses {
+    /// Before anything is given away. Interfaces that stand, though no entry is theirs, keep what they have.
+    fn of(subnet: &PrivateSubnet, entries: &[NicEntry], existing: &[Nic], standing: &[Nic]) -> Done<Self> {
+        let corrupt = || StorageError::Corrupt("the network of a subnet");
+        let given = |entry: &NicEntry| [entry.private_ipv4.clone(), entry.private_ipv6.clone()].into_iter().flatten();
+        for address in entries.iter().flat_map(given) {
+            let has = |nic: &&Nic| [&nic.private_ipv4, &nic.private_ipv6].contains(&&address.value);
+            if let Some(nic) = standing.iter().find(has) {
+                let message = format!(
+                    "the network interface {} has this address, and is not in the inventory; --prune removes it",
+                    nic.name
+                );
+                return inconsistent(&address, message);
+            }
+        }
+        let asked: HashSet<String> = entries.iter().flat_map(given).map(|address| address.value).collect();
+        let all = existing.iter().chain(standing);
+        let taken = all.flat_map(|nic| [nic.private_ipv4.clone(), nic.private_ipv6.clone()]).collect();
+        let net4 = Net4::parse(&subnet.net4).ok_or_else(corrupt)?;
+        let net6 = Net6::parse(&subnet.net6).ok_or_else(corrupt)?;
+        Ok(Self { net4, net6, asked, taken })
+    }
+
+    /// The addresses that an entry asks for, that its interface has, or that are free; `None` if none is.
+    fn next(&mut self, entry: &NicEntry, found: Option<&Nic>) -> Option<(String, String)> {
+        let (net4, net6) = (self.net4, self.net6);
+        let hosts4 = net4.hosts().map(|host| host.to_string());
+        let ipv4 = self.one(entry.private_ipv4.as_ref(), found.map(|nic| &nic.private_ipv4), hosts4)?;
+        let hosts6 = (4..).map(|number| net6.host(number).to_string());
+        let ipv6 = self.one(entry.private_ipv6.as_ref(), found.map(|nic| &nic.private_ipv6), hosts6)?;
+        Some((ipv4, ipv6))
+    }
+
+    fn one(
+        &mut self,
+        given: Option<&Spanned<String>>,
+        has: Option<&String>,
+        mut hosts: impl Iterator<Item = String>,
+    ) -> Option<String> {
+        let address = given.map(|given| given.value.clone());
+        let address = address.or_else(|| has.filter(|has| !self.asked.contains(*has)).cloned());
+        let address =
+            address.or_else(|| hosts.find(|host| !self.asked.contains(host) && !self.taken.contains(host)))?;
+        self.taken.insert(address.clone());
+        Some(address)
+    }
 }

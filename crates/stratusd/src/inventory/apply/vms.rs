@@ -60,6 +60,6 @@ fn vm(entry: &VmEntry, id: String) -> Vm {
         size: entry.size.value.clone(),
         state: or(entry.state.as_ref(), VmState::Running.as_str()).to_owned(),
         storage_size_gib: i64::from(entry.storage_size_gib.value),
-        unix_user: entry.unix_user.clone(),
+        unix_user: entry.unix_user.value.clone(),
     }
 }

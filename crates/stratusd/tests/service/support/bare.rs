@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use api_server::server::{Config, Router};
 use axum::body::Body;
@@ -56,9 +57,10 @@ impl Bare {
             move |bytes| random.lock().expect("nobody panics").fill_bytes(bytes),
         );
         let url: DatabaseUrl = home.database_url.parse().expect("it is one");
-        let config = StoreConfig { database: url.database().expect("it is one"), connections: 2 };
+        let database = url.database().expect("it is one");
+        let config = StoreConfig { database, connections: 2, patience: Duration::from_secs(10) };
         let store = Store::open(&config).await.expect("the database opens");
-        let inventory = Inventory::read("inventory.yaml".as_ref(), &two_projects()).expect("it is good");
+        let inventory = Inventory::read("inventory.yaml".as_ref(), two_projects().as_bytes()).expect("it is good");
         let mode = Mode { is_dry_run: false, prunes: false };
         store.change(Apply { inventory, mode, world: world.clone() }).await.expect("it is applied");
         let project = find_project(&store, "shop").await.expect("it is there");

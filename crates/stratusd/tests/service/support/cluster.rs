@@ -13,6 +13,8 @@ use tempfile::TempDir;
 pub struct Cluster {
     folder: TempDir,
     port: u16,
+    settings: Vec<String>,
+    user: Unprivileged,
     server: Child,
 }
 
@@ -47,6 +49,11 @@ fn fresh_database(url: &str) -> String {
 impl Cluster {
     /// Starts a server with these settings.
     pub fn start(settings: &[(&str, &str)]) -> Self {
+        Self::start_with(settings, &[])
+    }
+
+    /// Starts a server with these settings and these files, which it alone may read, in its data folder.
+    pub fn start_with(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("the folder is ours");
         let data = folder.path().join("data");
@@ -56,22 +63,52 @@ impl Cluster {
         init.args(["--no-sync", "--auth=trust", "--username=stratus", "--encoding=UTF8", "--locale=C.UTF-8"]);
         let made = user.run(init.arg("-D").arg(&data)).stdout(Stdio::null()).status().expect("initdb starts");
         assert!(made.success(), "initdb failed");
-        let port = free_port();
-        let mut server = Command::new(binary("postgres"));
-        server.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k", ""]);
-        for (name, value) in settings {
-            server.args(["-c", &format!("{name}={value}")]);
+        for (name, content) in files {
+            let file = data.join(name);
+            std::fs::write(&file, content).expect("the folder is writable");
+            std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("the file is ours");
+            chown(&file, user.0, user.0).expect("root may give files away");
         }
-        let log = std::fs::File::create(folder.path().join("log")).expect("the folder is writable");
-        let server = user.run(server.stdout(Stdio::null()).stderr(log)).spawn().expect("postgres starts");
-        let cluster = Self { folder, port, server };
+        let port = free_port();
+        let settings = settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
+        let server = launch(&folder, port, &settings, &user);
+        let cluster = Self { folder, port, settings, user, server };
         cluster.wait();
         cluster
+    }
+
+    /// Stops the server as an administrator would, whoever is connected.
+    pub fn stop(&mut self) {
+        // One that stands still would not hear it.
+        self.signal("CONT");
+        // A fast shutdown; a kill would leave its children behind.
+        let _ = Command::new("kill").args(["-INT", &self.server.id().to_string()]).status();
+        let _ = self.server.wait();
+    }
+
+    /// Starts a server that was stopped.
+    pub fn start_again(&mut self) {
+        self.server = launch(&self.folder, self.port, &self.settings, &self.user);
+        self.wait();
     }
 
     /// The URL of its database.
     pub fn url(&self) -> String {
         format!("postgres://stratus@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Sends a signal to the server and all of its processes.
+    pub fn signal(&self, signal: &str) {
+        let children = Command::new("pgrep").args(["-P", &self.server.id().to_string()]).output();
+        let children = children.expect("there is a pgrep").stdout;
+        let server = self.server.id().to_string();
+        let all = std::iter::once(&*server).chain(std::str::from_utf8(&children).expect("it prints numbers").lines());
+        let _ = Command::new("kill").arg(format!("-{signal}")).args(all).status();
+    }
+
+    /// What the server has logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
     fn wait(&self) {
@@ -82,8 +119,7 @@ impl Cluster {
             if asked.is_ok_and(|status| status.success()) {
                 return;
             }
-            let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-            assert!(start.elapsed() < Duration::from_secs(30), "PostgreSQL does not start:\n{log}");
+            assert!(start.elapsed() < Duration::from_secs(30), "PostgreSQL does not start:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -91,10 +127,19 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // A fast shutdown; a kill would leave its children behind.
-        let _ = Command::new("kill").args(["-INT", &self.server.id().to_string()]).status();
-        let _ = self.server.wait();
+        self.stop();
     }
+}
+
+fn launch(folder: &TempDir, port: u16, settings: &[String], user: &Unprivileged) -> Child {
+    let mut server = Command::new(binary("postgres"));
+    server.arg("-D").arg(folder.path().join("data")).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k", ""]);
+    for setting in settings {
+        server.args(["-c", setting]);
+    }
+    let log = std::fs::File::options().create(true).append(true).open(folder.path().join("log"));
+    let log = log.expect("the folder is writable");
+    user.run(server.stdout(Stdio::null()).stderr(log)).spawn().expect("postgres starts")
 }
 
 /// Whoever PostgreSQL runs as: it refuses to be root.

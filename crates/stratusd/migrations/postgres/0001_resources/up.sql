@@ -117,6 +117,7 @@ CREATE TABLE firewall_rule (
     cidr TEXT COLLATE "C" NOT NULL,
     port_range TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (project_id, firewall_id, id),
+    UNIQUE (project_id, firewall_id, cidr, port_range),
     FOREIGN KEY (project_id, firewall_id) REFERENCES firewall (project_id, id)
 );
 

@@ -1,0 +1,234 @@
+//! Times of connections: how long one may stand still, and how long the head of a request may take.
+//!
+//! The time of a head begins with its first byte, so that a connection may rest between requests. hyper's own time for
+//! heads runs between them too, and does not run while it finds out which HTTP is spoken.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum_server::accept::Accept;
+use futures_util::future::BoxFuture;
+use http::{Request, Response, Version};
+use http_body::{Body, Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
+use tokio_io_timeout::TimeoutStream;
+use tower::Service;
+
+/// Gives the connections that another acceptor has accepted their times. Under TLS they belong inside of it, where a
+/// record that arrives byte by byte is silence.
+#[derive(Debug, Clone)]
+pub(super) struct Timed<A> {
+    inner: A,
+    head: Duration,
+    idle: Duration,
+}
+
+impl<A> Timed<A> {
+    /// The time for the head of a request, and the time that a connection may stand still in either direction.
+    pub(super) fn new(inner: A, head: Duration, idle: Duration) -> Self {
+        Self { inner, head, idle }
+    }
+}
+
+impl<A, I, S> Accept<I, S> for Timed<A>
+where
+    A: Accept<I, S, Future: Send + 'static>,
+    A::Stream: AsyncRead + AsyncWrite,
+{
+    type Stream = Watched<A::Stream>;
+    type Service = Watching<A::Service>;
+    type Future = BoxFuture<'static, io::Result<(Self::Stream, Self::Service)>>;
+
+    fn accept(&self, stream: I, service: S) -> Self::Future {
+        let accepting = self.inner.accept(stream, service);
+        let (head, idle) = (self.head, self.idle);
+        Box::pin(async move {
+            let (stream, service) = accepting.await?;
+            let mut stream = TimeoutStream::new(stream);
+            stream.set_read_timeout(Some(idle));
+            stream.set_write_timeout(Some(idle));
+            let requests = Arc::new(Requests::default());
+            let clock = Clock { requests: Arc::clone(&requests), head, running: None, timer: Box::pin(sleep(head)) };
+            Ok((Watched { stream: Box::pin(stream), clock }, Watching { service, requests }))
+        })
+    }
+}
+
+/// The requests of a connection: what arrives while none is open belongs to the next one's head.
+#[derive(Debug, Default)]
+struct Requests {
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+    /// Whether they are mixed, so that their ends are not counted.
+    are_mixed: AtomicBool,
+}
+
+impl Requests {
+    /// How many heads have arrived.
+    fn begun(&self) -> usize {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Whether whoever reads waits for an answer, not for a request.
+    fn is_one_answered(&self) -> bool {
+        self.is_one_open() && !self.are_mixed.load(Ordering::Relaxed)
+    }
+
+    fn is_one_open(&self) -> bool {
+        self.begun() != self.ended.load(Ordering::Relaxed)
+    }
+}
+
+/// A request that ends when this is dropped.
+#[derive(Debug)]
+struct Open(Arc<Requests>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The time of the head that arrives.
+#[derive(Debug)]
+struct Clock {
+    requests: Arc<Requests>,
+    head: Duration,
+    /// The number of requests before the one whose head arrives.
+    running: Option<usize>,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Clock {
+    /// Bytes have arrived.
+    fn start(&mut self) {
+        let before = self.requests.begun();
+        if !self.requests.is_one_open() && self.running != Some(before) {
+            self.running = Some(before);
+            self.timer.as_mut().reset(Instant::now() + self.head);
+        }
+    }
+
+    /// Nothing has arrived; fails once a head has taken too long.
+    fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        self.running = self.running.filter(|before| *before == self.requests.begun());
+        match self.running.map(|_| self.timer.as_mut().poll(cx)) {
+            Some(Poll::Ready(())) => Err(io::ErrorKind::TimedOut.into()),
+            Some(Poll::Pending) | None => Ok(()),
+        }
+    }
+}
+
+/// A connection that has its times.
+#[derive(Debug)]
+pub(super) struct Watched<S> {
+    stream: Pin<Box<TimeoutStream<S>>>,
+    clock: Clock,
+}
+
+impl<S: AsyncRead + AsyncWrite> AsyncRead for Watched<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        match self.stream.as_mut().poll_read(cx, buf) {
+            // A caller that waits for its answer need not say anything; once it does, whoever reads is woken.
+            Poll::Ready(Err(error))
+                if error.kind() == io::ErrorKind::TimedOut && self.clock.requests.is_one_answered() =>
+            {
+                Poll::Pending
+            }
+            Poll::Ready(read) => {
+                if buf.filled().len() > before {
+                    self.clock.start();
+                }
+                Poll::Ready(read)
+            }
+            Poll::Pending => self.clock.check(cx).map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending),
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite> AsyncWrite for Watched<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.stream.as_mut().poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.stream.as_mut().poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.as_mut().poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.as_mut().poll_shutdown(cx)
+    }
+}
+
+/// The service of one connection, which tells the connection when requests begin and end.
+#[derive(Debug, Clone)]
+pub(super) struct Watching<S> {
+    service: S,
+    requests: Arc<Requests>,
+}
+
+impl<S, B, C> Service<Request<B>> for Watching<S>
+where
+    S: Service<Request<B>, Response = Response<C>, Future: Send + 'static>,
+    S::Error: Send,
+{
+    type Response = Response<Answer<C>>;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Self::Response, S::Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.requests.begun.fetch_add(1, Ordering::Relaxed);
+        // HTTP/2 mixes requests, and other frames with them: after its first head none is told apart any more.
+        let is_mixed = request.version() == Version::HTTP_2;
+        self.requests.are_mixed.store(is_mixed, Ordering::Relaxed);
+        let open = (!is_mixed).then(|| Open(Arc::clone(&self.requests)));
+        let answering = self.service.call(request);
+        Box::pin(async move { Ok(answering.await?.map(|body| Answer { body, _open: open })) })
+    }
+}
+
+/// The body of an answer; with it ends the request.
+#[derive(Debug)]
+pub(super) struct Answer<B> {
+    body: B,
+    _open: Option<Open>,
+}
+
+impl<B: Body + Unpin> Body for Answer<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

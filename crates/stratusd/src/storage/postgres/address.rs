@@ -1,0 +1,123 @@
+//! The address of a PostgreSQL server: what `libpq` takes as one, with its `sslmode`, `sslrootcert`, `sslcert` and
+//! `sslkey` (<https://www.postgresql.org/docs/current/libpq-connect.html>).
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode, utf8_percent_encode};
+use tokio_postgres::config::{Host, SslMode};
+
+use super::tls::{Judgement, Tls};
+
+/// Where a server is. Its Debug shows nothing of that, since a password is part of it.
+#[derive(Clone)]
+pub struct Address {
+    pub(super) config: tokio_postgres::Config,
+    pub(super) tls: Tls,
+}
+
+/// Why a text is no address.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// It is not formed like one. The text is not in here: a password is part of it.
+    #[error("it is not the URL of a PostgreSQL server")]
+    Malformed(#[source] tokio_postgres::Error),
+    /// A setting has no such value.
+    #[error("{name} must be one of {values}")]
+    Value {
+        /// The setting.
+        name: &'static str,
+        /// What it may be.
+        values: &'static str,
+    },
+    /// Only half of what proves who we are.
+    #[error("sslcert and sslkey must be given together")]
+    HalfIdentity,
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Address([redacted])")
+    }
+}
+
+/// Without a secret: what is in the query, passwords too, is not shown.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+        let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
+        f.write_str("postgres://")?;
+        match (self.config.get_user(), self.config.get_password()) {
+            (None, None) => {}
+            (user, None) => write!(f, "{}@", encoded(user.unwrap_or_default()))?,
+            (user, Some(_)) => write!(f, "{}:[redacted]@", encoded(user.unwrap_or_default()))?,
+        }
+        let ports = self.config.get_ports();
+        for (index, host) in self.config.get_hosts().iter().enumerate() {
+            f.write_str(if index == 0 { "" } else { "," })?;
+            match host {
+                // Only an address of IPv6 has colons.
+                Host::Tcp(name) if name.contains(':') => write!(f, "[{name}]")?,
+                Host::Tcp(name) => f.write_str(&encoded(name))?,
+                Host::Unix(folder) => {
+                    percent_encode(folder.as_os_str().as_encoded_bytes(), PLAIN).fmt(f)?;
+                }
+            }
+            // One port is for all hosts.
+            let port = if let [port] = ports { Some(port) } else { ports.get(index) };
+            write!(f, ":{}", port.unwrap_or(&5432))?;
+        }
+        self.config.get_dbname().map_or(Ok(()), |name| write!(f, "/{}", encoded(name)))
+    }
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(url: &str) -> Result<Self, Self::Err> {
+        const MODES: &str = "disable, prefer, require, verify-ca, verify-full";
+        // A password may have a `?`, and ends with the `@`.
+        let host = url.find('@').unwrap_or_default();
+        let query = url[host..].find('?').map(|mark| host + mark);
+        let (server, query) = query.map_or((url, ""), |mark| (&url[..mark], &url[mark + 1..]));
+        let (mut mode, mut tls) = (SslMode::Prefer, Tls::default());
+        let mut others = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = percent_encoding::percent_decode_str(value).decode_utf8_lossy();
+            match name {
+                "sslmode" => {
+                    (mode, tls.judgement) = match &*value {
+                        "disable" => (SslMode::Disable, Judgement::Nothing),
+                        "prefer" => (SslMode::Prefer, Judgement::Nothing),
+                        "require" => (SslMode::Require, Judgement::Nothing),
+                        "verify-ca" => (SslMode::Require, Judgement::Authority),
+                        "verify-full" => (SslMode::Require, Judgement::Host),
+                        _ => return Err(AddressError::Value { name: "sslmode", values: MODES }),
+                    }
+                }
+                "sslrootcert" => tls.root_certificates = Some(PathBuf::from(&*value)),
+                "sslcert" => tls.certificate = Some(PathBuf::from(&*value)),
+                "sslkey" => tls.key = Some(PathBuf::from(&*value)),
+                _ => others.push(pair),
+            }
+        }
+        if tls.certificate.is_some() != tls.key.is_some() {
+            return Err(AddressError::HalfIdentity);
+        }
+        // As libpq has it: whoever names an authority and asks for protection means that it be checked.
+        if mode == SslMode::Require && tls.root_certificates.is_some() && tls.judgement == Judgement::Nothing {
+            tls.judgement = Judgement::Authority;
+        }
+        let rest = if others.is_empty() { server.to_owned() } else { format!("{server}?{}", others.join("&")) };
+        let mut config: tokio_postgres::Config = rest.parse().map_err(AddressError::Malformed)?;
+        // As libpq has it: nobody is in between on a socket of the same machine.
+        let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        config.ssl_mode(if is_local { SslMode::Disable } else { mode });
+        if config.get_application_name().is_none() {
+            config.application_name("stratusd");
+        }
+        Ok(Self { config, tls })
+    }
+}

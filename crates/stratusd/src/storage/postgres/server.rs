@@ -1,0 +1,114 @@
+//! A PostgreSQL server, and how to get connections to it.
+
+use std::time::Duration;
+
+use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
+use diesel_async::AsyncPgConnection;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{NoTls, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::task::TaskTracker;
+
+use super::address::Address;
+use super::link::{Link, silent};
+use super::tls::client_config;
+use crate::storage::StorageError;
+
+/// How long a connection may take before whoever needs it is refused as unavailable.
+pub const WAIT: Duration = Duration::from_secs(5);
+
+/// A server, with what protects the way to it.
+#[derive(Clone)]
+pub struct Server {
+    config: tokio_postgres::Config,
+    tls: Option<MakeRustlsConnect>,
+    links: TaskTracker,
+    patience: Duration,
+}
+
+impl Server {
+    /// Reads the files that an address names.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be read, or is not what it should be.
+    pub fn new(address: Address, patience: Duration) -> Result<Self, StorageError> {
+        let Address { mut config, tls } = address;
+        // Whoever names several hosts wants the next one tried in time.
+        if config.get_connect_timeout().is_none() {
+            let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
+            config.connect_timeout(WAIT / hosts.max(1));
+        }
+        let tls = if config.get_ssl_mode() == SslMode::Disable {
+            None
+        } else {
+            Some(MakeRustlsConnect::new(client_config(&tls).map_err(StorageError::Unavailable)?))
+        };
+        Ok(Self { config, tls, links: TaskTracker::new(), patience })
+    }
+
+    /// How long a statement may take.
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Makes a connection.
+    ///
+    /// # Errors
+    ///
+    /// If that fails, or takes longer than [`WAIT`].
+    pub async fn connect(&self) -> Result<Link, StorageError> {
+        let made = async {
+            match &self.tls {
+                Some(tls) => self.connect_with(tls.clone()).await,
+                None => self.connect_with(NoTls).await,
+            }
+        };
+        tokio::time::timeout(WAIT, made).await.unwrap_or_else(|_| Err(silent()))
+    }
+
+    async fn connect_with<T>(&self, tls: T) -> Result<Link, StorageError>
+    where
+        T: MakeTlsConnect<Socket, Stream: Send + 'static>,
+    {
+        let (client, connection) = self.config.connect(tls).await.map_err(unconnected)?;
+        // It ends with the client, or when the server goes: then whatever is asked of the client fails as closed.
+        let carrier = self.links.spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "a connection to the database was lost");
+            }
+        });
+        let connection = AsyncPgConnection::try_from(client).await;
+        let connection = connection.map_err(|error| StorageError::Unavailable(error.into()))?;
+        Ok(Link::new(connection, carrier.abort_handle(), self.patience))
+    }
+
+    /// Waits until the connections, which nobody may hold any more, have taken their leave of the server.
+    pub async fn close(&self) {
+        self.links.close();
+        // Longer than this only takes who holds one still, or a server that is gone.
+        let _ = tokio::time::timeout(WAIT, self.links.wait()).await;
+    }
+}
+
+impl Manager for Server {
+    type Type = Link;
+    type Error = StorageError;
+
+    async fn create(&self) -> Result<Link, StorageError> {
+        self.connect().await
+    }
+
+    /// Without asking the server, which would cost each request a round trip more.
+    async fn recycle(&self, link: &mut Link, _: &Metrics) -> RecycleResult<StorageError> {
+        if link.is_lost() { Err(RecycleError::message("the connection was lost")) } else { Ok(()) }
+    }
+}
+
+/// Whoever is refused for good need not try again; everything else may be better in a moment.
+fn unconnected(error: tokio_postgres::Error) -> StorageError {
+    // Classes 28 (who it is) and 3D (no such database).
+    let is_final = error.code().is_some_and(|code| code.code().starts_with("28") || code.code().starts_with("3D"));
+    if is_final { StorageError::Other(error.into()) } else { StorageError::Unavailable(error.into()) }
+}

@@ -1,0 +1,179 @@
+//! The way to a PostgreSQL server: TLS as libpq has it, and a server that goes away and comes back.
+
+use std::time::{Duration, Instant};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+
+use crate::support::Home;
+use crate::support::caller::Caller;
+use crate::support::cluster::Cluster;
+use crate::support::inventory::{SHOP, two_projects};
+
+/// An authority's certificate, and a server's certificate and key from it, all in PEM.
+fn issued(host: &str) -> (String, String, String) {
+    let mut authority = CertificateParams::new([]).expect("it has no names");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority_key = KeyPair::generate().expect("a key can be made");
+    let root = authority.self_signed(&authority_key).expect("it is signed");
+    let issuer = Issuer::new(authority, authority_key);
+    let key = KeyPair::generate().expect("a key can be made");
+    let server = CertificateParams::new([host.to_owned()]).expect("it is a name");
+    let server = server.signed_by(&key, &issuer).expect("it is signed");
+    (root.pem(), server.pem(), key.serialize_pem())
+}
+
+/// A home on a server that has the settings and files.
+fn home_on(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Option<(Home, Cluster)> {
+    if std::env::var_os("STRATUS_TEST_NO_POSTGRES").is_some() {
+        eprintln!("skipped: STRATUS_TEST_NO_POSTGRES is set");
+        return None;
+    }
+    let cluster = Cluster::start_with(settings, files);
+    let mut home = Home::sqlite();
+    home.database_url = cluster.url();
+    Some((home, cluster))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_servers_certificate_is_judged_as_libpq_says() {
+    let (root, certificate, key) = issued("localhost");
+    let files = [("server.crt", &*certificate), ("server.key", &*key)];
+    let Some((mut home, cluster)) = home_on(&[("ssl", "on")], &files) else { return };
+    std::fs::write(home.path().join("root.pem"), &root).expect("the folder is writable");
+    std::fs::write(home.path().join("other.pem"), issued("localhost").0).expect("the folder is writable");
+    let by_number = cluster.url();
+    let by_name = by_number.replace("127.0.0.1", "localhost");
+    let mut outcome = |url: &str, query: &str| {
+        home.database_url = format!("{url}?{query}");
+        let said = home.fail(&["token", "list", "--project", "nobody"]);
+        // Whoever gets as far as to look for a project has a connection.
+        if said.contains("there is no project") { "connected".to_owned() } else { said }
+    };
+    let second_of_two = by_number.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1");
+    for good in [
+        (&second_of_two, "sslmode=verify-ca&sslrootcert=root.pem&target_session_attrs=read-write"),
+        (&by_name, "sslmode=verify-full&sslrootcert=root.pem"),
+        (&by_number, "sslmode=verify-ca&sslrootcert=root.pem"),
+        (&by_number, "sslmode=require&sslrootcert=root.pem"),
+        (&by_number, "sslmode=require"),
+        (&by_number, "sslmode=prefer"),
+        (&by_number, "sslmode=disable"),
+    ] {
+        assert_eq!(outcome(good.0, good.1), "connected", "{good:?}");
+    }
+    let by_password = by_number.replace("stratus@", "stratus:pass?word@");
+    for (url, query, why) in [
+        // The question mark within a password does not begin the settings.
+        (&by_password, "sslmode=verify-full&sslrootcert=root.pem", "not valid for name"),
+        (&by_number, "sslmode=verify-full&sslrootcert=root.pem", "not valid for name"),
+        (&by_name, "sslmode=verify-full&sslrootcert=other.pem", "invalid peer certificate"),
+        (&by_name, "sslmode=verify-ca&sslrootcert=other.pem", "invalid peer certificate"),
+        (&by_name, "sslmode=require&sslrootcert=other.pem", "invalid peer certificate"),
+        // The system's authorities have not issued it.
+        (&by_name, "sslmode=verify-full", "UnknownIssuer"),
+        (&by_name, "sslmode=verify-full&sslrootcert=missing.pem", "failed to read missing.pem"),
+        (&by_name, "sslmode=verify-full&sslrootcert=keys", "there is no certificate in keys"),
+        (&by_name, "sslmode=allow", "sslmode must be one of disable, prefer, require, verify-ca, verify-full"),
+        (&by_name, "sslcert=root.pem", "sslcert and sslkey must be given together"),
+    ] {
+        let said = outcome(url, query);
+        assert!(said.contains(why), "{query}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_tls_is_not_spoken_to_where_tls_is_asked_for() {
+    let Some((mut home, cluster)) = home_on(&[], &[]) else { return };
+    home.database_url = format!("{}?sslmode=require", cluster.url());
+    assert!(home.fail(&["token", "list", "--project", "nobody"]).contains("server does not support TLS"));
+    home.database_url = format!("{}?sslmode=prefer", cluster.url());
+    assert!(home.fail(&["token", "list", "--project", "nobody"]).contains("there is no project"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_comes_back_is_used_again() {
+    let Some((home, mut cluster)) = home_on(&[], &[]) else { return };
+    home.apply(&two_projects());
+    let service = home.serve(&[]);
+    let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let subnet = |name: &str| format!("/location/eu-central-h1/private-subnet/{name}");
+    let made = caller.post_nothing(&subnet("before")).await.ok();
+    cluster.stop();
+    // The token is remembered for a second; after that it is the first thing that cannot be read.
+    for _ in 0..2 {
+        assert_eq!(caller.get(&subnet("before")).await.error().0, 503);
+        assert_eq!(caller.post_nothing(&subnet("meanwhile")).await.error().0, 503);
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+    }
+    let ready = reqwest::get(format!("{}/readyz", service.management)).await.expect("it answers");
+    assert_eq!(ready.status(), 503);
+    cluster.start_again();
+    let start = Instant::now();
+    while reqwest::get(format!("{}/readyz", service.management)).await.expect("it answers").status() != 200 {
+        assert!(start.elapsed() < Duration::from_secs(10), "the service does not find its database again");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // Each connection finds out by itself, so more than one is tried.
+    for number in 0..20 {
+        assert_eq!(caller.get(&subnet("before")).await.ok(), made);
+        caller.post_nothing(&subnet(&format!("after-{number}"))).await.ok();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_made_once() {
+    let Some((home, cluster)) = home_on(&[("log_connections", "on"), ("log_disconnections", "on")], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let before = cluster.log().matches("connection authorized").count();
+    let service = home.serve(&["--database-connections", "4"]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    let subnet = "/location/eu-central-h1/private-subnet/shared";
+    let made = caller.post_nothing(subnet).await.ok();
+    for _ in 0..50 {
+        assert_eq!(caller.get(subnet).await.ok(), made);
+        caller.get("/postgres").await.ok();
+    }
+    service.terminate();
+    assert!(service.wait().0);
+    let log = cluster.log();
+    // One more brought the database to its version.
+    let of_service = log.matches("connection authorized").count() - before;
+    assert!((3..=5).contains(&of_service), "{of_service} connections were made:\n{log}");
+    assert!(!log.contains("unexpected EOF"), "a connection was left without a word:\n{log}");
+    assert!(!log.contains("already a transaction in progress"), "a reader left its transaction open:\n{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stands_still_is_given_up() {
+    let Some((home, cluster)) = home_on(&[], &[]) else { return };
+    home.apply(&two_projects());
+    let service = home.serve(&["--shutdown-timeout", "3s"]);
+    let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    caller.post_nothing("/location/eu-central-h1/private-subnet/before").await.ok();
+    cluster.signal("STOP");
+    let begun = Instant::now();
+    let asked: Vec<_> = (0..12)
+        .map(|number| {
+            let caller = caller.clone();
+            tokio::spawn(async move {
+                if number % 2 == 0 {
+                    caller.get("/location/eu-central-h1/private-subnet/before").await.error().0
+                } else {
+                    caller.post_nothing(&format!("/location/eu-central-h1/private-subnet/n{number}")).await.error().0
+                }
+            })
+        })
+        .collect();
+    for answer in asked {
+        assert_eq!(answer.await.expect("it is answered"), 503);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(25), "it took {:?}", begun.elapsed());
+    let begun = Instant::now();
+    service.terminate();
+    assert!(service.wait().0);
+    assert!(begun.elapsed() < Duration::from_secs(40), "it took {:?}", begun.elapsed());
+    cluster.signal("CONT");
+}
