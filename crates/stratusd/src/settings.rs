@@ -176,7 +176,7 @@ settings! {
     simulate_outages("STRATUS_SIMULATE_OUTAGES", "PERCENT"): Percent = "0";
     /// How full its databases are.
     simulate_used("STRATUS_SIMULATE_USED", "PERCENT"): Percent = "5";
-    /// What its delays and failures are drawn from.
+    /// What its delays and failures are drawn from: the same again for databases of the same names.
     simulate_seed("STRATUS_SIMULATE_SEED", "NUMBER"): u64 = "0";
 }
 

@@ -27,7 +27,8 @@ pub struct SimulatorConfig {
     pub outages: u8,
     /// How full databases are, in percent of the storage that they were made with.
     pub used: u8,
-    /// What all of this is drawn from.
+    /// What all of this is drawn from, for each database by its project, location and name: whoever asks for the same
+    /// databases again sees the same again.
     pub seed: u64,
     /// The domain that host names end in.
     pub service_domain: String,
@@ -74,28 +75,29 @@ impl Simulator {
     }
 
     /// A number below `below`, the same for the same seed, database and turn.
-    fn draw(&self, id: &str, database: &mut Simulated, below: u64) -> u64 {
+    fn draw(&self, wanted: &Wanted, database: &mut Simulated, below: u64) -> u64 {
         database.draws += 1;
+        // Neither ids nor locations nor names have a slash.
         let hash = Sha256::new()
             .chain_update(self.config.seed.to_le_bytes())
-            .chain_update(id.as_bytes())
+            .chain_update(format!("{}/{}/{}", wanted.project_id, wanted.location, wanted.name))
             .chain_update(database.draws.to_le_bytes())
             .finalize();
         let drawn = hash.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         drawn % below.max(1)
     }
 
-    fn fail_perhaps(&self, id: &str, database: &mut Simulated) -> Result<(), ProvisionError> {
-        if self.draw(id, database, 100) < u64::from(self.config.failures) {
+    fn fail_perhaps(&self, wanted: &Wanted, database: &mut Simulated) -> Result<(), ProvisionError> {
+        if self.draw(wanted, database, 100) < u64::from(self.config.failures) {
             return Err(ProvisionError("a simulated failure".to_owned()));
         }
         Ok(())
     }
 
     /// A time for a step, from now.
-    fn time(&self, id: &str, database: &mut Simulated) -> i64 {
+    fn time(&self, wanted: &Wanted, database: &mut Simulated) -> i64 {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let more = self.draw(id, database, millis(self.config.jitter).saturating_add(1));
+        let more = self.draw(wanted, database, millis(self.config.jitter).saturating_add(1));
         let takes = millis(self.config.delay).saturating_add(more);
         self.world.now().saturating_add(i64::try_from(takes).unwrap_or(i64::MAX))
     }
@@ -105,7 +107,7 @@ impl Simulator {
     }
 
     /// A database as the service knows it, for a simulator that has just begun.
-    fn believed(&self, wanted: &Wanted, known: &Shape) -> Simulated {
+    fn believed(&self, known: &Shape) -> Simulated {
         Simulated {
             shape: known.clone(),
             pending: None,
@@ -114,7 +116,7 @@ impl Simulator {
             used_bytes: self.used_bytes(known),
             down_until: 0,
             server_certificate: None,
-            draws: u64::try_from(wanted.id.len()).unwrap_or_default(),
+            draws: 0,
         }
     }
 
@@ -141,15 +143,15 @@ impl Provisioner for Simulator {
         let now = self.world.now();
         let mut databases = self.databases();
         if let (Some(known), false) = (&wanted.known, databases.contains_key(&wanted.id)) {
-            databases.insert(wanted.id.clone(), self.believed(wanted, known));
+            databases.insert(wanted.id.clone(), self.believed(known));
         }
         let Some(database) = databases.get_mut(&wanted.id) else { return Ok(None) };
         self.advance(database);
         if !database.is_created {
             return Ok(None);
         }
-        if database.down_until <= now && self.draw(&wanted.id, database, 100) < u64::from(self.config.outages) {
-            database.down_until = self.time(&wanted.id, database);
+        if database.down_until <= now && self.draw(wanted, database, 100) < u64::from(self.config.outages) {
+            database.down_until = self.time(wanted, database);
         }
         Ok(Some(Observed {
             is_available: database.down_until <= now,
@@ -165,10 +167,10 @@ impl Provisioner for Simulator {
         let mut databases = self.databases();
         let database = databases
             .entry(wanted.id.clone())
-            .or_insert_with(|| Simulated { is_created: false, ..self.believed(wanted, &wanted.shape) });
+            .or_insert_with(|| Simulated { is_created: false, ..self.believed(&wanted.shape) });
         if !database.is_created && database.pending.is_none() {
-            self.fail_perhaps(&wanted.id, database)?;
-            database.pending = Some((self.time(&wanted.id, database), wanted.shape.clone()));
+            self.fail_perhaps(wanted, database)?;
+            database.pending = Some((self.time(wanted, database), wanted.shape.clone()));
         }
         Ok(self.advance(database))
     }
@@ -178,8 +180,8 @@ impl Provisioner for Simulator {
         let database = databases.get_mut(&wanted.id).ok_or_else(|| ProvisionError("there is none".to_owned()))?;
         let is_on_its_way = database.pending.as_ref().is_some_and(|(_, shape)| *shape == wanted.shape);
         if database.shape != wanted.shape && !is_on_its_way {
-            self.fail_perhaps(&wanted.id, database)?;
-            database.pending = Some((self.time(&wanted.id, database), wanted.shape.clone()));
+            self.fail_perhaps(wanted, database)?;
+            database.pending = Some((self.time(wanted, database), wanted.shape.clone()));
         }
         Ok(self.advance(database))
     }
@@ -187,7 +189,7 @@ impl Provisioner for Simulator {
     async fn set_password(&self, wanted: &Wanted, _: &Password) -> Result<(), ProvisionError> {
         let mut databases = self.databases();
         let database = databases.get_mut(&wanted.id).ok_or_else(|| ProvisionError("there is none".to_owned()))?;
-        self.fail_perhaps(&wanted.id, database)
+        self.fail_perhaps(wanted, database)
     }
 
     async fn connection(&self, wanted: &Wanted) -> Result<Connection, ProvisionError> {

@@ -223,7 +223,7 @@ async fn a_file_that_somebody_else_writes_to_is_unavailable() {
     for answer in at_once(&callers, calls, false).await {
         assert_eq!(answer.error(), (503, "Unavailable"), "{}", answer.body);
     }
-    assert!(begun.elapsed() < Duration::from_secs(9), "it took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(25), "it took {:?}", begun.elapsed());
     other.batch_execute("ROLLBACK").expect("it is over");
     callers[0].post_nothing(&format!("{PLACE}/private-subnet/free")).await.ok();
 }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::on_both;
-use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
 use crate::support::process::Service;
+use crate::support::{Home, eventually};
 
 const PLACE: &str = "/location/eu-central-h1";
 
@@ -219,7 +219,7 @@ const GET: &[u8] = b"GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_may_rest_before_and_between_requests_but_not_for_ever() {
-    let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "4s"]);
+    let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "6s"]);
     let mut stream = target.connect();
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(2500));
@@ -229,14 +229,14 @@ async fn a_connection_may_rest_before_and_between_requests_but_not_for_ever() {
     let used = time_until_cut(stream, &[], Duration::ZERO);
     let silent = time_until_cut(target.connect(), &[], Duration::ZERO);
     for time in [used, silent] {
-        assert!((3500..6000).contains(&time.as_millis()), "it was kept for {time:?}");
+        assert!((5500..15_000).contains(&time.as_millis()), "it was kept for {time:?}");
     }
     target.still_serves().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_time_of_a_head_begins_with_its_first_byte() {
-    let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "4s"]);
+    let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "18s"]);
     let pause = Duration::from_millis(300);
     let drips: Vec<&[u8]> = GET.chunks(1).collect();
     let used = || {
@@ -257,7 +257,7 @@ async fn the_time_of_a_head_begins_with_its_first_byte() {
     ];
     for (connect, pieces) in heads {
         let time = time_until_cut(connect(), pieces, pause);
-        assert!((900..2500).contains(&time.as_millis()), "{} pieces were heard for {time:?}", pieces.len());
+        assert!((900..8000).contains(&time.as_millis()), "{} pieces were heard for {time:?}", pieces.len());
     }
     target.still_serves().await;
 }
@@ -269,7 +269,7 @@ async fn under_tls_what_counts_is_what_is_said_and_not_its_records() {
     for (name, text) in [("cert.pem", made.cert.pem()), ("key.pem", made.signing_key.serialize_pem())] {
         std::fs::write(home.path().join(name), text).expect("the folder is writable");
     }
-    let times = ["--header-timeout", "1s", "--idle-timeout", "3s"];
+    let times = ["--header-timeout", "1s", "--idle-timeout", "6s"];
     let service = home.serve(&[&["--tls-certificate", "cert.pem", "--tls-key", "key.pem"], &times[..]].concat());
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut roots = rustls::RootCertStore::empty();
@@ -292,16 +292,16 @@ async fn under_tls_what_counts_is_what_is_said_and_not_its_records() {
     assert_eq!(told(&answer(&mut rested)).0, 401);
     rested.write_all(b"GET / ").expect("it is open");
     let time = time_until_cut(rested.sock, &[], Duration::ZERO);
-    assert!((900..2500).contains(&time.as_millis()), "a head was heard for {time:?}");
+    assert!((900..5000).contains(&time.as_millis()), "a head was heard for {time:?}");
     // The beginning of a record of 4 KiB, which nobody can read before its end.
-    let drips: [&[u8]; 25] = std::array::from_fn(|at| if at == 0 { &b"\x17\x03\x03\x10\0"[..] } else { b"x" });
+    let drips: [&[u8]; 40] = std::array::from_fn(|at| if at == 0 { &b"\x17\x03\x03\x10\0"[..] } else { b"x" });
     let time = time_until_cut(connect().sock, &drips, Duration::from_millis(300));
-    assert!((2500..4500).contains(&time.as_millis()), "a record was heard for {time:?}");
+    assert!((5500..11_000).contains(&time.as_millis()), "a record was heard for {time:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_of_http_2_is_not_cut_between_its_requests() {
-    let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "4s"]);
+    let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "18s"]);
     let mut stream = target.connect();
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").expect("it is open");
     for id in [1, 3] {
@@ -346,6 +346,19 @@ async fn a_head_that_is_too_large_is_told_so_and_the_next_is_served() {
     assert!(metrics.contains("stratus_requests_total{operation=\"none\",status=\"431\"} 2"), "{metrics}");
 }
 
+/// How many of these connections the service has closed, once it has closed any.
+async fn closed_of(held: &[TcpStream]) -> usize {
+    for stream in held {
+        stream.set_nonblocking(true).expect("it can be set");
+    }
+    let is_closed = |stream: &&TcpStream| match stream.peek(&mut [0]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    };
+    let closed = eventually(async || Some(held.iter().filter(is_closed).count()).filter(|closed| *closed > 0));
+    closed.await.unwrap_or_default()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_management_port_has_limits_of_its_own() {
     let target = Target::new(&[]);
@@ -356,32 +369,25 @@ async fn the_management_port_has_limits_of_its_own() {
         stream
     };
     let time = time_until_cut(connect(), &[b"GET /healthz HTTP/1.1\r\nhost: "], Duration::ZERO);
-    assert!((4500..7000).contains(&time.as_millis()), "a slow head was heard for {time:?}");
-    let held: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
-    std::thread::sleep(Duration::from_millis(200));
-    let time = time_until_cut(connect(), &[], Duration::ZERO);
-    assert!(time < Duration::from_secs(2), "one connection too many was kept for {time:?}");
+    assert!((4500..15_000).contains(&time.as_millis()), "a slow head was heard for {time:?}");
+    let held: Vec<TcpStream> = (0..65).map(|_| connect()).collect();
+    assert_eq!(closed_of(&held).await, 1);
     drop(held);
     target.still_serves().await;
-    let healthy = reqwest::get(format!("{}/healthz", target.service.management)).await.expect("it answers");
+    let health = format!("{}/healthz", target.service.management);
+    let healthy = eventually(async || reqwest::get(&health).await.ok()).await.expect("those that left make room");
     assert_eq!(healthy.status(), 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_connection_too_many_is_closed_and_the_others_are_not() {
     let target = Target::new(&["--max-connections", "4"]);
-    let held: Vec<TcpStream> = (0..4).map(|_| target.connect()).collect();
-    std::thread::sleep(Duration::from_millis(200));
-    let mut more = target.connect();
-    let mut byte = [0; 1];
-    let _ = more.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n");
-    let ended = match more.read(&mut byte) {
-        Ok(read) => read == 0,
-        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
-    };
-    assert!(ended, "the fifth connection was served, or left open");
+    let held: Vec<TcpStream> = (0..5).map(|_| target.connect()).collect();
+    assert_eq!(closed_of(&held).await, 1);
     drop(held);
-    std::thread::sleep(Duration::from_millis(200));
+    let caller = target.caller();
+    let served = eventually(async || caller.try_call(reqwest::Method::GET, "/postgres", None).await.ok());
+    served.await.expect("those that left make room").ok();
     target.still_serves().await;
 }
 

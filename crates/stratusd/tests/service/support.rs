@@ -7,9 +7,24 @@ pub mod inventory;
 pub mod process;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use cluster::Cluster;
 use tempfile::TempDir;
+
+/// How long a test waits for what must come. Only a failure takes so long; a busy machine gets its time.
+pub const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Asks again and again until there is an answer; `None` if there is none in good time.
+pub async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> Option<T> {
+    let start = Instant::now();
+    loop {
+        match ask().await {
+            None if start.elapsed() < PATIENCE => tokio::time::sleep(Duration::from_millis(20)).await,
+            answer => return answer,
+        }
+    }
+}
 
 /// Where a service under test keeps everything.
 pub struct Home {

@@ -3,6 +3,8 @@
 use reqwest::{Method, Response};
 use serde_json::Value;
 
+use super::eventually;
+
 /// A caller with a token.
 #[derive(Clone)]
 pub struct Caller {
@@ -89,13 +91,11 @@ impl Caller {
 
     /// Waits until a GET answers something that is as it shall be.
     pub async fn wait_for(&self, path: &str, is_right: impl Fn(&Value) -> bool) -> Value {
-        for _ in 0..600 {
-            let answer = self.get(path).await.ok();
-            if is_right(&answer) {
-                return answer;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-        panic!("{path} does not become what it shall be: {}", self.get(path).await.body);
+        let mut last = Value::Null;
+        let right = eventually(async || {
+            last = self.get(path).await.ok();
+            is_right(&last).then(|| last.clone())
+        });
+        right.await.unwrap_or_else(|| panic!("{path} does not become what it shall be: {last}"))
     }
 }

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use super::PATIENCE;
+
 /// A server of our own, stopped when it is dropped.
 pub struct Cluster {
     folder: TempDir,
@@ -119,7 +121,7 @@ impl Cluster {
             if asked.is_ok_and(|status| status.success()) {
                 return;
             }
-            assert!(start.elapsed() < Duration::from_secs(30), "PostgreSQL does not start:\n{}", self.log());
+            assert!(start.elapsed() < PATIENCE, "PostgreSQL does not start:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -3,9 +3,8 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
 
-use super::Home;
+use super::{Home, PATIENCE};
 
 /// A service that runs, killed when it is dropped.
 pub struct Service {
@@ -79,7 +78,7 @@ impl Home {
             let _ = BufReader::new(stdout).read_line(&mut line);
             let _ = said.send(line);
         });
-        let line = line.recv_timeout(Duration::from_secs(30)).expect("the service starts");
+        let line = line.recv_timeout(PATIENCE).expect("the service starts");
         let Some((base, management)) =
             line.trim().strip_prefix("serving ").and_then(|line| line.split_once(", health and metrics on "))
         else {
