@@ -54,7 +54,7 @@ where
             stream.set_write_timeout(Some(idle));
             let requests = Arc::new(Requests::default());
             let clock = Clock { requests: Arc::clone(&requests), head, running: None, timer: Box::pin(sleep(head)) };
-            Ok((Watched { stream: Box::pin(stream), clock }, Watching { service, requests }))
+            Ok((Watched { stream: Box::pin(stream), clock, answered: 0 }, Watching { service, requests }))
         })
     }
 }
@@ -74,13 +74,18 @@ impl Requests {
         self.begun.load(Ordering::Relaxed)
     }
 
+    /// How many have got their answer.
+    fn ended(&self) -> usize {
+        self.ended.load(Ordering::Relaxed)
+    }
+
     /// Whether whoever reads waits for an answer, not for a request.
     fn is_one_answered(&self) -> bool {
         self.is_one_open() && !self.are_mixed.load(Ordering::Relaxed)
     }
 
     fn is_one_open(&self) -> bool {
-        self.begun() != self.ended.load(Ordering::Relaxed)
+        self.begun() != self.ended()
     }
 }
 
@@ -129,10 +134,25 @@ impl Clock {
 pub(super) struct Watched<S> {
     stream: Pin<Box<TimeoutStream<S>>>,
     clock: Clock,
+    /// How many requests had got their answer when it was read from last.
+    answered: usize,
+}
+
+impl<S: AsyncRead + AsyncWrite> Watched<S> {
+    /// A rest begins when the request before it ends.
+    fn rest(&mut self) {
+        let answered = self.clock.requests.ended();
+        if self.answered != answered {
+            self.answered = answered;
+            let idle = self.stream.read_timeout();
+            self.stream.as_mut().set_read_timeout_pinned(idle);
+        }
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite> AsyncRead for Watched<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.rest();
         let before = buf.filled().len();
         match self.stream.as_mut().poll_read(cx, buf) {
             // A caller that waits for its answer need not say anything; once it does, whoever reads is woken.

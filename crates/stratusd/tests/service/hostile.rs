@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
 use serde_json::{Value, json};
 
 use crate::on_both;
@@ -182,7 +184,7 @@ async fn slow_senders_and_silent_ones_are_let_go() {
     target.still_serves().await;
 }
 
-/// One answer of a connection that stays open.
+/// One answer of a connection that stays open; empty if it does not.
 fn answer(stream: &mut impl Read) -> String {
     let mut bytes = Vec::new();
     let mut byte = [0; 1];
@@ -232,6 +234,28 @@ async fn a_connection_may_rest_before_and_between_requests_but_not_for_ever() {
         assert!((5500..15_000).contains(&time.as_millis()), "it was kept for {time:?}");
     }
     target.still_serves().await;
+}
+
+/// The rest begins with the end of a request, however long that took.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_may_rest_after_a_long_request_as_after_a_short_one() {
+    let target = Target::new(&["--idle-timeout", "4s"]);
+    let file = target.home.database_url.strip_prefix("sqlite://").expect("it is a file");
+    let mut other = SqliteConnection::establish(file).expect("it opens");
+    let mut stream = target.connect();
+    let token = &target.token;
+    let post = format!(
+        "POST /project/{SHOP}{PLACE}/private-subnet/rested HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
+         content-length: 0\r\n\r\n"
+    );
+    other.batch_execute("BEGIN IMMEDIATE").expect("nobody else writes");
+    stream.write_all(post.as_bytes()).expect("it is open");
+    std::thread::sleep(Duration::from_millis(2500));
+    other.batch_execute("ROLLBACK").expect("it is over");
+    assert_eq!(told(&answer(&mut stream)).0, 200);
+    std::thread::sleep(Duration::from_millis(2500));
+    let _ = stream.write_all(GET);
+    assert_eq!(told(&answer(&mut stream)), (401, "MissingCredentials".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! The way to a PostgreSQL server: TLS as libpq has it, and a server that goes away and comes back.
 
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -50,8 +51,14 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
         if said.contains("there is no project") { "connected".to_owned() } else { said }
     };
     let second_of_two = by_number.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1");
+    // The system takes what connects to it; nobody answers.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let silent_host = silent.local_addr().expect("it has one").to_string();
+    let second_of_silent = by_number.replace("127.0.0.1", &format!("{silent_host},127.0.0.1"));
     for good in [
         (&second_of_two, "sslmode=verify-ca&sslrootcert=root.pem&target_session_attrs=read-write"),
+        (&second_of_silent, "sslmode=verify-ca&sslrootcert=root.pem&load_balance_hosts=disable"),
+        (&second_of_two, "sslmode=require&load_balance_hosts=random"),
         (&by_name, "sslmode=verify-full&sslrootcert=root.pem"),
         (&by_number, "sslmode=verify-ca&sslrootcert=root.pem"),
         (&by_number, "sslmode=require&sslrootcert=root.pem"),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode, utf8_percent_encode};
+use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use super::tls::{Judgement, Tls};
@@ -13,7 +14,7 @@ use super::tls::{Judgement, Tls};
 /// Where a server is. Its Debug shows nothing of that, since a password is part of it.
 #[derive(Clone)]
 pub struct Address {
-    pub(super) config: tokio_postgres::Config,
+    pub(super) config: Config,
     pub(super) tls: Tls,
 }
 
@@ -34,6 +35,69 @@ pub enum AddressError {
     /// Only half of what proves who we are.
     #[error("sslcert and sslkey must be given together")]
     HalfIdentity,
+}
+
+impl Address {
+    /// What connects to each host alone, in their order.
+    pub(super) fn hosts(&self) -> Vec<Config> {
+        let (names, addresses) = (self.config.get_hosts().len(), self.config.get_hostaddrs().len());
+        let (hosts, ports) = (names.max(addresses), self.config.get_ports().len());
+        // Whether they belong together is told by whoever connects.
+        let is_clear = (names == 0 || addresses == 0 || names == addresses) && (ports <= 1 || ports == hosts);
+        if is_clear { (0..hosts).map(|index| self.host(index)).collect() } else { vec![self.config.clone()] }
+    }
+
+    /// The settings with one of the hosts: a `Config` lets none be taken away.
+    fn host(&self, index: usize) -> Config {
+        let all = &self.config;
+        let mut one = Config::new();
+        match all.get_hosts().get(index) {
+            Some(Host::Tcp(name)) => one.host(name),
+            Some(Host::Unix(folder)) => one.host_path(folder),
+            None => &mut one,
+        };
+        if let Some(address) = all.get_hostaddrs().get(index) {
+            one.hostaddr(*address);
+        }
+        if let Some(port) = all.get_ports().get(index).or(all.get_ports().first()) {
+            one.port(*port);
+        }
+        if let Some(user) = all.get_user() {
+            one.user(user);
+        }
+        if let Some(password) = all.get_password() {
+            one.password(password);
+        }
+        if let Some(name) = all.get_dbname() {
+            one.dbname(name);
+        }
+        if let Some(options) = all.get_options() {
+            one.options(options);
+        }
+        if let Some(name) = all.get_application_name() {
+            one.application_name(name);
+        }
+        if let Some(time) = all.get_connect_timeout() {
+            one.connect_timeout(*time);
+        }
+        if let Some(time) = all.get_tcp_user_timeout() {
+            one.tcp_user_timeout(*time);
+        }
+        if let Some(time) = all.get_keepalives_interval() {
+            one.keepalives_interval(time);
+        }
+        if let Some(retries) = all.get_keepalives_retries() {
+            one.keepalives_retries(retries);
+        }
+        one.keepalives(all.get_keepalives())
+            .keepalives_idle(all.get_keepalives_idle())
+            .ssl_mode(all.get_ssl_mode())
+            .ssl_negotiation(all.get_ssl_negotiation())
+            .channel_binding(all.get_channel_binding())
+            .target_session_attrs(all.get_target_session_attrs())
+            .load_balance_hosts(all.get_load_balance_hosts());
+        one
+    }
 }
 
 impl fmt::Debug for Address {
@@ -111,7 +175,7 @@ impl FromStr for Address {
             tls.judgement = Judgement::Authority;
         }
         let rest = if others.is_empty() { server.to_owned() } else { format!("{server}?{}", others.join("&")) };
-        let mut config: tokio_postgres::Config = rest.parse().map_err(AddressError::Malformed)?;
+        let mut config: Config = rest.parse().map_err(AddressError::Malformed)?;
         // As libpq has it: nobody is in between on a socket of the same machine.
         let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
         config.ssl_mode(if is_local { SslMode::Disable } else { mode });

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use diesel_async::AsyncPgConnection;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{LoadBalanceHosts, SslMode};
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{NoTls, Socket};
+use tokio_postgres::{Config, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::TaskTracker;
 
@@ -21,7 +21,10 @@ pub const WAIT: Duration = Duration::from_secs(5);
 /// A server, with what protects the way to it.
 #[derive(Clone)]
 pub struct Server {
-    config: tokio_postgres::Config,
+    /// Where it may be: each is tried in turn.
+    hosts: Vec<Config>,
+    /// Whether they are tried from any of them on, not from the first.
+    is_balanced: bool,
     tls: Option<MakeRustlsConnect>,
     links: TaskTracker,
     patience: Duration,
@@ -34,18 +37,14 @@ impl Server {
     ///
     /// If one cannot be read, or is not what it should be.
     pub fn new(address: Address, patience: Duration) -> Result<Self, StorageError> {
-        let Address { mut config, tls } = address;
-        // Whoever names several hosts wants the next one tried in time.
-        if config.get_connect_timeout().is_none() {
-            let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
-            config.connect_timeout(WAIT / hosts.max(1));
-        }
-        let tls = if config.get_ssl_mode() == SslMode::Disable {
+        let is_balanced = address.config.get_load_balance_hosts() == LoadBalanceHosts::Random;
+        let tls = if address.config.get_ssl_mode() == SslMode::Disable {
             None
         } else {
-            Some(MakeRustlsConnect::new(client_config(&tls).map_err(StorageError::Unavailable)?))
+            Some(MakeRustlsConnect::new(client_config(&address.tls).map_err(StorageError::Unavailable)?))
         };
-        Ok(Self { config, tls, links: TaskTracker::new(), patience })
+        let hosts = address.hosts();
+        Ok(Self { hosts, is_balanced, tls, links: TaskTracker::new(), patience })
     }
 
     /// How long a statement may take.
@@ -53,26 +52,42 @@ impl Server {
         self.patience
     }
 
-    /// Makes a connection.
+    /// Makes a connection to the first host that takes one. A host that says nothing is passed over like one that
+    /// refuses, within its share of the time.
     ///
     /// # Errors
     ///
-    /// If that fails, or takes longer than [`WAIT`].
+    /// What the last host said, or that it said nothing, after [`WAIT`] at the latest.
     pub async fn connect(&self) -> Result<Link, StorageError> {
-        let made = async {
-            match &self.tls {
-                Some(tls) => self.connect_with(tls.clone()).await,
-                None => self.connect_with(NoTls).await,
+        let hosts = self.hosts.len().max(1);
+        let share = WAIT / u32::try_from(hosts).unwrap_or(u32::MAX);
+        let mut made = Err(silent());
+        for host in self.hosts.iter().cycle().skip(self.first()).take(hosts) {
+            let making = async {
+                match &self.tls {
+                    Some(tls) => self.connect_with(host, tls.clone()).await,
+                    None => self.connect_with(host, NoTls).await,
+                }
+            };
+            made = tokio::time::timeout(share, making).await.unwrap_or_else(|_| Err(silent()));
+            if made.is_ok() {
+                break;
             }
-        };
-        tokio::time::timeout(WAIT, made).await.unwrap_or_else(|_| Err(silent()))
+        }
+        made
     }
 
-    async fn connect_with<T>(&self, tls: T) -> Result<Link, StorageError>
+    /// Which host is tried first.
+    fn first(&self) -> usize {
+        let any = if self.is_balanced { getrandom::u32().unwrap_or_default() } else { 0 };
+        usize::try_from(any).unwrap_or_default() % self.hosts.len().max(1)
+    }
+
+    async fn connect_with<T>(&self, host: &Config, tls: T) -> Result<Link, StorageError>
     where
         T: MakeTlsConnect<Socket, Stream: Send + 'static>,
     {
-        let (client, connection) = self.config.connect(tls).await.map_err(unconnected)?;
+        let (client, connection) = host.connect(tls).await.map_err(unconnected)?;
         // It ends with the client, or when the server goes: then whatever is asked of the client fails as closed.
         let carrier = self.links.spawn(async move {
             if let Err(error) = connection.await {
