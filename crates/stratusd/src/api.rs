@@ -34,15 +34,11 @@ const FRESH: Duration = Duration::from_secs(1);
 pub struct Service {
     store: Store,
     around: Surroundings,
-    locations: RwLock<Option<Known>>,
+    /// As they were not long ago, and when.
+    locations: RwLock<Option<(Instant, Locations)>>,
 }
 
-/// The locations as they were not long ago.
-#[derive(Debug, Clone)]
-struct Known {
-    since: Instant,
-    locations: Arc<[storage::location::Location]>,
-}
+type Locations = Arc<[storage::location::Location]>;
 
 /// The API over a store as a router, with its tokens and its errors.
 pub fn router(store: &Store, around: &Surroundings, limit: Option<RateLimit>, config: server::Config) -> Router {
@@ -60,30 +56,33 @@ impl Service {
     /// The place of a request, if the caller may know of it.
     async fn place(&self, caller: &Caller, project: &ProjectId, location: Location) -> Outcome<Place> {
         crate::domain::ensure_project(caller, project)?;
-        let known = self.locations().await?;
-        let found = Place::new(caller, project, location.clone(), &known.locations);
-        match found {
-            Err(Refusal::UnknownLocation(_)) if known.since.elapsed() > Duration::ZERO => {
-                let known = self.read_locations().await?;
-                Ok(Place::new(caller, project, location, &known.locations)?)
+        if let Some(known) = self.fresh_locations() {
+            match Place::new(caller, project, location.clone(), &known) {
+                // It may be there by now.
+                Err(Refusal::UnknownLocation(_)) => {}
+                found => return Ok(found?),
             }
-            found => Ok(found?),
         }
+        let known = self.read_locations().await?;
+        Ok(Place::new(caller, project, location, &known)?)
     }
 
-    async fn locations(&self) -> Result<Known, StorageError> {
-        let known = self.locations.read().unwrap_or_else(PoisonError::into_inner).clone();
-        match known.filter(|known| known.since.elapsed() < FRESH) {
+    async fn locations(&self) -> Result<Locations, StorageError> {
+        match self.fresh_locations() {
             Some(known) => Ok(known),
             None => self.read_locations().await,
         }
     }
 
-    async fn read_locations(&self) -> Result<Known, StorageError> {
+    fn fresh_locations(&self) -> Option<Locations> {
+        let known = self.locations.read().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().filter(|(since, _)| since.elapsed() < FRESH).map(|(_, known)| Arc::clone(known))
+    }
+
+    async fn read_locations(&self) -> Result<Locations, StorageError> {
         let mut reader = self.store.reader().await?;
-        let locations = storage::location::all(&mut reader.connection()).await?;
-        let known = Known { since: Instant::now(), locations: locations.into() };
-        *self.locations.write().unwrap_or_else(PoisonError::into_inner) = Some(known.clone());
+        let known: Locations = storage::location::all(&mut reader.connection()).await?.into();
+        *self.locations.write().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), Arc::clone(&known)));
         Ok(known)
     }
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Parser, Subcommand};
+use stratusd::domain::World;
 use stratusd::seal::Sealer;
 use stratusd::settings::{KeySettings, KeySource, SettingsFile, StoreSettings};
 use stratusd::storage::{Store, StoreConfig};
@@ -94,7 +95,7 @@ fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
 async fn open(settings: &StoreSettings) -> Result<Store> {
     let database = settings.database_url.database()?;
     // A command asks one thing after the other.
-    let config = StoreConfig { database, connections: 1, patience: PATIENCE };
+    let config = StoreConfig { database, connections: 1, patience: PATIENCE, world: World::real() };
     Store::open(&config).await.context("failed to open the database")
 }
 

@@ -5,6 +5,7 @@
 //! is what the operator declares, [`serve`] is the process around all of it.
 
 pub mod api;
+mod causes;
 pub mod domain;
 pub mod inventory;
 pub mod issue;

@@ -13,6 +13,9 @@ use zeroize::Zeroizing;
 ///
 /// Each call may come again, also after it succeeded: a service that dies before it has noted an answer asks once
 /// more. So each step must do nothing where everything is done. No two calls for one database come at the same time.
+///
+/// A call begins something and returns; how far that has come is asked for later. One that takes too long is dropped
+/// where it waits, counts as failed, and comes again.
 pub trait Provisioner: Send + Sync + 'static {
     /// What a database is like now; `None` if there is none.
     fn observe(&self, wanted: &Wanted) -> impl Future<Output = Result<Option<Observed>, ProvisionError>> + Send;
@@ -51,8 +54,9 @@ pub struct Wanted {
     pub open_to: Vec<String>,
     /// What it shall be made of.
     pub shape: Shape,
-    /// What it was made of when it was last observed; `None` while it is being created.
-    pub known: Option<Shape>,
+    /// What was last noted of it, by this replica or another; `None` while it is being created. Its `ha_type` is not
+    /// noted: there it is what the owner wants.
+    pub known: Option<Observed>,
 }
 
 /// What a database is made of.

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::causes::Causes;
 use crate::domain::postgres::sealed_for;
 use crate::domain::{Surroundings, id};
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
@@ -37,6 +38,10 @@ pub struct ReconcilerConfig {
     pub observe_every: Duration,
     /// How often the store is asked whether anything is due.
     pub poll: Duration,
+    /// How long a step may take before it counts as failed. What it has begun is asked for again.
+    pub step_limit: Duration,
+    /// How long steps on their way may take to end once it is told to stop.
+    pub grace: Duration,
     /// Whether no other process works on this store: then what is taken at the start was left by one that died.
     pub is_alone: bool,
 }
@@ -60,6 +65,8 @@ pub struct Reconciler<P> {
     provisioner: P,
     config: ReconcilerConfig,
     steps: Arc<Steps>,
+    /// Cancelled once no step is waited for any more.
+    give_up: CancellationToken,
 }
 
 impl<P: Provisioner> Reconciler<P> {
@@ -71,16 +78,16 @@ impl<P: Provisioner> Reconciler<P> {
         config: ReconcilerConfig,
         steps: Arc<Steps>,
     ) -> Self {
-        Self { store, around, provisioner, config, steps }
+        Self { store, around, provisioner, config, steps, give_up: CancellationToken::new() }
     }
 
-    /// Works until it is told to stop, and then ends what it has begun.
+    /// Works until it is told to stop, and then ends what it has begun, or gives up what does not end.
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
         if this.config.is_alone
             && let Err(error) = this.store.change(FreeAll).await.map_err(Aborted::failure)
         {
-            tracing::warn!(error = &error as &dyn std::error::Error, "what was left taken is freed when it expires");
+            tracing::warn!(error = %Causes(&error), "what was left taken is freed when it expires");
         }
         let workers = Arc::new(Semaphore::new(WORKERS));
         let tasks = TaskTracker::new();
@@ -97,7 +104,7 @@ impl<P: Provisioner> Reconciler<P> {
                     continue;
                 }
                 Err(error) => {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "what is due cannot be read");
+                    tracing::warn!(error = %Causes(&error), "what is due cannot be read");
                     this.config.poll.max(FIRST_WAIT)
                 }
             };
@@ -105,7 +112,11 @@ impl<P: Provisioner> Reconciler<P> {
             let _ = tokio::time::timeout(wait, stop.cancelled()).await;
         }
         tasks.close();
-        tasks.wait().await;
+        if tokio::time::timeout(this.config.grace, tasks.wait()).await.is_err() {
+            tracing::warn!(steps = tasks.len(), "steps that do not end are given up, to be taken again");
+            this.give_up.cancel();
+            tasks.wait().await;
+        }
     }
 
     /// Takes what is due, as much as there are free workers; `None` if nothing is.
@@ -140,8 +151,11 @@ impl<P: Provisioner> Reconciler<P> {
 
     /// Takes the next step for a database and notes what came out.
     async fn work(&self, due: &Due, lease: &str, expires: Instant) {
+        let step = tokio::time::timeout(self.config.step_limit, self.step(due));
         let outcome = tokio::select! {
-            outcome = self.step(due) => outcome,
+            outcome = step => outcome.unwrap_or_else(|_| Err(ProvisionError("it takes too long".to_owned()))),
+            // The lease stays until it expires: whoever was asked may still be at it.
+            () = self.give_up.cancelled() => return,
             () = self.keep(due, lease, expires) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(database = due.database.id, "the lease has ended, so the step is given up");
@@ -168,7 +182,7 @@ impl<P: Provisioner> Reconciler<P> {
             }
             // The lease expires, and the step is taken again.
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "a step's outcome cannot be noted");
+                tracing::warn!(error = %Causes(&error), "a step's outcome cannot be noted");
             }
         }
     }
@@ -284,11 +298,17 @@ fn wanted(due: &Due) -> Result<Wanted, ProvisionError> {
     let rules: Vec<PostgresFirewallRule> = serde_json::from_str(&database.firewall_rules)
         .map_err(|error| ProvisionError(format!("the stored firewall rules: {error}")))?;
     let is_creating = database.state == PostgresState::Creating.as_str();
-    let known = Shape {
-        version: database.version.clone(),
-        vm_size: database.vm_size.clone(),
-        storage_size_gib: database.storage_size_gib,
-        ha_type: database.ha_type.clone(),
+    let known = Observed {
+        is_available: database.state == PostgresState::Running.as_str(),
+        shape: Shape {
+            version: database.version.clone(),
+            vm_size: database.vm_size.clone(),
+            storage_size_gib: database.storage_size_gib,
+            ha_type: database.ha_type.clone(),
+        },
+        used_bytes: database.used_bytes,
+        earliest_restore_time: database.earliest_restore_time,
+        latest_restore_time: database.latest_restore_time,
     };
     Ok(Wanted {
         project_id: due.project_id.clone(),

@@ -14,13 +14,26 @@ use crate::storage::{Aborted, Change, Connection, Store};
 /// Secrets in one transaction.
 const BATCH: i64 = 500;
 
-/// Seals everything with the current key; tells how many secrets were sealed with another one.
+/// Seals everything with the current key; tells how many secrets were sealed with another one. It looks again until
+/// it finds none, since a service may have set a password meanwhile.
 ///
 /// # Errors
 ///
 /// If a secret is sealed with a key that is not there: nothing is lost, and it may be run again.
 pub async fn reseal_all(store: &Store, sealer: &Sealer, world: &World) -> Result<usize> {
     let mut count = usize::from(authority::reseal(store, sealer, world).await?);
+    loop {
+        let resealed = reseal_passwords(store, sealer, world).await?;
+        count += resealed;
+        if resealed == 0 {
+            return Ok(count);
+        }
+    }
+}
+
+/// Goes once through all passwords; tells how many it found that were sealed with another key.
+async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Result<usize> {
+    let mut count = 0;
     let mut after = (String::new(), String::new());
     loop {
         let mut reader = store.reader().await?;

@@ -23,13 +23,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::{self, RateLimit};
 use crate::domain::{Surroundings, World};
-use crate::provision::Provisioner;
 use crate::provision::authority::Authority;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ServiceSettings, StoreSettings};
-use crate::storage::{Database, Store, StoreConfig, claim};
+use crate::storage::{DatabaseLocation, Store, StoreConfig, claim};
 
 use connections::Limited;
 use management::Health;
@@ -39,6 +38,8 @@ use times::Timed;
 
 /// How long a statement may take before whoever needs it is refused.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a step of the reconciler may take.
+const STEP_LIMIT: Duration = Duration::from_mins(10);
 /// How often the reconciler asks the store whether anything is due.
 const POLL: Duration = Duration::from_millis(250);
 /// How much larger than the limit a head may be and still be refused in the contract's words, in bytes. It costs memory
@@ -55,14 +56,14 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
     let database = store_settings.database_url.database()?;
     // Held until the end: the lock goes with it.
     let _claim = match &database {
-        Database::Sqlite(file) => Some(claim(file)?),
-        Database::Postgres(_) => None,
+        DatabaseLocation::Sqlite(file) => Some(claim(file)?),
+        DatabaseLocation::Postgres(_) => None,
     };
-    let is_alone = matches!(database, Database::Sqlite(_));
-    let listeners = Listeners::bind(settings)?;
-    let connections = store_settings.database_connections.get();
-    let config = StoreConfig { database, connections, patience: PATIENCE };
     let world = World::real();
+    let is_alone = matches!(database, DatabaseLocation::Sqlite(_));
+    let listeners = Listeners::bind(settings)?;
+    let connections = settings.database_connections.get();
+    let config = StoreConfig { database, connections, patience: PATIENCE, world: world.clone() };
     let opening = async {
         let store = Store::open(&config).await.context("failed to open the database")?;
         let authority = Authority::of(&store, &sealer, &world).await?;
@@ -83,12 +84,26 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
     };
     let simulator = Simulator::new(simulator_config(settings), world, authority);
     let steps = Arc::new(Steps::default());
-    let reconciling = start_reconciler(settings, &store, &around, simulator, (Arc::clone(&steps), is_alone));
+    let config = ReconcilerConfig {
+        lease: settings.reconcile_lease.get(),
+        observe_every: settings.observe_every.get(),
+        poll: POLL,
+        step_limit: STEP_LIMIT,
+        grace: settings.shutdown_timeout.get(),
+        is_alone,
+    };
+    let reconciler = Reconciler::new(store.clone(), around.clone(), simulator, config, Arc::clone(&steps));
+    // Told to stop together with the listeners, so that both have the same time to end.
+    let reconciling = tokio::spawn(reconciler.run(signals.stop.clone()));
     let metrics = Arc::new(Metrics::new(steps));
     let health = Health::new(store.clone());
     let router = router(settings, &store, &around, &metrics);
+    let stop = signals.stop.clone();
     let served = serve(settings, listeners, router, (&metrics, &health), signals).await;
-    reconciling.stop().await;
+    // It may have failed by itself.
+    stop.cancel();
+    // It logs what went wrong, and a panic is logged by the hook.
+    let _ = reconciling.await;
     store.close().await;
     served
 }
@@ -113,39 +128,6 @@ fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {
         seed: settings.simulate_seed,
         service_domain: settings.service_domain.as_str().to_owned(),
     }
-}
-
-/// A reconciler at work.
-struct Reconciling {
-    stop: CancellationToken,
-    task: tokio::task::JoinHandle<()>,
-}
-
-impl Reconciling {
-    async fn stop(self) {
-        self.stop.cancel();
-        // It logs what went wrong, and a panic is logged by the hook.
-        let _ = self.task.await;
-    }
-}
-
-fn start_reconciler<P: Provisioner>(
-    settings: &ServiceSettings,
-    store: &Store,
-    around: &Surroundings,
-    provisioner: P,
-    (steps, is_alone): (Arc<Steps>, bool),
-) -> Reconciling {
-    let config = ReconcilerConfig {
-        lease: settings.reconcile_lease.get(),
-        observe_every: settings.observe_every.get(),
-        poll: POLL,
-        is_alone,
-    };
-    let reconciler = Reconciler::new(store.clone(), around.clone(), provisioner, config, steps);
-    let stop = CancellationToken::new();
-    let task = tokio::spawn(reconciler.run(stop.clone()));
-    Reconciling { stop, task }
 }
 
 /// The sockets, bound before anything else: a port that is taken shall not cost a migration.
@@ -194,8 +176,7 @@ async fn serve(
     let management_server = axum_server::from_tcp(listeners.management)?.handle(managing.clone());
     let management_server = management_server.acceptor(management::acceptor());
     tokio::spawn(management_server.serve(management_router.into_make_service()));
-    // Whoever started it with port 0 reads here where it is.
-    // Whoever started it may not want to know.
+    // The only line on standard output; nobody need read it.
     let _ = writeln!(std::io::stdout(), "serving {scheme}://{api}, health and metrics on http://{management}");
     tracing::info!(%api, %management, "serving");
     health.set_ready(true);

@@ -1,5 +1,6 @@
 //! Settings: flags before environment before file before defaults, one table for all of them.
 
+mod database_url;
 mod value;
 
 use std::cmp::Ordering;
@@ -7,10 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use clap::ArgMatches;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, FromArgMatches};
 
-pub use value::{Connections, DatabaseUrl, Duration, LogFormat, Percent, SecretText};
+pub use database_url::DatabaseUrl;
+pub use value::{Connections, Duration, Lifetime, LogFormat, Percent, SecretText};
 
 /// Where a setting comes from; what counts more is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,9 +115,7 @@ settings! {
     /// Where everything is kept.
     StoreSettings, given by StoreGiven:
     /// The database: `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/NAME`.
-    database_url("STRATUS_DATABASE_URL", "URL"): value::DatabaseUrl = "sqlite://stratus.db";
-    /// Connections to PostgreSQL, half of them for changes; at least one for each.
-    database_connections("STRATUS_DATABASE_CONNECTIONS", "COUNT"): Connections = "8";
+    database_url("STRATUS_DATABASE_URL", "URL"): DatabaseUrl = "sqlite://stratus.db";
 }
 
 settings! {
@@ -130,6 +130,8 @@ settings! {
 settings! {
     /// How the service runs.
     ServiceSettings, given by ServiceGiven:
+    /// Connections to PostgreSQL, half of them for changes; at least one for each.
+    database_connections("STRATUS_DATABASE_CONNECTIONS", "COUNT"): Connections = "8";
     /// Where the API is served.
     listen("STRATUS_LISTEN", "ADDRESS"): std::net::SocketAddr = "127.0.0.1:8080";
     /// Where health and metrics are served.
@@ -170,7 +172,7 @@ settings! {
     simulate_delay("STRATUS_SIMULATE_DELAY", "DURATION"): Duration = "2s";
     /// How much longer it may take.
     simulate_jitter("STRATUS_SIMULATE_JITTER", "DURATION"): Duration = "2s";
-    /// Which of its steps fail.
+    /// How many of a hundred of its steps fail: those that create, resize or set a password.
     simulate_failures("STRATUS_SIMULATE_FAILURES", "PERCENT"): Percent = "0";
     /// How often a running database is found unavailable for a while.
     simulate_outages("STRATUS_SIMULATE_OUTAGES", "PERCENT"): Percent = "0";
@@ -266,13 +268,4 @@ impl SettingsFile {
         let value = text.parse().map_err(|error: T::Err| anyhow::anyhow!("{}: {name}: {error}", self.path.display()));
         value.map(Some)
     }
-}
-
-/// A group of settings from a command's arguments and the file.
-///
-/// # Errors
-///
-/// If the arguments are not of this group, or the file has a value that is none.
-pub fn given<G: FromArgMatches>(matches: &ArgMatches) -> Result<G> {
-    Ok(G::from_arg_matches(matches)?)
 }

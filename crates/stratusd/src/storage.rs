@@ -38,33 +38,41 @@ use tokio::sync::oneshot;
 
 pub use connection::Connection;
 pub use error::{Aborted, Cause, StorageError};
-use job::{Job, Pending};
+use job::{Job, Offer, Pending, Withdrawn};
 pub use page::{Listed, Order, Page};
 pub use postgres::{Address, AddressError};
 pub use reader::Reader;
 pub use sqlite::claim;
 
+use crate::domain::World;
+
+/// How long a connection, or a place among the changes, may be waited for before whoever needs it is refused as
+/// unavailable.
+const WAIT: Duration = Duration::from_secs(5);
+
 /// Which database, and how much of it.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
     /// Where it is.
-    pub database: Database,
+    pub database: DatabaseLocation,
     /// Connections to PostgreSQL, half of them for changes, but one for each at least. SQLite has its own way.
     pub connections: u32,
     /// How long a statement may take on PostgreSQL, the locks that it waits for included.
     pub patience: Duration,
+    /// What changes draw from that step aside for each other, so that they do not meet again.
+    pub world: World,
 }
 
 /// Where a database is.
 #[derive(Clone)]
-pub enum Database {
+pub enum DatabaseLocation {
     /// A file, made when it is missing.
     Sqlite(PathBuf),
     /// A server, `postgres://user:password@host/name`.
     Postgres(String),
 }
 
-impl std::fmt::Debug for Database {
+impl std::fmt::Debug for DatabaseLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Sqlite(file) => f.debug_tuple("Sqlite").field(file).finish(),
@@ -119,8 +127,8 @@ impl Store {
     /// If it cannot be reached, or was made by a newer version than this.
     pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
         let backend: Arc<dyn Backend> = match &config.database {
-            Database::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file)?),
-            Database::Postgres(url) => Arc::new(postgres::Postgres::open(url, config).await?),
+            DatabaseLocation::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file).await?),
+            DatabaseLocation::Postgres(url) => Arc::new(postgres::Postgres::open(url, config).await?),
         };
         Ok(Self { backend })
     }
@@ -140,11 +148,21 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// What the change refuses, or how the database failed.
+    /// What the change refuses, or how the database failed; it counts as unavailable if the change has not begun after
+    /// [`WAIT`].
     pub async fn change<C: Change>(&self, change: C) -> Result<C::Answer, Aborted<C::Refusal>> {
-        let (reply, answer) = oneshot::channel();
-        self.backend.submit(Box::new(Pending::new(change, reply)));
-        answer.await.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)))
+        let offer = Offer::new(change);
+        let (reply, mut answer) = oneshot::channel();
+        self.backend.submit(Box::new(Pending::new(offer.clone(), reply)));
+        let offer = Withdrawn(offer);
+        let answered = match tokio::time::timeout(WAIT, &mut answer).await {
+            Ok(answered) => answered,
+            Err(_) if offer.0.take().is_some() => {
+                return Err(StorageError::Unavailable("the changes before it take too long".into()).into());
+            }
+            Err(_) => answer.await,
+        };
+        answered.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)))
     }
 
     /// Finishes what was begun and closes all connections.

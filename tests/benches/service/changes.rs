@@ -122,7 +122,7 @@ impl Alone {
 
 /// What pgbench reaches with the same statement in a transaction and as many connections.
 fn pgbench(service: &Service) -> f64 {
-    let Database::Postgres(url) = &service.database else { unreachable!("it was made so") };
+    let DatabaseLocation::Postgres(url) = &service.database else { unreachable!("it was made so") };
     let folder = folder();
     let script = folder.path().join("insert.sql");
     let project = &service.projects[0].0;

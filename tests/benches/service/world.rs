@@ -14,7 +14,7 @@ use stratusd::domain::{Surroundings, World};
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
 use stratusd::seal::Sealer;
-use stratusd::storage::{Aborted, Database, Store, StoreConfig};
+use stratusd::storage::{Aborted, DatabaseLocation, Store, StoreConfig};
 use tower::ServiceExt;
 
 use crate::cluster::Cluster;
@@ -27,7 +27,7 @@ pub struct Service {
     pub router: Router,
     /// Projects with their tokens, in the inventory's order.
     pub projects: Vec<(String, String)>,
-    pub database: Database,
+    pub database: DatabaseLocation,
     _cluster: Option<Cluster>,
     _folder: tempfile::TempDir,
 }
@@ -36,22 +36,31 @@ impl Service {
     /// Over a new SQLite file, on the disk of the target folder: some systems keep temporary files in memory.
     pub async fn sqlite(inventory: &str) -> Self {
         let folder = folder();
-        let database = Database::Sqlite(folder.path().join("stratus.db"));
+        let database = DatabaseLocation::Sqlite(folder.path().join("stratus.db"));
         Self::over(database, None, folder, inventory).await
     }
 
     /// Over a new PostgreSQL, with everything durable.
     pub async fn postgres(inventory: &str) -> Self {
         let cluster = Cluster::start(&[("shared_buffers", "512MB")]);
-        let database = Database::Postgres(cluster.url());
+        let database = DatabaseLocation::Postgres(cluster.url());
         Self::over(database, Some(cluster), folder(), inventory).await
     }
 
-    async fn over(database: Database, cluster: Option<Cluster>, folder: tempfile::TempDir, inventory: &str) -> Self {
-        let config =
-            StoreConfig { database: database.clone(), connections: CONNECTIONS, patience: Duration::from_secs(10) };
-        let store = Store::open(&config).await.expect("the database opens");
+    async fn over(
+        database: DatabaseLocation,
+        cluster: Option<Cluster>,
+        folder: tempfile::TempDir,
+        inventory: &str,
+    ) -> Self {
         let world = World::real();
+        let config = StoreConfig {
+            database: database.clone(),
+            connections: CONNECTIONS,
+            patience: Duration::from_secs(10),
+            world: world.clone(),
+        };
+        let store = Store::open(&config).await.expect("the database opens");
         let inventory = Inventory::read("inventory.yaml".as_ref(), inventory.as_bytes()).expect("it is good");
         let names: Vec<String> = inventory.projects.iter().map(|project| project.name.value.clone()).collect();
         let mode = Mode { is_dry_run: false, prunes: false };
@@ -86,12 +95,12 @@ impl Service {
     /// Runs SQL past the service, such as to fill a table.
     pub async fn execute(&self, sqlite: &'static str, postgres: &'static str) {
         match &self.database {
-            Database::Sqlite(file) => {
+            DatabaseLocation::Sqlite(file) => {
                 let file = file.to_str().expect("its path is in UTF-8");
                 let mut connection = SqliteConnection::establish(file).expect("it opens");
                 connection.batch_execute(sqlite).expect("it runs");
             }
-            Database::Postgres(url) => {
+            DatabaseLocation::Postgres(url) => {
                 let mut connection = AsyncPgConnection::establish(url).await.expect("it opens");
                 connection.batch_execute(postgres).await.expect("it runs");
             }

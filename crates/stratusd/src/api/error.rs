@@ -7,6 +7,7 @@ use api_types::{
 };
 use http::header;
 
+use crate::causes::Causes;
 use crate::domain::Refusal;
 use crate::domain::refusal::{Wrong, enumerate};
 use crate::storage::{Aborted, Cause, StorageError};
@@ -74,7 +75,7 @@ fn not_found(refusal: &Refusal) -> NotFound {
 }
 
 fn unavailable(cause: &Cause) -> Unavailable {
-    tracing::warn!(error = &**cause as &dyn std::error::Error, "the database cannot be reached");
+    tracing::warn!(error = %Causes(&**cause), "the database cannot be reached");
     let message = "the service is not available, try again later".to_owned();
     Unavailable::new(error(503, ErrorType::Unavailable, message, None), retry_after(1))
 }
@@ -82,7 +83,7 @@ fn unavailable(cause: &Cause) -> Unavailable {
 /// The cause is for the log alone: it may tell what the caller must not know.
 fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
     let cause = cause.into();
-    tracing::error!(error = &*cause, "an operation failed");
+    tracing::error!(error = %Causes(&*cause), "an operation failed");
     let message = "the service failed unexpectedly".to_owned();
     UnexpectedError::new(error(500, ErrorType::UnexpectedError, message, None))
 }

@@ -9,6 +9,7 @@ use api_server::{Security, server};
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
+use crate::causes::Causes;
 use crate::domain::token::{Presented, is_good};
 use crate::domain::{Access, Caller, World};
 use crate::storage::{self, StorageError, Store};
@@ -95,7 +96,7 @@ impl Security for Gate {
     ) -> Result<Caller, server::AuthError> {
         let presented = Presented::parse(credential.token.expose()).ok_or(server::AuthError::Invalid)?;
         let found = self.lookup(presented.id()).await.map_err(|error| {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a token cannot be checked");
+            tracing::warn!(error = %Causes(&error), "a token cannot be checked");
             server::AuthError::Unavailable(Some(Duration::from_secs(1)))
         })?;
         let token = found.filter(|token| is_good(token, &presented.hash(), self.world.now()));

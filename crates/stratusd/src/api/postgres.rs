@@ -79,7 +79,7 @@ impl Service {
     async fn create_database(&self, caller: Caller, request: PostgresCreateRequest) -> Outcome<api_types::Postgres> {
         let place = self.place(&caller, &request.project_id, request.location).await?;
         let PostgresCreateRequest { postgres_database_reference: reference, body, .. } = request;
-        let offered_in = offered_in(&self.locations().await?.locations);
+        let offered_in = offered_in(&self.locations().await?);
         self.store.change(Create { place, reference, body, offered_in, around: self.around.clone() }).await
     }
 

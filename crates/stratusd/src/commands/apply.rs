@@ -1,3 +1,5 @@
+//! `stratusd apply`: what an inventory changes, first shown and then done.
+
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};

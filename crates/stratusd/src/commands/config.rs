@@ -1,3 +1,5 @@
+//! `stratusd config`: the settings that hold, and where each comes from.
+
 use anyhow::Result;
 use clap::ArgMatches;
 use stratusd::settings::{KeyGiven, KeySource, Origin, ServiceGiven, SettingsFile, Shown, StoreGiven};

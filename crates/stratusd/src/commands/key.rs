@@ -1,3 +1,5 @@
+//! `stratusd key`: the keys that seal passwords.
+
 use anyhow::{Context, Result};
 use clap::ArgMatches;
 use stratusd::domain::World;
@@ -44,5 +46,5 @@ fn rotate(arguments: &Rotate, matches: &ArgMatches, file: &SettingsFile) -> Resu
         store.close().await;
         count
     })?;
-    super::say(format_args!("sealed {count} secrets with the current key; the other keys open nothing any more"))
+    super::say(format_args!("sealed {count} secrets with the current key; nothing is sealed with another one"))
 }

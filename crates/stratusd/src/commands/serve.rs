@@ -1,3 +1,5 @@
+//! `stratusd serve`: logs, a run time, and the service in it.
+
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result};

@@ -1,3 +1,5 @@
+//! `stratusd token`: who may call the API.
+
 use std::io::{self, Write};
 
 use anyhow::{Context, Result, bail};
@@ -5,7 +7,7 @@ use clap::ArgMatches;
 use jiff::Timestamp;
 use stratusd::domain::World;
 use stratusd::issue::{Issue, Issued, Revoke, find_project, tokens};
-use stratusd::settings::{Duration, SettingsFile, StoreGiven};
+use stratusd::settings::{Lifetime, SettingsFile, StoreGiven};
 use stratusd::storage::Aborted;
 
 /// Issue, list and revoke access tokens
@@ -25,9 +27,9 @@ pub struct IssueArguments {
     /// Refuse changes to whoever has the token.
     #[arg(long)]
     read_only: bool,
-    /// The time until it expires, such as `12h`; never unless given.
+    /// The time until it expires, such as `12h` or `90d`; never unless given.
     #[arg(long, value_name = "DURATION", conflicts_with = "expires_at")]
-    expires_in: Option<Duration>,
+    expires_in: Option<Lifetime>,
     /// The moment when it expires, as RFC 3339 writes it.
     #[arg(long, value_name = "TIME")]
     expires_at: Option<Timestamp>,

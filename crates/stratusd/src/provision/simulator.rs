@@ -1,7 +1,8 @@
 //! A provisioner that makes nothing and takes its time for it: delays, failures and outages from a seed.
 //!
-//! What it has made is in its memory alone. After a restart, or on another replica, it believes what the service
-//! has noted: a database that ran before runs again, one that was being created is begun anew.
+//! What it has made is in its memory alone. After a restart, or where another replica has gone on with a database, it
+//! believes what the service has noted: a database that ran before runs again, one that was being created is begun
+//! anew.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -52,6 +53,8 @@ impl fmt::Debug for Simulator {
 #[derive(Debug, Clone)]
 struct Simulated {
     shape: Shape,
+    /// The shape that the service had noted when it last asked.
+    noted: Option<Shape>,
     /// When what goes on will be done, and what the database will be then.
     pending: Option<(i64, Shape)>,
     is_created: bool,
@@ -106,18 +109,39 @@ impl Simulator {
         (shape.storage_size_gib << 30) / 100 * i64::from(self.config.used)
     }
 
-    /// A database as the service knows it, for a simulator that has just begun.
-    fn believed(&self, known: &Shape) -> Simulated {
+    /// A database that nobody has made yet.
+    fn unmade(&self, shape: &Shape) -> Simulated {
         Simulated {
-            shape: known.clone(),
+            shape: shape.clone(),
+            noted: None,
             pending: None,
-            is_created: true,
+            is_created: false,
             created_at: self.world.now(),
-            used_bytes: self.used_bytes(known),
+            used_bytes: self.used_bytes(shape),
             down_until: 0,
             server_certificate: None,
             draws: 0,
         }
+    }
+
+    /// Believes what the service has noted, if that is news: a process before this one, or another replica, was here.
+    fn believe(&self, databases: &mut HashMap<String, Simulated>, wanted: &Wanted) {
+        let Some(known) = &wanted.known else { return };
+        let database = databases.entry(wanted.id.clone()).or_insert_with(|| self.unmade(&known.shape));
+        if database.noted.as_ref() == Some(&known.shape) {
+            return;
+        }
+        if !database.is_created {
+            database.is_created = true;
+            database.pending = None;
+            database.shape = known.shape.clone();
+            database.used_bytes = known.used_bytes;
+            database.created_at = known.earliest_restore_time.map_or(database.created_at, |time| time * 1000);
+        } else if database.shape != known.shape {
+            database.pending = None;
+            database.shape = known.shape.clone();
+        }
+        database.noted = Some(known.shape.clone());
     }
 
     /// Lets what is pending be done, if its time has come.
@@ -142,9 +166,7 @@ impl Provisioner for Simulator {
     async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
         let now = self.world.now();
         let mut databases = self.databases();
-        if let (Some(known), false) = (&wanted.known, databases.contains_key(&wanted.id)) {
-            databases.insert(wanted.id.clone(), self.believed(known));
-        }
+        self.believe(&mut databases, wanted);
         let Some(database) = databases.get_mut(&wanted.id) else { return Ok(None) };
         self.advance(database);
         if !database.is_created {
@@ -165,9 +187,7 @@ impl Provisioner for Simulator {
 
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         let mut databases = self.databases();
-        let database = databases
-            .entry(wanted.id.clone())
-            .or_insert_with(|| Simulated { is_created: false, ..self.believed(&wanted.shape) });
+        let database = databases.entry(wanted.id.clone()).or_insert_with(|| self.unmade(&wanted.shape));
         if !database.is_created && database.pending.is_none() {
             self.fail_perhaps(wanted, database)?;
             database.pending = Some((self.time(wanted, database), wanted.shape.clone()));

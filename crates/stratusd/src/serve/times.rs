@@ -54,7 +54,10 @@ where
             stream.set_write_timeout(Some(idle));
             let requests = Arc::new(Requests::default());
             let clock = Clock { requests: Arc::clone(&requests), head, running: None, timer: Box::pin(sleep(head)) };
-            Ok((Watched { stream: Box::pin(stream), clock, answered: 0 }, Watching { service, requests }))
+            Ok((
+                Watched { stream: Box::pin(stream), clock, seen: (0, 0), resting: Instant::now() },
+                Watching { service, requests },
+            ))
         })
     }
 }
@@ -64,7 +67,7 @@ where
 struct Requests {
     begun: AtomicUsize,
     ended: AtomicUsize,
-    /// Whether they are mixed, so that their ends are not counted.
+    /// Whether they come mixed with each other and with other frames, as those of HTTP/2 do.
     are_mixed: AtomicBool,
 }
 
@@ -81,7 +84,11 @@ impl Requests {
 
     /// Whether whoever reads waits for an answer, not for a request.
     fn is_one_answered(&self) -> bool {
-        self.is_one_open() && !self.are_mixed.load(Ordering::Relaxed)
+        self.is_one_open() && !self.are_mixed()
+    }
+
+    fn are_mixed(&self) -> bool {
+        self.are_mixed.load(Ordering::Relaxed)
     }
 
     fn is_one_open(&self) -> bool {
@@ -113,7 +120,8 @@ impl Clock {
     /// Bytes have arrived.
     fn start(&mut self) {
         let before = self.requests.begun();
-        if !self.requests.is_one_open() && self.running != Some(before) {
+        // Where they are mixed, heads are not told apart from other frames after the first one.
+        if !self.requests.is_one_open() && !self.requests.are_mixed() && self.running != Some(before) {
             self.running = Some(before);
             self.timer.as_mut().reset(Instant::now() + self.head);
         }
@@ -134,25 +142,33 @@ impl Clock {
 pub(super) struct Watched<S> {
     stream: Pin<Box<TimeoutStream<S>>>,
     clock: Clock,
-    /// How many requests had got their answer when it was read from last.
-    answered: usize,
+    /// How many requests had begun and ended when it was read from last.
+    seen: (usize, usize),
+    /// Since when there were no others, and none was open.
+    resting: Instant,
 }
 
 impl<S: AsyncRead + AsyncWrite> Watched<S> {
-    /// A rest begins when the request before it ends.
-    fn rest(&mut self) {
-        let answered = self.clock.requests.ended();
-        if self.answered != answered {
-            self.answered = answered;
-            let idle = self.stream.read_timeout();
+    /// A rest begins when the request before it ends. Fails where it has lasted too long among frames that are of no
+    /// request, such as HTTP/2's pings.
+    fn rest(&mut self) -> io::Result<()> {
+        let (requests, idle) = (&self.clock.requests, self.stream.read_timeout());
+        let seen = (requests.begun(), requests.ended());
+        if requests.is_one_open() || self.seen != seen {
+            self.resting = Instant::now();
+        }
+        if self.seen != seen {
+            self.seen = seen;
             self.stream.as_mut().set_read_timeout_pinned(idle);
         }
+        let is_over = requests.are_mixed() && idle.is_some_and(|idle| self.resting.elapsed() > idle);
+        if is_over { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 }
 
 impl<S: AsyncRead + AsyncWrite> AsyncRead for Watched<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.rest();
+        self.rest()?;
         let before = buf.filled().len();
         match self.stream.as_mut().poll_read(cx, buf) {
             // A caller that waits for its answer need not say anything; once it does, whoever reads is woken.
@@ -220,10 +236,8 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.requests.begun.fetch_add(1, Ordering::Relaxed);
-        // HTTP/2 mixes requests, and other frames with them: after its first head none is told apart any more.
-        let is_mixed = request.version() == Version::HTTP_2;
-        self.requests.are_mixed.store(is_mixed, Ordering::Relaxed);
-        let open = (!is_mixed).then(|| Open(Arc::clone(&self.requests)));
+        self.requests.are_mixed.store(request.version() == Version::HTTP_2, Ordering::Relaxed);
+        let open = Open(Arc::clone(&self.requests));
         let answering = self.service.call(request);
         Box::pin(async move { Ok(answering.await?.map(|body| Answer { body, _open: open })) })
     }
@@ -233,7 +247,7 @@ where
 #[derive(Debug)]
 pub(super) struct Answer<B> {
     body: B,
-    _open: Option<Open>,
+    _open: Open,
 }
 
 impl<B: Body + Unpin> Body for Answer<B> {

@@ -4,10 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Span, SpanRelativeTo};
 use zeroize::Zeroizing;
-
-use crate::storage::{Address, AddressError, Database};
 
 /// A time such as `30s` or `1m 30s`, from a number of milliseconds to a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,12 +16,6 @@ impl<const LEAST: u64> Duration<LEAST> {
     #[must_use]
     pub fn get(self) -> std::time::Duration {
         self.0
-    }
-
-    /// The time in milliseconds.
-    #[must_use]
-    pub fn as_millis(self) -> i64 {
-        i64::try_from(self.0.as_millis()).unwrap_or(i64::MAX)
     }
 }
 
@@ -45,6 +37,30 @@ impl<const LEAST: u64> FromStr for Duration<LEAST> {
 impl<const LEAST: u64> fmt::Display for Duration<LEAST> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)
+    }
+}
+
+/// A time such as `12h` or `90 days`, from a second to a hundred years of 365 days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetime(SignedDuration);
+
+impl Lifetime {
+    /// The time in milliseconds.
+    #[must_use]
+    pub fn as_millis(self) -> i64 {
+        i64::try_from(self.0.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+impl FromStr for Lifetime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let told = || format!("`{text}` is no time from a second to 36500 days; a time is like 12h or 90d");
+        let span: Span = text.parse().map_err(|_| told())?;
+        let time = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| told())?;
+        let longest = SignedDuration::from_hours(24 * 36_500);
+        if (SignedDuration::from_secs(1)..=longest).contains(&time) { Ok(Self(time)) } else { Err(told()) }
     }
 }
 
@@ -279,79 +295,5 @@ impl fmt::Display for SecretText {
 impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-/// Where the database is. It prints without the password.
-///
-/// Whatever is no such place is told when it is needed: whoever parses arguments would repeat it, password and all.
-#[derive(Clone)]
-pub struct DatabaseUrl {
-    database: Result<Database, String>,
-    shown: String,
-}
-
-impl DatabaseUrl {
-    /// The database.
-    ///
-    /// # Errors
-    ///
-    /// If it is none.
-    pub fn database(&self) -> anyhow::Result<Database> {
-        self.database.clone().map_err(|reason| anyhow::anyhow!("the database's URL cannot be used: {reason}"))
-    }
-}
-
-impl FromStr for DatabaseUrl {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (database, shown) = match place(text) {
-            Ok((database, shown)) => (Ok(database), shown),
-            Err(reason) => (Err(reason), "[malformed]".to_owned()),
-        };
-        Ok(Self { database, shown })
-    }
-}
-
-impl fmt::Display for DatabaseUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
-    }
-}
-
-impl fmt::Debug for DatabaseUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// The database that a URL names, and how it is shown; or why it names none, without what may be a secret.
-fn place(url: &str) -> Result<(Database, String), String> {
-    const NEITHER: &str = "it must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME";
-    if let Some(file) = url.strip_prefix("sqlite://").filter(|file| !file.is_empty()) {
-        return Ok((Database::Sqlite(file.into()), url.to_owned()));
-    }
-    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-        return Err(NEITHER.to_owned());
-    }
-    // After the first one everything would be taken for a host, and be shown, though it may be half of a password.
-    if url.matches('@').count() > 1 {
-        return Err("every `@` but the one before the host must be written %40".to_owned());
-    }
-    // It would be taken for a user's name, and be shown, though it is the query of a URL that names no user.
-    if url.split_once('@').is_some_and(|(user, _)| user.contains("password=")) {
-        return Err("every `@` behind the host must be written %40".to_owned());
-    }
-    match url.parse::<Address>() {
-        Ok(address) => Ok((Database::Postgres(url.to_owned()), address.to_string())),
-        // What follows a password may be the rest of it, behind an `&`.
-        Err(AddressError::Malformed(_)) if url.contains("password=") => Err(NEITHER.to_owned()),
-        Err(AddressError::Malformed(error)) => {
-            // This names an option, or what of the form is wrong, and never a value.
-            let cause = std::error::Error::source(&error).map(ToString::to_string);
-            Err(cause.unwrap_or_else(|| NEITHER.to_owned()))
-        }
-        Err(error) => Err(error.to_string()),
     }
 }

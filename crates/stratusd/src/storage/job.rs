@@ -1,8 +1,7 @@
 //! A change on its way through a backend, without its types.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{PoisonError, RwLock};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -16,10 +15,38 @@ pub(super) trait Job: Send {
     fn run<'a>(&'a mut self, tx: &'a mut Connection<'_>) -> BoxFuture<'a, Ran>;
     /// Tells whoever waits what came out, or how it failed.
     fn answer(self: Box<Self>, committed: Result<(), StorageError>);
-    /// Whether nobody waits for it any more.
-    fn is_abandoned(&self) -> bool;
-    /// Since when it waits.
-    fn submitted(&self) -> Instant;
+    /// Takes the change up. Whether there is one: whoever waited may have withdrawn it.
+    fn begin(&mut self) -> bool;
+}
+
+/// A change that waits for a backend to take it up. Until then whoever submitted it may withdraw it, and with it goes
+/// what it holds: jobs whose callers have gone weigh nothing, however long the queue is.
+pub(super) struct Offer<C>(Arc<Mutex<Option<C>>>);
+
+impl<C> Offer<C> {
+    pub(super) fn new(change: C) -> Self {
+        Self(Arc::new(Mutex::new(Some(change))))
+    }
+
+    /// The change, for the first who asks.
+    pub(super) fn take(&self) -> Option<C> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl<C> Clone for Offer<C> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+/// Withdraws an offer when it is dropped.
+pub(super) struct Withdrawn<C>(pub(super) Offer<C>);
+
+impl<C> Drop for Withdrawn<C> {
+    fn drop(&mut self) {
+        self.0.take();
+    }
 }
 
 /// Where changes wait for whoever makes them, who ends once it is closed and empty.
@@ -65,23 +92,24 @@ pub(super) enum Ran {
 
 /// A change with whoever waits for it.
 pub(super) struct Pending<C: Change> {
-    change: C,
+    offer: Offer<C>,
+    change: Option<C>,
     outcome: Option<Result<C::Answer, Aborted<C::Refusal>>>,
     reply: oneshot::Sender<Result<C::Answer, Aborted<C::Refusal>>>,
-    submitted: Instant,
 }
 
 impl<C: Change> Pending<C> {
-    pub(super) fn new(change: C, reply: oneshot::Sender<Result<C::Answer, Aborted<C::Refusal>>>) -> Self {
-        Self { change, outcome: None, reply, submitted: Instant::now() }
+    pub(super) fn new(offer: Offer<C>, reply: oneshot::Sender<Result<C::Answer, Aborted<C::Refusal>>>) -> Self {
+        Self { offer, change: None, outcome: None, reply }
     }
 }
 
 impl<C: Change> Job for Pending<C> {
     fn run<'a>(&'a mut self, tx: &'a mut Connection<'_>) -> BoxFuture<'a, Ran> {
         Box::pin(async move {
+            let Some(change) = &self.change else { return Ran::Failed(StorageError::Closed) };
             // A panic in one change is no reason to lose the others of its batch.
-            let ran = AssertUnwindSafe(self.change.make(tx)).catch_unwind().await;
+            let ran = AssertUnwindSafe(change.make(tx)).catch_unwind().await;
             match ran {
                 Ok(Ok(answer)) => {
                     self.outcome = Some(Ok(answer));
@@ -97,12 +125,9 @@ impl<C: Change> Job for Pending<C> {
         })
     }
 
-    fn is_abandoned(&self) -> bool {
-        self.reply.is_closed()
-    }
-
-    fn submitted(&self) -> Instant {
-        self.submitted
+    fn begin(&mut self) -> bool {
+        self.change = self.offer.take();
+        self.change.is_some()
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StorageError>) {

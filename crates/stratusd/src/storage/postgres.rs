@@ -18,14 +18,16 @@ use tokio_util::task::TaskTracker;
 
 use super::job::{Job, Queue, Ran, Waiting};
 use super::reader::{Held, PostgresReader};
-use super::{Backend, Connection, Reader, StorageError, StoreConfig, migrate};
+use super::{Backend, Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
+use crate::domain::World;
 pub use address::{Address, AddressError};
 pub(super) use link::Link;
 pub(super) use server::Server;
-use server::WAIT;
 
 /// How often a change is run at most before it is refused as a conflict.
 const RUNS: u32 = 8;
+/// How long a change waits at most before it is run again, for each time that it was run.
+const STEP_ASIDE: Duration = Duration::from_millis(8);
 /// How often one is run at most that fails for a reason without a name: it may be a conflict that diesel does not know,
 /// such as a deadlock where the server speaks another language than English.
 const NAMELESS_RUNS: u32 = 3;
@@ -40,9 +42,9 @@ pub(super) struct Postgres {
 impl Postgres {
     /// Half of the connections are for changes, the others for reading; there is one of each at least.
     pub(super) async fn open(url: &str, config: &StoreConfig) -> Result<Self, StorageError> {
-        let &StoreConfig { connections, patience, .. } = config;
+        let StoreConfig { connections, patience, world, .. } = config;
         let address: Address = url.parse().map_err(|error: AddressError| StorageError::Other(error.into()))?;
-        let server = Server::new(address, patience)?;
+        let server = Server::new(&address, *patience, world.clone())?;
         migrate::postgres(server.connect().await?.into_inner()).await?;
         let writers = connections.div_ceil(2);
         let readers = usize::try_from((connections - writers).max(1)).unwrap_or(usize::MAX);
@@ -51,7 +53,8 @@ impl Postgres {
         let (jobs, waiting) = Queue::new();
         let (waiting, workers) = (Arc::new(Mutex::new(waiting)), TaskTracker::new());
         for _ in 0..writers {
-            workers.spawn(Worker { server: server.clone(), link: None }.work(Arc::clone(&waiting)));
+            workers
+                .spawn(Worker { server: server.clone(), world: world.clone(), link: None }.work(Arc::clone(&waiting)));
         }
         workers.close();
         Ok(Self { server, readers, jobs, workers })
@@ -101,6 +104,7 @@ impl Backend for Postgres {
 /// Makes changes, one after the other, on a connection of its own.
 struct Worker {
     server: Server,
+    world: World,
     /// Made when it is needed, and again after it has failed.
     link: Option<Link>,
 }
@@ -120,15 +124,10 @@ impl Worker {
         loop {
             let taken = waiting.lock().await.recv().await;
             let Some(mut job) = taken else { break };
-            if job.is_abandoned() {
-                continue;
+            if job.begin() {
+                let committed = self.run(&mut *job).await;
+                job.answer(committed);
             }
-            let committed = if job.submitted().elapsed() > WAIT {
-                Err(StorageError::Unavailable("all connections were taken".into()))
-            } else {
-                self.run(&mut *job).await
-            };
-            job.answer(committed);
         }
     }
 
@@ -139,9 +138,9 @@ impl Worker {
             match self.once(job).await {
                 Ok(()) => return Ok(()),
                 Err(Failure::Again(error)) if runs < if error.is_conflict() { RUNS } else { NAMELESS_RUNS } => {
-                    // Those in each other's way step aside for differently long.
-                    let jitter = u64::from(std::process::id().wrapping_mul(runs) % 3);
-                    tokio::time::sleep(Duration::from_millis(u64::from(runs) * 2 + jitter)).await;
+                    // Those in each other's way step aside, each for as long as it happens to draw.
+                    let [drawn] = self.world.random();
+                    tokio::time::sleep(STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX)).await;
                     runs += 1;
                 }
                 Err(Failure::Again(error) | Failure::Final(error)) => return Err(error),

@@ -1,4 +1,4 @@
-//! The tables, for the types of their columns; `migrations` makes them.
+//! The columns of the tables whose rows are read into structs, for their types; `migrations` makes all tables.
 
 diesel::table! {
     project (id) {

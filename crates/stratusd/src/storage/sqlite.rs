@@ -20,6 +20,7 @@ use super::job::{Job, Queue, Ran, Waiting};
 use super::reader::{Held, SqliteReader};
 use super::statement::Statement;
 use super::{Backend, Connection, Reader, StorageError, migrate};
+use crate::causes::Causes;
 
 /// Changes that one transaction holds at most.
 const BATCH: usize = 512;
@@ -33,6 +34,8 @@ const WRITER_CACHE: u32 = 32 << 10;
 const READER_CACHE: u32 = 8 << 10;
 /// How many pages the log has before it is folded into the file. Each fold waits for the disk twice.
 const CHECKPOINT: u32 = 4000;
+/// How often whoever waits for the lock beside the file looks whether it is free.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long another process may hold the file's write lock before a change is refused.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -51,8 +54,8 @@ pub(super) struct Idle {
 }
 
 impl Sqlite {
-    pub(super) fn open(file: &Path) -> Result<Self, StorageError> {
-        let lock = lock_file(file)?;
+    pub(super) async fn open(file: &Path) -> Result<Self, StorageError> {
+        let lock = lock_file(file).await?;
         let mut connection = connect(file)?;
         migrate::sqlite(&mut connection)?;
         drop(lock);
@@ -108,20 +111,40 @@ fn connect(file: &Path) -> Result<SqliteConnection, StorageError> {
 }
 
 /// Makes a file that is not there yet, for nobody else to read. SQLite gives its log the same permissions.
+///
+/// One that is there is not opened: a process that closes a file loses all locks that it has on it, those of SQLite's
+/// connections too, and whoever opens the database next takes it for abandoned (<https://sqlite.org/howtocorrupt.html>,
+/// section 2.2).
 fn make_private(file: &Path) -> io::Result<()> {
     let mut options = File::options();
-    options.append(true).create(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file).map(drop)
+    match options.open(file) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
-/// Waits for the lock beside a database.
-fn lock_file(file: &Path) -> Result<File, StorageError> {
-    let path = PathBuf::from(format!("{}.lock", file.display()));
-    let opened = File::options().create(true).write(true).truncate(false).open(&path);
-    let lock = opened.and_then(|lock| lock.lock().map(|()| lock));
-    lock.map_err(|error| StorageError::InUse(format!("failed to lock {}: {error}", path.display())))
+/// Opens the file beside a database that has another ending; the database may be named by a link.
+fn beside(file: &Path, ending: &str) -> io::Result<File> {
+    make_private(file)?;
+    let mut path = file.canonicalize()?.into_os_string();
+    path.push(ending);
+    File::options().create(true).write(true).truncate(false).open(path)
+}
+
+/// Waits for the lock beside a database, so that whoever waits can be told to stop.
+async fn lock_file(file: &Path) -> Result<File, StorageError> {
+    let told = |error: io::Error| StorageError::InUse(format!("failed to lock {}: {error}", file.display()));
+    let lock = beside(file, ".lock").map_err(told)?;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOOK).await,
+            Err(TryLockError::Error(error)) => return Err(told(error)),
+        }
+    }
 }
 
 /// Claims a database for one service: two that reconcile the same file would do each step twice.
@@ -130,10 +153,8 @@ fn lock_file(file: &Path) -> Result<File, StorageError> {
 ///
 /// If another service has it.
 pub fn claim(file: &Path) -> Result<File, StorageError> {
-    let path = PathBuf::from(format!("{}.serve", file.display()));
     let told = |words: String| StorageError::InUse(format!("failed to claim {}: {words}", file.display()));
-    let claim = File::options().create(true).write(true).truncate(false).open(&path);
-    let claim = claim.map_err(|error| told(error.to_string()))?;
+    let claim = beside(file, ".serve").map_err(|error| told(error.to_string()))?;
     match claim.try_lock() {
         Ok(()) => Ok(claim),
         Err(TryLockError::WouldBlock) => {
@@ -209,7 +230,7 @@ impl Writer {
 
     /// Commits a batch as one transaction; where one of its jobs spoils that, each in one of its own.
     fn commit(&mut self, batch: &mut Vec<Box<dyn Job>>) {
-        batch.retain(|job| !job.is_abandoned());
+        batch.retain_mut(|job| job.begin());
         if batch.len() > 1 {
             match self.together(batch) {
                 Ok(true) => return batch.drain(..).for_each(|job| job.answer(Ok(()))),
@@ -293,7 +314,7 @@ impl Writer {
     /// Undoes what is left of a transaction. SQLite may have done so by itself, then there is nothing to undo.
     fn roll_back(&mut self) {
         if let Err(error) = self.execute("ROLLBACK") {
-            tracing::debug!(error = &error as &dyn std::error::Error, "there was no transaction to roll back");
+            tracing::debug!(error = %Causes(&error), "there was no transaction to roll back");
         }
     }
 }

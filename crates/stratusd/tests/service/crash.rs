@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
 use serde_json::{Value, json};
 
 use crate::on_both;
@@ -124,6 +126,33 @@ async fn all(caller: &Caller, path: &str) -> (i64, Vec<Value>) {
         let Some(last) = new.last() else { return (page["count"].as_i64().unwrap(), items) };
         after = format!("&start_after={}", last["id"].as_str().unwrap());
         items.extend(new);
+    }
+}
+
+/// Whoever reads the file beside the service, as a backup does, is not the last one to close it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_beside_the_service_takes_nothing_away() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let mut service = home.serve(&[]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    let subnet = |name: &str| format!("{PLACE}/private-subnet/{name}");
+    caller.post_nothing(&subnet("before")).await.ok();
+    // From now on the service has connections for writing and for reading.
+    caller.get(&subnet("before")).await.ok();
+    let file = home.database_url.strip_prefix("sqlite://").expect("it is a file");
+    let mut reader = SqliteConnection::establish(file).expect("it opens");
+    let backup = home.path().join("backup.db");
+    reader.batch_execute(&format!("VACUUM INTO '{}'", backup.display())).expect("a backup can be made");
+    drop(reader);
+    home.succeed(&["token", "list", "--project", "shop"]);
+    caller.post_nothing(&subnet("after")).await.ok();
+    service.kill();
+    let service = home.serve(&[]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    for name in ["before", "after"] {
+        caller.get(&subnet(name)).await.ok();
     }
 }
 

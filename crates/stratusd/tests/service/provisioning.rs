@@ -236,6 +236,8 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
         lease: Duration::from_hours(1),
         observe_every: Duration::from_millis(1),
         poll: Duration::from_millis(5),
+        step_limit: Duration::from_mins(10),
+        grace: Duration::from_mins(1),
         is_alone: true,
     };
     let (store, around, steps) = (bare.store.clone(), bare.around.clone(), Arc::new(Steps::default()));
@@ -297,7 +299,7 @@ async fn certificates_lead_to_an_authority_that_stays() {
 async fn store(home: &Home) -> Store {
     let url: stratusd::settings::DatabaseUrl = home.database_url.parse().expect("it is one");
     let database = url.database().expect("it is one");
-    let config = StoreConfig { database, connections: 4, patience: Duration::from_secs(10) };
+    let config = StoreConfig { database, connections: 4, patience: Duration::from_secs(10), world: World::real() };
     Store::open(&config).await.expect("the database opens")
 }
 
@@ -317,6 +319,8 @@ async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconcile
         lease: LEASE,
         observe_every: Duration::from_hours(1),
         poll: Duration::from_millis(10),
+        step_limit: Duration::from_mins(10),
+        grace: Duration::from_mins(1),
         is_alone: false,
     };
     Reconciler::new(store(home).await, around, Watching(watched), config, Arc::new(Steps::default()))

@@ -2,6 +2,7 @@
 //! `sslkey` (<https://www.postgresql.org/docs/current/libpq-connect.html>).
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -32,6 +33,19 @@ pub enum AddressError {
         /// What it may be.
         values: &'static str,
     },
+    /// It does not say where the server is.
+    #[error("it names no host: write postgres://HOST/NAME, or postgres:///NAME?host=FOLDER for a socket")]
+    NoHost,
+    /// There are more of one than of the other.
+    #[error("it names {hosts} hosts, {addresses} addresses (hostaddr) and {ports} ports, which do not belong together")]
+    Unequal {
+        /// Names of hosts.
+        hosts: usize,
+        /// Addresses of hosts.
+        addresses: usize,
+        /// Ports.
+        ports: usize,
+    },
     /// Only half of what proves who we are.
     #[error("sslcert and sslkey must be given together")]
     HalfIdentity,
@@ -40,11 +54,7 @@ pub enum AddressError {
 impl Address {
     /// What connects to each host alone, in their order.
     pub(super) fn hosts(&self) -> Vec<Config> {
-        let (names, addresses) = (self.config.get_hosts().len(), self.config.get_hostaddrs().len());
-        let (hosts, ports) = (names.max(addresses), self.config.get_ports().len());
-        // Whether they belong together is told by whoever connects.
-        let is_clear = (names == 0 || addresses == 0 || names == addresses) && (ports <= 1 || ports == hosts);
-        if is_clear { (0..hosts).map(|index| self.host(index)).collect() } else { vec![self.config.clone()] }
+        (0..count(&self.config)).map(|index| self.host(index)).collect()
     }
 
     /// The settings with one of the hosts: a `Config` lets none be taken away.
@@ -117,23 +127,37 @@ impl fmt::Display for Address {
             (user, None) => write!(f, "{}@", encoded(user.unwrap_or_default()))?,
             (user, Some(_)) => write!(f, "{}:[redacted]@", encoded(user.unwrap_or_default()))?,
         }
-        let ports = self.config.get_ports();
-        for (index, host) in self.config.get_hosts().iter().enumerate() {
+        let (ports, addresses) = (self.config.get_ports(), self.config.get_hostaddrs());
+        for index in 0..count(&self.config) {
             f.write_str(if index == 0 { "" } else { "," })?;
-            match host {
+            match (self.config.get_hosts().get(index), addresses.get(index)) {
                 // Only an address of IPv6 has colons.
-                Host::Tcp(name) if name.contains(':') => write!(f, "[{name}]")?,
-                Host::Tcp(name) => f.write_str(&encoded(name))?,
-                Host::Unix(folder) => {
+                (Some(Host::Tcp(name)), _) if name.contains(':') => write!(f, "[{name}]")?,
+                (Some(Host::Tcp(name)), _) => f.write_str(&encoded(name))?,
+                (Some(Host::Unix(folder)), _) => {
                     percent_encode(folder.as_os_str().as_encoded_bytes(), PLAIN).fmt(f)?;
                 }
+                (None, Some(IpAddr::V6(address))) => write!(f, "[{address}]")?,
+                (None, Some(address)) => address.fmt(f)?,
+                (None, None) => {}
             }
             // One port is for all hosts.
             let port = if let [port] = ports { Some(port) } else { ports.get(index) };
             write!(f, ":{}", port.unwrap_or(&5432))?;
         }
-        self.config.get_dbname().map_or(Ok(()), |name| write!(f, "/{}", encoded(name)))
+        self.config.get_dbname().map_or(Ok(()), |name| write!(f, "/{}", encoded(name)))?;
+        // Where a name and an address are given, the address is where it connects to.
+        if !self.config.get_hosts().is_empty() && !addresses.is_empty() {
+            let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+            write!(f, "?hostaddr={}", addresses.join(","))?;
+        }
+        Ok(())
     }
+}
+
+/// How many hosts there are, by name or by address.
+fn count(config: &Config) -> usize {
+    config.get_hosts().len().max(config.get_hostaddrs().len())
 }
 
 impl FromStr for Address {
@@ -176,8 +200,16 @@ impl FromStr for Address {
         }
         let rest = if others.is_empty() { server.to_owned() } else { format!("{server}?{}", others.join("&")) };
         let mut config: Config = rest.parse().map_err(AddressError::Malformed)?;
-        // As libpq has it: nobody is in between on a socket of the same machine.
-        let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        let (hosts, addresses) = (config.get_hosts().len(), config.get_hostaddrs().len());
+        let ports = config.get_ports().len();
+        if count(&config) == 0 {
+            return Err(AddressError::NoHost);
+        }
+        if (hosts > 0 && addresses > 0 && hosts != addresses) || (ports > 1 && ports != count(&config)) {
+            return Err(AddressError::Unequal { hosts, addresses, ports });
+        }
+        // As libpq has it: nobody is in between on a socket of the same machine. An address counts more than a name.
+        let is_local = addresses == 0 && config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
         config.ssl_mode(if is_local { SslMode::Disable } else { mode });
         if config.get_application_name().is_none() {
             config.application_name("stratusd");

@@ -13,21 +13,21 @@ use tokio_util::task::TaskTracker;
 use super::address::Address;
 use super::link::{Link, silent};
 use super::tls::client_config;
-use crate::storage::StorageError;
-
-/// How long a connection may take before whoever needs it is refused as unavailable.
-pub const WAIT: Duration = Duration::from_secs(5);
+use crate::causes::Causes;
+use crate::domain::World;
+use crate::storage::{StorageError, WAIT};
 
 /// A server, with what protects the way to it.
 #[derive(Clone)]
 pub struct Server {
-    /// Where it may be: each is tried in turn.
+    /// Where it may be, one place at least: each is tried in turn.
     hosts: Vec<Config>,
     /// Whether they are tried from any of them on, not from the first.
     is_balanced: bool,
     tls: Option<MakeRustlsConnect>,
     links: TaskTracker,
     patience: Duration,
+    world: World,
 }
 
 impl Server {
@@ -36,7 +36,7 @@ impl Server {
     /// # Errors
     ///
     /// If one cannot be read, or is not what it should be.
-    pub fn new(address: Address, patience: Duration) -> Result<Self, StorageError> {
+    pub fn new(address: &Address, patience: Duration, world: World) -> Result<Self, StorageError> {
         let is_balanced = address.config.get_load_balance_hosts() == LoadBalanceHosts::Random;
         let tls = if address.config.get_ssl_mode() == SslMode::Disable {
             None
@@ -44,7 +44,7 @@ impl Server {
             Some(MakeRustlsConnect::new(client_config(&address.tls).map_err(StorageError::Unavailable)?))
         };
         let hosts = address.hosts();
-        Ok(Self { hosts, is_balanced, tls, links: TaskTracker::new(), patience })
+        Ok(Self { hosts, is_balanced, tls, links: TaskTracker::new(), patience, world })
     }
 
     /// How long a statement may take.
@@ -59,7 +59,7 @@ impl Server {
     ///
     /// What the last host said, or that it said nothing, after [`WAIT`] at the latest.
     pub async fn connect(&self) -> Result<Link, StorageError> {
-        let hosts = self.hosts.len().max(1);
+        let hosts = self.hosts.len();
         let share = WAIT / u32::try_from(hosts).unwrap_or(u32::MAX);
         let mut made = Err(silent());
         for host in self.hosts.iter().cycle().skip(self.first()).take(hosts) {
@@ -79,8 +79,8 @@ impl Server {
 
     /// Which host is tried first.
     fn first(&self) -> usize {
-        let any = if self.is_balanced { getrandom::u32().unwrap_or_default() } else { 0 };
-        usize::try_from(any).unwrap_or_default() % self.hosts.len().max(1)
+        let drawn = if self.is_balanced { usize::from_be_bytes(self.world.random()) } else { 0 };
+        drawn % self.hosts.len()
     }
 
     async fn connect_with<T>(&self, host: &Config, tls: T) -> Result<Link, StorageError>
@@ -91,7 +91,7 @@ impl Server {
         // It ends with the client, or when the server goes: then whatever is asked of the client fails as closed.
         let carrier = self.links.spawn(async move {
             if let Err(error) = connection.await {
-                tracing::warn!(error = &error as &dyn std::error::Error, "a connection to the database was lost");
+                tracing::warn!(error = %Causes(&error), "a connection to the database was lost");
             }
         });
         let connection = AsyncPgConnection::try_from(client).await;

@@ -58,7 +58,7 @@ impl Bare {
         );
         let url: DatabaseUrl = home.database_url.parse().expect("it is one");
         let database = url.database().expect("it is one");
-        let config = StoreConfig { database, connections: 2, patience: Duration::from_secs(10) };
+        let config = StoreConfig { database, connections: 2, patience: Duration::from_secs(10), world: World::real() };
         let store = Store::open(&config).await.expect("the database opens");
         let inventory = Inventory::read("inventory.yaml".as_ref(), two_projects().as_bytes()).expect("it is good");
         let mode = Mode { is_dry_run: false, prunes: false };
