@@ -1,6 +1,8 @@
 //! Killed at any moment, the service loses nothing that it has acknowledged, and keeps no half of anything.
 
 use std::collections::{BTreeMap, HashSet};
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -139,8 +141,21 @@ async fn a_reader_beside_the_service_takes_nothing_away() {
     let caller = Caller::new(&service.base, SHOP, &token);
     let subnet = |name: &str| format!("{PLACE}/private-subnet/{name}");
     caller.post_nothing(&subnet("before")).await.ok();
-    // From now on the service has connections for writing and for reading.
+    // From now on the service has connections for writing and for reading. SQLite's lock of those that share a file is
+    // on 510 bytes, 1 GiB and 2 into it; newer versions look elsewhere too before they take a file for abandoned.
     caller.get(&subnet("before")).await.ok();
+    #[cfg(target_os = "linux")]
+    {
+        let inode = std::fs::metadata(home.path().join("stratus.db")).expect("it is there").ino();
+        let locks = std::fs::read_to_string("/proc/locks").expect("Linux says");
+        let is_held = |line: &str| {
+            let fields: Vec<_> = line.split_whitespace().collect();
+            fields.contains(&&*service.id().to_string())
+                && fields.iter().any(|field| field.ends_with(&format!(":{inode}")))
+                && fields.ends_with(&["1073741826", "1073742335"])
+        };
+        assert!(locks.lines().any(is_held), "the service has no lock on its file:\n{locks}");
+    }
     let file = home.database_url.strip_prefix("sqlite://").expect("it is a file");
     let mut reader = SqliteConnection::establish(file).expect("it opens");
     let backup = home.path().join("backup.db");

@@ -91,6 +91,11 @@ impl Home {
 }
 
 impl Service {
+    /// The process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills it without a warning.
     pub fn kill(&mut self) {
         self.child.kill().expect("it is alive");
