@@ -103,6 +103,9 @@ async fn open(settings: &StoreSettings) -> Result<Store> {
 fn sealer(settings: &KeySettings) -> Result<Sealer> {
     let text = match settings.source()? {
         Some(KeySource::Text(keys)) => keys.expose().to_owned().into(),
+        Some(KeySource::File(path)) if path.to_str().is_some_and(|text| Sealer::parse(text).is_ok()) => {
+            anyhow::bail!("encryption_keys_file is a key itself: it must name a file that holds keys")
+        }
         Some(KeySource::File(path)) => {
             let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
             zeroize::Zeroizing::new(text)

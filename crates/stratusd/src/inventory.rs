@@ -247,7 +247,14 @@ impl Inventory {
     /// Everything that is wrong with it, each with its place.
     pub fn read(path: &Path, bytes: &[u8]) -> Result<Self, Findings> {
         let text = std::str::from_utf8(bytes).map_err(|error| Findings::of_bytes(path, bytes, error))?;
-        let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+        let options = serde_saphyr::options! {
+            with_snippet: false,
+            // What the published schema takes, and no more: an editor and this shall not disagree.
+            strict_booleans: true,
+            no_schema: true,
+            // What a file of the largest size may hold; deeper than any entry is nested.
+            budget: serde_saphyr::budget! { max_nodes: 20_000_000, max_events: 50_000_000, max_depth: 32 },
+        };
         let inventory: Self =
             serde_saphyr::from_str_with_options(text, options).map_err(|error| Findings::of_yaml(path, &error))?;
         let findings = check::check(&inventory);

@@ -64,6 +64,9 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
     let listeners = Listeners::bind(settings)?;
     let connections = settings.database_connections.get();
     let config = StoreConfig { database, connections, patience: PATIENCE, world: world.clone() };
+    let steps = Arc::new(Steps::default());
+    let (metrics, health) = (Arc::new(Metrics::new(Arc::clone(&steps))), Health::default());
+    let management = Management::start(listeners.management, &metrics, &health)?;
     let opening = async {
         let store = Store::open(&config).await.context("failed to open the database")?;
         let authority = Authority::of(&store, &sealer, &world).await?;
@@ -83,7 +86,6 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
         service_domain: settings.service_domain.as_str().to_owned(),
     };
     let simulator = Simulator::new(simulator_config(settings), world, authority);
-    let steps = Arc::new(Steps::default());
     let config = ReconcilerConfig {
         lease: settings.reconcile_lease.get(),
         observe_every: settings.observe_every.get(),
@@ -92,14 +94,13 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
         grace: settings.shutdown_timeout.get(),
         is_alone,
     };
-    let reconciler = Reconciler::new(store.clone(), around.clone(), simulator, config, Arc::clone(&steps));
+    let reconciler = Reconciler::new(store.clone(), around.clone(), simulator, config, steps);
     // Told to stop together with the listeners, so that both have the same time to end.
     let reconciling = tokio::spawn(reconciler.run(signals.stop.clone()));
-    let metrics = Arc::new(Metrics::new(steps));
-    let health = Health::new(store.clone());
     let router = router(settings, &store, &around, &metrics);
     let stop = signals.stop.clone();
-    let served = serve(settings, listeners, router, (&metrics, &health), signals).await;
+    health.serves(store.clone());
+    let served = serve(settings, listeners.api, router, (&metrics, &health, &management), signals).await;
     // It may have failed by itself.
     stop.cancel();
     // It logs what went wrong, and a panic is logged by the hook.
@@ -149,20 +150,43 @@ impl Listeners {
     }
 }
 
+/// The second port. It is served from before the database is open until after the last request, so that whoever
+/// probes it knows that the process lives.
+struct Management {
+    address: SocketAddr,
+    handle: Handle<SocketAddr>,
+}
+
+impl Management {
+    fn start(listener: TcpListener, metrics: &Arc<Metrics>, health: &Health) -> Result<Self> {
+        let (address, handle) = (listener.local_addr()?, Handle::new());
+        let router = management::router(Arc::clone(metrics), health.clone());
+        let server = axum_server::from_tcp(listener)?.handle(handle.clone()).acceptor(management::acceptor());
+        tokio::spawn(server.serve(router.into_make_service()));
+        Ok(Self { address, handle })
+    }
+}
+
+impl Drop for Management {
+    fn drop(&mut self) {
+        self.handle.shutdown();
+    }
+}
+
 async fn serve(
     settings: &ServiceSettings,
-    listeners: Listeners,
+    listener: TcpListener,
     router: Router,
-    (metrics, health): (&Arc<Metrics>, &Health),
+    (metrics, health, management): (&Arc<Metrics>, &Health, &Management),
     signals: Signals,
 ) -> Result<()> {
-    let (api, management) = (listeners.api.local_addr()?, listeners.management.local_addr()?);
+    let (api, management) = (listener.local_addr()?, management.address);
     let tls = tls::of(settings, signals.hang_up).await?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let limited = Limited::new(settings.max_connections.get(), metrics.connections());
     let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
     let handle = Handle::new();
-    let server = with_limits(axum_server::from_tcp(listeners.api)?.handle(handle.clone()), settings);
+    let server = with_limits(axum_server::from_tcp(listener)?.handle(handle.clone()), settings);
     let service = router.into_make_service();
     let serving = match tls {
         Some(tls) => {
@@ -171,21 +195,14 @@ async fn serve(
         }
         None => tokio::spawn(server.acceptor(Timed::new(limited, head, idle)).serve(service)),
     };
-    let managing = Handle::new();
-    let management_router = management::router(Arc::clone(metrics), health.clone());
-    let management_server = axum_server::from_tcp(listeners.management)?.handle(managing.clone());
-    let management_server = management_server.acceptor(management::acceptor());
-    tokio::spawn(management_server.serve(management_router.into_make_service()));
     // The only line on standard output; nobody need read it.
     let _ = writeln!(std::io::stdout(), "serving {scheme}://{api}, health and metrics on http://{management}");
     tracing::info!(%api, %management, "serving");
-    health.set_ready(true);
     signals.stop.cancelled().await;
     tracing::info!("stopping: no more connections, requests on their way are finished");
-    health.set_ready(false);
+    health.stops();
     handle.graceful_shutdown(Some(settings.shutdown_timeout.get()));
     let served = serving.await;
-    managing.shutdown();
     match served {
         Ok(served) => served.context("the listener failed"),
         Err(_) => bail!("the server panicked"),

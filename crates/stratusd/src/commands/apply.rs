@@ -1,6 +1,8 @@
 //! `stratusd apply`: what an inventory changes, first shown and then done.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
@@ -8,6 +10,9 @@ use stratusd::domain::World;
 use stratusd::inventory::{Apply, Findings, Inventory, Mode, Refused, Step, StepKind};
 use stratusd::settings::{SettingsFile, StoreGiven};
 use stratusd::storage::Aborted;
+
+/// How large an inventory may be, in bytes.
+const LARGEST: u64 = 64 << 20;
 
 /// Bring the store to an inventory: projects, locations, and what no operation of the API makes
 ///
@@ -18,7 +23,7 @@ pub struct Arguments {
     /// The inventory, in YAML; `stratusd schema` prints its JSON Schema.
     #[arg(value_name = "INVENTORY")]
     inventory: PathBuf,
-    /// Show the plan and change nothing.
+    /// Show the plan and apply nothing of it.
     #[arg(long)]
     dry_run: bool,
     /// Remove what is not in the inventory.
@@ -30,7 +35,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let path = &arguments.inventory;
-    let bytes = std::fs::read(path).with_context(|| format!("failed to read {}", path.display()))?;
+    let bytes = read(path).with_context(|| format!("failed to read {}", path.display()))?;
     let inventory = Inventory::read(path, &bytes)?;
     let settings = arguments.store.settle(matches, file)?;
     let mode = Mode { is_dry_run: arguments.dry_run, prunes: arguments.prune };
@@ -53,6 +58,16 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         Err(Aborted::Refused(Refused::InTheWay(message))) => bail!("{}: {message}", path.display()),
         Err(Aborted::Failed(error)) => Err(error).context("failed to apply the inventory"),
     }
+}
+
+/// A file that is not larger than an inventory may be.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        bail!("it is larger than {} MiB", LARGEST >> 20);
+    }
+    Ok(bytes)
 }
 
 fn show(steps: &[Step]) -> Result<()> {

@@ -6,6 +6,8 @@ use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use jiff::Timestamp;
 use stratusd::domain::World;
+use stratusd::domain::id::Kind;
+use stratusd::domain::token::Presented;
 use stratusd::issue::{Issue, Issued, Revoke, find_project, tokens};
 use stratusd::settings::{Lifetime, SettingsFile, StoreGiven};
 use stratusd::storage::Aborted;
@@ -34,7 +36,7 @@ pub struct IssueArguments {
     #[arg(long, value_name = "TIME")]
     expires_at: Option<Timestamp>,
     /// What it is for.
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = "", value_parser = description)]
     description: String,
     #[command(flatten)]
     store: StoreGiven,
@@ -53,10 +55,16 @@ pub struct ListArguments {
 /// Stop a token; it may still pass for a second
 #[derive(Debug, clap::Args)]
 pub struct RevokeArguments {
-    /// The token's id, as `stratusd token list` shows it.
-    id: String,
+    /// The token's id, as `stratusd token list` shows it, or the whole token.
+    #[arg(value_name = "ID")]
+    token: String,
     #[command(flatten)]
     store: StoreGiven,
+}
+
+/// A text for one line of a list.
+fn description(text: &str) -> Result<String, &'static str> {
+    if text.chars().any(char::is_control) { Err("it must have no control characters") } else { Ok(text.to_owned()) }
 }
 
 pub fn run(command: &Command, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
@@ -125,7 +133,13 @@ fn list(arguments: &ListArguments, matches: &ArgMatches, file: &SettingsFile) ->
 
 fn revoke(arguments: &RevokeArguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let settings = arguments.store.settle(matches, file)?;
-    let revoke = Revoke { id: arguments.id.clone(), world: World::real() };
+    let token = &arguments.token;
+    // Whoever has found a token need not look for its id. What is neither may hold a secret, so it is not repeated.
+    let id = Presented::parse(token).map_or(token.as_str(), |presented| presented.id());
+    if !Kind::Token.is_id(id) {
+        bail!("this is neither the id of a token, as `stratusd token list` shows it, nor a token");
+    }
+    let revoke = Revoke { id: id.to_owned(), world: World::real() };
     let was_good = super::block_on(async {
         let store = super::open(&settings).await?;
         let was_good = store.change(revoke).await.map_err(Aborted::failure).context("failed to revoke the token");
@@ -133,9 +147,9 @@ fn revoke(arguments: &RevokeArguments, matches: &ArgMatches, file: &SettingsFile
         was_good
     })?;
     if !was_good {
-        bail!("there is no token with the id {} that is not revoked already", arguments.id);
+        bail!("there is no token with the id {id} that is not revoked already");
     }
-    super::say(format_args!("revoked {}", arguments.id))
+    super::say(format_args!("revoked {id}"))
 }
 
 /// Milliseconds since 1970, to the second.

@@ -13,11 +13,17 @@ use std::collections::HashMap;
 
 use serde_saphyr::Spanned;
 
-use super::{Finding, Inventory, ProjectEntry, Step, StepKind};
+use super::{
+    Finding, FirewallEntry, Inventory, LoadBalancerEntry, PrivateSubnetEntry, ProjectEntry, Step, StepKind, VmEntry,
+};
 use crate::domain::World;
 use crate::domain::id::Kind;
+use crate::storage::firewall::Firewall;
+use crate::storage::load_balancer::LoadBalancer;
 use crate::storage::location::Location;
+use crate::storage::private_subnet::PrivateSubnet;
 use crate::storage::project::Project;
+use crate::storage::vm::Vm;
 use crate::storage::{self, Aborted, Change, Connection, StorageError};
 
 /// What to do with the plan, and with what is in the way.
@@ -193,9 +199,34 @@ fn key(location: &str, name: &str) -> (String, String) {
     (location.to_owned(), name.to_owned())
 }
 
-/// Whether an entry is the thing of a location and a name.
-fn is(entry_location: &Spanned<String>, entry_name: &Spanned<String>, location: &str, name: &str) -> bool {
-    entry_location.value == location && entry_name.value == name
+/// Where something is and what it is called there, which is what it is known by.
+type Known<'e> = (&'e str, &'e str);
+
+/// Whatever is known by a location and a name.
+trait Placed {
+    fn known(&self) -> Known<'_>;
+}
+
+macro_rules! placed {
+    ($($entry:ty),*; $($thing:ty),*) => {
+        $(impl Placed for $entry {
+            fn known(&self) -> Known<'_> {
+                (&self.location.value, &self.name.value)
+            }
+        })*
+        $(impl Placed for $thing {
+            fn known(&self) -> Known<'_> {
+                (&self.location, &self.name)
+            }
+        })*
+    };
+}
+
+placed!(VmEntry, FirewallEntry, PrivateSubnetEntry, LoadBalancerEntry; Vm, Firewall, PrivateSubnet, LoadBalancer);
+
+/// Things by what they are known by: an inventory is too large to look at each of them for each of its entries.
+fn by_place<T: Placed>(things: &[T]) -> HashMap<Known<'_>, &T> {
+    things.iter().map(|thing| (thing.known(), thing)).collect()
 }
 
 fn or<'v>(given: Option<&'v Spanned<String>>, default: &'v str) -> &'v str {

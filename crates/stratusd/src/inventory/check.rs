@@ -1,7 +1,7 @@
 //! What a file alone can tell of an inventory: values, names that are unique, names that are referred to.
 
 use std::collections::{HashMap, HashSet};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use api_types::{
@@ -32,6 +32,9 @@ pub(super) fn check(inventory: &Inventory) -> Vec<Finding> {
     let mut ids = Unique::new("a project with the id");
     for project in &inventory.projects {
         check.value::<Name>(&project.name, NAME);
+        if Kind::Project.is_id(&project.name.value) {
+            check.found(&project.name, "must not look like the id of a project");
+        }
         projects.add(&mut check, "", &project.name);
         if let Some(id) = &project.id {
             ids.add(&mut check, "", id);
@@ -105,7 +108,11 @@ impl Check {
             subnets: project.private_subnets.iter().map(|it| (&*it.location.value, &*it.name.value)).collect(),
         };
         let mut vms = Unique::new("a virtual machine");
+        let mut addresses = Unique::new("a virtual machine with the address");
         for vm in &project.vms {
+            for address in [&vm.ip4, &vm.ip6].into_iter().flatten() {
+                addresses.add(self, "", address);
+            }
             self.resource(&mut vms, Kind::Vm, &vm.location, &vm.name);
             self.vm(vm);
         }
@@ -151,6 +158,9 @@ impl Check {
         self.listed(Some(&vm.size), VmSize::VALUES);
         self.listed(vm.state.as_ref(), VmState::VALUES);
         self.plain(&vm.unix_user);
+        if vm.unix_user.value.is_empty() {
+            self.found(&vm.unix_user, "must name a user");
+        }
         if StorageSizeGib::try_from(vm.storage_size_gib.value).is_err() {
             self.found(&vm.storage_size_gib, "must be at least 1");
         }
@@ -165,11 +175,42 @@ impl Check {
         }
         let mut rules = HashSet::new();
         for rule in &firewall.rules {
-            self.value::<Cidr>(&rule.cidr, "a network, such as 10.0.0.0/8 or fd00::/8");
-            self.value::<PortRange>(&rule.port_range, "a port or a range of ports, such as 80 or 80..90");
+            self.cidr(&rule.cidr);
+            self.ports(&rule.port_range);
             if !rules.insert((&rule.cidr.value, &rule.port_range.value)) {
                 self.found(&rule.cidr, "is in another rule with the same ports already");
             }
+        }
+    }
+
+    /// A network: an address, and as many bits of it as are the network's, with none set behind these.
+    fn cidr(&mut self, value: &Spanned<String>) {
+        let network = || {
+            let (address, bits) = value.value.split_once('/')?;
+            let (address, bits) = (address.parse::<IpAddr>().ok()?, bits.parse::<u32>().ok()?);
+            let host = match address {
+                IpAddr::V4(address) => address.to_bits() & u32::MAX.checked_shr(bits).unwrap_or_default() == 0,
+                IpAddr::V6(address) => address.to_bits() & u128::MAX.checked_shr(bits).unwrap_or_default() == 0,
+            };
+            Some(host)
+        };
+        let wrong = "a network, such as 10.0.0.0/8 or fd00::/8";
+        if value.value.parse::<Cidr>().is_err() {
+            self.value::<Cidr>(value, wrong);
+        } else if network() != Some(true) {
+            let text = value.value.escape_debug();
+            self.found(value, format!("`{text}` is not {wrong}, with no bits set behind the network's own"));
+        }
+    }
+
+    /// A port, or a range that has its lower end first.
+    fn ports(&mut self, value: &Spanned<String>) {
+        self.value::<PortRange>(value, "a port or a range of ports, such as 80 or 80..90");
+        let ends = value.value.split_once("..").map(|(low, high)| (low.parse::<u16>(), high.parse::<u16>()));
+        if let Some((Ok(low), Ok(high))) = ends
+            && low > high
+        {
+            self.found(value, format!("the lower port comes first: {high}..{low}"));
         }
     }
 
@@ -187,7 +228,9 @@ impl Check {
                 self.found(text, "must be a /64 of fd00::/8 in its shortest form, such as fd61:7a0c:55e1:9200::/64");
             }
         }
+        let mut firewalls = Unique::new("this subnet with the firewall");
         for firewall in &subnet.firewalls {
+            firewalls.add(self, "", firewall);
             self.known(&names.firewalls, "firewall", &subnet.location, firewall);
         }
         let mut unique = Unique::new("a network interface");

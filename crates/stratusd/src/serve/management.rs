@@ -1,7 +1,6 @@
 //! The second port: whether the process lives, whether it can serve, and what it has counted.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -26,28 +25,28 @@ const HEAD: Duration = Duration::from_secs(5);
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Whether the service can serve.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Health {
-    store: Store,
-    is_ready: Arc<AtomicBool>,
+    /// What it serves from, while it serves.
+    serving: Arc<RwLock<Option<Store>>>,
 }
 
 impl Health {
-    pub(super) fn new(store: Store) -> Self {
-        Self { store, is_ready: Arc::default() }
+    /// From now on it serves.
+    pub(super) fn serves(&self, store: Store) {
+        *self.serving.write().unwrap_or_else(PoisonError::into_inner) = Some(store);
     }
 
-    /// Starting and stopping services are not ready.
-    pub(super) fn set_ready(&self, is_ready: bool) {
-        self.is_ready.store(is_ready, Ordering::Relaxed);
+    /// From now on it does not.
+    pub(super) fn stops(&self) {
+        *self.serving.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     async fn check(&self) -> Result<(), &'static str> {
-        if !self.is_ready.load(Ordering::Relaxed) {
-            return Err("starting or stopping\n");
-        }
+        let serving = self.serving.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(store) = serving else { return Err("starting or stopping\n") };
         let asked = async {
-            let mut reader = self.store.reader().await?;
+            let mut reader = store.reader().await?;
             storage::location::all(&mut reader.connection()).await
         };
         match tokio::time::timeout(PATIENCE, asked).await {

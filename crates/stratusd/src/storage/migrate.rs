@@ -1,10 +1,11 @@
 //! Brings a database to the version of this program.
 
-use diesel::SqliteConnection;
 use diesel::backend::Backend;
 use diesel::migration::{MigrationSource, MigrationVersion};
+use diesel::sql_types::Text;
+use diesel::{QueryableByName, SqliteConnection};
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
-use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 use super::{Cause, StorageError};
@@ -15,10 +16,25 @@ const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const NEWER: &str = "the database is newer than this program; start the newer program, or restore a backup from \
                      before it ran";
 
+/// How a server keeps texts.
+#[derive(QueryableByName)]
+struct Encoding {
+    #[diesel(sql_type = Text)]
+    server_encoding: String,
+}
+
 /// Brings a PostgreSQL database to this version, under an advisory lock that ends with the connection.
 pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), StorageError> {
     // That a table is there already is no news. The number is of no meaning, but for being the same in all that migrate.
     connection.batch_execute("SET client_min_messages = warning; SELECT pg_advisory_lock(7597125)").await?;
+    let encoding: Vec<Encoding> = diesel::sql_query("SHOW server_encoding").load(&mut connection).await?;
+    if let Some(Encoding { server_encoding }) = encoding.into_iter().find(|it| it.server_encoding != "UTF8") {
+        let told = format!(
+            "the database holds texts in {server_encoding}, and must hold them in UTF8: make another with CREATE \
+             DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        );
+        return Err(StorageError::Version(told));
+    }
     let run = move || migrate(&mut AsyncConnectionWrapper::<AsyncPgConnection>::from(connection), POSTGRES);
     tokio::task::spawn_blocking(run).await.map_err(|error| StorageError::Other(error.into()))?
 }

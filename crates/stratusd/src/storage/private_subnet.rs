@@ -83,6 +83,32 @@ pub async fn has_network(c: &mut Connection<'_>, project: &str, net4: &str, net6
     c.exists(sql, &[&project, &net4, &net6]).await
 }
 
+/// The name of the subnet of a project that has a network, and where it is.
+pub async fn name_of_network(
+    c: &mut Connection<'_>,
+    project: &str,
+    network: &str,
+) -> Result<Option<String>, StorageError> {
+    let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
+               WHERE project_id = $1 AND net4 = $2 UNION ALL \
+               SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
+               WHERE project_id = $1 AND net6 = $2";
+    let found = c.fetch_optional::<PrivateSubnet>(sql, &[&project, &network]).await?;
+    Ok(found.map(|subnet| format!("{}/{}", subnet.location, subnet.name)))
+}
+
+/// Gives a subnet other networks.
+pub async fn renumber(
+    c: &mut Connection<'_>,
+    project: &str,
+    id: &str,
+    (net4, net6): (&str, &str),
+) -> Result<(), StorageError> {
+    let sql = "UPDATE private_subnet SET net4 = $3, net6 = $4 WHERE project_id = $1 AND id = $2";
+    c.execute(sql, &[&project, &id, &net4, &net6]).await?;
+    Ok(())
+}
+
 /// The network interfaces of a subnet, by id.
 pub async fn nics(c: &mut Connection<'_>, project: &str, subnet: &str) -> Result<Vec<Nic>, StorageError> {
     let sql = "SELECT n.subnet_id, n.id, n.name, n.private_ipv4, n.private_ipv6, n.vm_id, vm.name AS vm_name \

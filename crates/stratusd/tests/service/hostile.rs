@@ -153,8 +153,10 @@ async fn heads_that_are_no_good_are_refused() {
         400
     );
     let conflicting = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n";
+    // RFC 9112, section 6.3: the length does not count, and the connection ends with the answer, so that nobody can
+    // take the same bytes for another request.
     let answer = target.raw(&[&conflicting[..], b"GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n"].concat());
-    assert!(answer.matches("HTTP/1.1 ").count() <= 2, "{answer}");
+    assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
     target.still_serves().await;
 }
 

@@ -46,7 +46,9 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
     let by_name = by_number.replace("127.0.0.1", "localhost");
     let mut outcome = |url: &str, query: &str| {
         home.database_url = format!("{url}?{query}");
-        let said = home.fail(&["token", "list", "--project", "nobody"]);
+        let mut command = home.command(&["token", "list", "--project", "nobody"]);
+        let output = command.env("SSL_CERT_FILE", home.path().join("other.pem")).output().expect("the program starts");
+        let said = String::from_utf8(output.stderr).expect("the program prints text");
         // Whoever gets as far as to look for a project has a connection.
         if said.contains("there is no project") { "connected".to_owned() } else { said }
     };
@@ -68,6 +70,11 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
     ] {
         assert_eq!(outcome(good.0, good.1), "connected", "{good:?}");
     }
+    let port = by_number.rsplit_once(':').and_then(|(_, rest)| rest.split_once('/')).expect("it has a port").0;
+    let by_address = "postgres://stratus@/postgres".to_owned();
+    let socket =
+        format!("host=/run/postgresql&hostaddr=127.0.0.1&port={port}&sslmode=verify-full&sslrootcert=other.pem");
+    let address = format!("hostaddr=127.0.0.1&port={port}&sslmode=verify-full&sslrootcert=other.pem");
     let by_password = by_number.replace("stratus@", "stratus:pass?word@");
     for (url, query, why) in [
         // The question mark within a password does not begin the settings.
@@ -76,8 +83,13 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
         (&by_name, "sslmode=verify-full&sslrootcert=other.pem", "invalid peer certificate"),
         (&by_name, "sslmode=verify-ca&sslrootcert=other.pem", "invalid peer certificate"),
         (&by_name, "sslmode=require&sslrootcert=other.pem", "invalid peer certificate"),
-        // The system's authorities have not issued it.
-        (&by_name, "sslmode=verify-full", "UnknownIssuer"),
+        // The system's authorities (another one here) have not issued it.
+        (&by_name, "sslmode=verify-full", "invalid peer certificate"),
+        // A name of the socket's folder counts less than an address.
+        (&by_address, &socket, "invalid peer certificate"),
+        (&by_address, &address, "invalid peer certificate"),
+        (&by_address, "sslmode=verify-full", "it names no host"),
+        (&by_address, "host=a,b&hostaddr=127.0.0.1", "do not belong together"),
         (&by_name, "sslmode=verify-full&sslrootcert=missing.pem", "failed to read missing.pem"),
         (&by_name, "sslmode=verify-full&sslrootcert=keys", "there is no certificate in keys"),
         (&by_name, "sslmode=allow", "sslmode must be one of disable, prefer, require, verify-ca, verify-full"),

@@ -203,16 +203,16 @@ async fn a_step_ends_with_its_lease() {
     let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
     let stop = CancellationToken::new();
     let worker = tokio::spawn(reconciler(&bare.home, &keys, Arc::clone(&watched)).await.run(stop.clone()));
-    while watched.asked_for_password.load(Ordering::SeqCst) == 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+    eventually(is_asked).await.expect("the step has begun");
     let begun = Instant::now();
     cluster.stop();
     while watched.passwords_begun.load(Ordering::SeqCst) > 0 {
         assert!(begun.elapsed() < LEASE * 5, "the step goes on though its lease has ended");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert!(begun.elapsed() > Duration::from_millis(500), "it was given up long before");
+    // It is prolonged each third of its time, and holds until its end though that fails.
+    assert!(begun.elapsed() > LEASE / 2, "it was given up long before: {:?}", begun.elapsed());
     drop(at_the_door);
     stop.cancel();
     cluster.start_again();

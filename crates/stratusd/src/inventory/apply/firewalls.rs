@@ -1,6 +1,6 @@
 //! Firewalls and their rules.
 
-use super::{Done, Ids, Run, is, key, or};
+use super::{Done, Ids, Placed, Run, by_place, key, or};
 use crate::domain::id::Kind;
 use crate::inventory::{FirewallEntry, StepKind};
 use crate::storage;
@@ -10,13 +10,13 @@ use crate::storage::project::Project;
 impl Run<'_, '_> {
     pub(super) async fn firewalls(&mut self, project: &Project, entries: &[FirewallEntry]) -> Done<Ids> {
         let existing = storage::firewall::of_project(self.tx, &project.id).await?;
+        let by_name = by_place(&existing);
         let mut ids = Ids::new();
         for entry in entries {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let description = or(entry.description.as_ref(), "");
             let what = format!("project {}: firewall {location}/{name}", project.name);
-            let found = existing.iter().find(|firewall| firewall.location == *location && firewall.name == *name);
-            let id = if let Some(found) = found {
+            let id = if let Some(&found) = by_name.get(&entry.known()) {
                 if !found.is_declared || found.description != description {
                     self.step(StepKind::Update, what.clone());
                     let described = Firewall { description: description.to_owned(), ..found.clone() };
@@ -68,10 +68,10 @@ impl Run<'_, '_> {
     }
 
     pub(super) async fn prune_firewalls(&mut self, project: &Project, entries: &[FirewallEntry]) -> Done<()> {
+        let wanted = by_place(entries);
         for firewall in storage::firewall::of_project(self.tx, &project.id).await? {
             let Firewall { location, name, .. } = &firewall;
-            let is_wanted = entries.iter().any(|entry| is(&entry.location, &entry.name, location, name));
-            let is_ours = firewall.is_declared && !is_wanted;
+            let is_ours = firewall.is_declared && !wanted.contains_key(&firewall.known());
             if is_ours && self.prunes(format!("project {}: firewall {location}/{name}", project.name)) {
                 storage::firewall::delete(self.tx, &project.id, &firewall.id).await?;
             }

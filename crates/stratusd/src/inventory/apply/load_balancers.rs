@@ -2,7 +2,7 @@
 
 use api_types::{HealthCheckProtocol, LoadBalancerAlgorithm, NetworkStack};
 
-use super::{Done, Ids, Run, inconsistent, is, key, or};
+use super::{Done, Ids, Placed, Run, by_place, inconsistent, key, or};
 use crate::domain::id::Kind;
 use crate::inventory::{LoadBalancerEntry, StepKind};
 use crate::storage;
@@ -18,10 +18,12 @@ impl Run<'_, '_> {
         subnets: &Ids,
     ) -> Done<()> {
         let existing = storage::load_balancer::of_project(self.tx, &project.id).await?;
+        let (by_name, wanted) = (by_place(&existing), by_place(entries));
         for found in &existing {
             let LoadBalancer { location, name, .. } = found;
-            let is_wanted = entries.iter().any(|entry| is(&entry.location, &entry.name, location, name));
-            if !is_wanted && self.prunes(format!("project {}: load balancer {location}/{name}", project.name)) {
+            if !wanted.contains_key(&found.known())
+                && self.prunes(format!("project {}: load balancer {location}/{name}", project.name))
+            {
                 storage::load_balancer::delete(self.tx, &project.id, found).await?;
             }
         }
@@ -29,7 +31,7 @@ impl Run<'_, '_> {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: load balancer {location}/{name}", project.name);
             let subnet = &subnets[&key(location, &entry.subnet.value)];
-            if let Some(found) = existing.iter().find(|found| found.location == *location && found.name == *name) {
+            if let Some(found) = by_name.get(&entry.known()) {
                 self.same_load_balancer(project, found, entry, subnet, what).await?;
             } else {
                 self.step(StepKind::Create, what.clone());

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use api_types::PrivateSubnetState;
 use serde_saphyr::Spanned;
 
-use super::{Done, Ids, Run, inconsistent, is, key};
+use super::{Done, Ids, Placed, Run, by_place, in_the_way, inconsistent, key};
 use crate::domain::id::Kind;
 use crate::domain::network::{Net4, Net6};
 use crate::domain::private_subnet::free_networks;
@@ -23,12 +23,13 @@ impl Run<'_, '_> {
         firewalls: &Ids,
     ) -> Done<Ids> {
         let existing = storage::private_subnet::of_project(self.tx, &project.id).await?;
+        self.free_networks_of_those_that_go(project, entries, &existing).await?;
+        let by_name = by_place(&existing);
         let mut ids = Ids::new();
         for entry in entries {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: private subnet {location}/{name}", project.name);
-            let found = existing.iter().find(|subnet| subnet.location == *location && subnet.name == *name);
-            let subnet = if let Some(found) = found {
+            let subnet = if let Some(&found) = by_name.get(&entry.known()) {
                 self.same_networks(project, found, entry, &what).await?
             } else {
                 let made = self.new_subnet(project, entry, &what).await?;
@@ -42,6 +43,31 @@ impl Run<'_, '_> {
             ids.insert(key(location, name), subnet.id);
         }
         Ok(ids)
+    }
+
+    /// A subnet that will be removed gives its networks up for one of another name, which is made before: whatever is
+    /// in the one may have to move to the other.
+    async fn free_networks_of_those_that_go(
+        &mut self,
+        project: &Project,
+        entries: &[PrivateSubnetEntry],
+        existing: &[PrivateSubnet],
+    ) -> Done<()> {
+        let wanted = by_place(entries);
+        let asked = entries.iter().flat_map(|entry| [entry.net4.as_ref(), entry.net6.as_ref()]).flatten();
+        let asked: HashSet<&str> = asked.map(|network| network.value.as_str()).collect();
+        let goes = |subnet: &&PrivateSubnet| subnet.is_declared && !wanted.contains_key(&subnet.known());
+        let is_asked = |it: &&PrivateSubnet| asked.contains(&*it.net4) || asked.contains(&*it.net6);
+        for subnet in existing.iter().filter(goes).filter(is_asked).filter(|_| self.mode.prunes) {
+            let (net4, net6) = match free_networks(self.tx, &project.id, self.world).await {
+                Ok(free) => free,
+                Err(Aborted::Refused(refusal)) => return in_the_way(format!("project {}: {refusal}", project.name)),
+                Err(Aborted::Failed(error)) => return Err(error.into()),
+            };
+            let networks = (&*net4.to_string(), &*net6.to_string());
+            storage::private_subnet::renumber(self.tx, &project.id, &subnet.id, networks).await?;
+        }
+        Ok(())
     }
 
     /// A subnet that there is: its networks stay.
@@ -83,10 +109,12 @@ impl Run<'_, '_> {
             state: PrivateSubnetState::Available.as_str().to_owned(),
             is_declared: true,
         };
-        let taken = storage::private_subnet::has_network(self.tx, &project.id, &subnet.net4, &subnet.net6).await?;
-        if taken {
-            let message = format!("{what}: another subnet of the project has {} or {}", subnet.net4, subnet.net6);
-            return inconsistent(entry.net4.as_ref().or(entry.net6.as_ref()).unwrap_or(&entry.name), message);
+        for network in [&entry.net4, &entry.net6].into_iter().flatten() {
+            let other = storage::private_subnet::name_of_network(self.tx, &project.id, &network.value).await?;
+            if let Some(other) = other {
+                let message = format!("{what}: private subnet {} has {}", other, network.value);
+                return inconsistent(network, message);
+            }
         }
         storage::private_subnet::insert(self.tx, &project.id, &subnet).await?;
         Ok(subnet)
@@ -144,10 +172,10 @@ impl Run<'_, '_> {
     }
 
     pub(super) async fn prune_subnets(&mut self, project: &Project, entries: &[PrivateSubnetEntry]) -> Done<()> {
+        let wanted = by_place(entries);
         for subnet in storage::private_subnet::of_project(self.tx, &project.id).await? {
             let PrivateSubnet { location, name, .. } = &subnet;
-            let is_wanted = entries.iter().any(|entry| is(&entry.location, &entry.name, location, name));
-            let is_ours = subnet.is_declared && !is_wanted;
+            let is_ours = subnet.is_declared && !wanted.contains_key(&subnet.known());
             if is_ours && self.prunes(format!("project {}: private subnet {location}/{name}", project.name)) {
                 storage::private_subnet::delete(self.tx, &project.id, &subnet.id).await?;
             }

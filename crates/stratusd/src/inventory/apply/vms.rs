@@ -1,10 +1,8 @@
 //! Virtual machines.
 
-use std::collections::HashMap;
-
 use api_types::VmState;
 
-use super::{Done, Ids, Run, is, key, or};
+use super::{Done, Ids, Placed, Run, by_place, key, or};
 use crate::domain::id::Kind;
 use crate::inventory::{StepKind, VmEntry};
 use crate::storage;
@@ -16,9 +14,9 @@ impl Run<'_, '_> {
     pub(super) async fn vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<Ids> {
         let existing = storage::vm::of_project(self.tx, &project.id).await?;
         let mut ids: Ids = existing.iter().map(|vm| (key(&vm.location, &vm.name), vm.id.clone())).collect();
-        let by_name: HashMap<(&str, &str), &Vm> = existing.iter().map(|vm| ((&*vm.location, &*vm.name), vm)).collect();
+        let by_name = by_place(&existing);
         for entry in entries {
-            let existing = by_name.get(&(&*entry.location.value, &*entry.name.value));
+            let existing = by_name.get(&entry.known());
             let id = existing.map_or_else(|| Kind::Vm.new_id(self.world), |vm| vm.id.clone());
             let wanted = vm(entry, id);
             ids.insert(key(&wanted.location, &wanted.name), wanted.id.clone());
@@ -39,9 +37,11 @@ impl Run<'_, '_> {
     }
 
     pub(super) async fn prune_vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<()> {
+        let wanted = by_place(entries);
         for vm in storage::vm::of_project(self.tx, &project.id).await? {
-            let is_wanted = entries.iter().any(|entry| is(&entry.location, &entry.name, &vm.location, &vm.name));
-            if !is_wanted && self.prunes(format!("project {}: vm {}/{}", project.name, vm.location, vm.name)) {
+            if !wanted.contains_key(&vm.known())
+                && self.prunes(format!("project {}: vm {}/{}", project.name, vm.location, vm.name))
+            {
                 storage::vm::delete(self.tx, &project.id, &vm).await?;
             }
         }

@@ -202,7 +202,7 @@ impl FromStr for Address {
         let mut config: Config = rest.parse().map_err(AddressError::Malformed)?;
         let (hosts, addresses) = (config.get_hosts().len(), config.get_hostaddrs().len());
         let ports = config.get_ports().len();
-        if count(&config) == 0 {
+        if count(&config) == 0 || config.get_hosts().contains(&Host::Tcp(String::new())) {
             return Err(AddressError::NoHost);
         }
         if (hosts > 0 && addresses > 0 && hosts != addresses) || (ports > 1 && ports != count(&config)) {

@@ -72,11 +72,16 @@ impl Cluster {
             std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("the file is ours");
             chown(&file, user.0, user.0).expect("root may give files away");
         }
-        let port = free_port();
         let settings = settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
+        let port = free_port();
         let server = launch(&folder, port, &settings, &user);
-        let cluster = Self { folder, port, settings, user, server };
-        cluster.wait();
+        let mut cluster = Self { folder, port, settings, user, server };
+        // Somebody else may have taken the port meanwhile.
+        while !cluster.is_up() {
+            assert!(cluster.log().contains("Address already in use"), "PostgreSQL does not start:\n{}", cluster.log());
+            cluster.port = free_port();
+            cluster.server = launch(&cluster.folder, cluster.port, &cluster.settings, &cluster.user);
+        }
         cluster
     }
 
@@ -92,7 +97,7 @@ impl Cluster {
     /// Starts a server that was stopped.
     pub fn start_again(&mut self) {
         self.server = launch(&self.folder, self.port, &self.settings, &self.user);
-        self.wait();
+        assert!(self.is_up(), "PostgreSQL does not start again:\n{}", self.log());
     }
 
     /// The URL of its database.
@@ -114,13 +119,17 @@ impl Cluster {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    fn wait(&self) {
+    /// Waits until the server takes connections; whether it does, or has ended.
+    fn is_up(&mut self) -> bool {
         let start = Instant::now();
         loop {
             let mut ask = Command::new(binary("pg_isready"));
             let asked = ask.args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]).status();
+            if self.server.try_wait().expect("it was started").is_some() {
+                return false;
+            }
             if asked.is_ok_and(|status| status.success()) {
-                return;
+                return true;
             }
             assert!(start.elapsed() < PATIENCE, "PostgreSQL does not start:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(50));
@@ -168,7 +177,8 @@ impl Unprivileged {
     }
 }
 
-fn free_port() -> u16 {
+/// A port that nobody listens on.
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     listener.local_addr().expect("a listener has an address").port()
 }
