@@ -197,6 +197,7 @@ impl Provisioner for Simulator {
 
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         let mut databases = self.databases();
+        self.believe(&mut databases, wanted);
         let database = databases.get_mut(&wanted.id).ok_or_else(|| ProvisionError("there is none".to_owned()))?;
         let is_on_its_way = database.pending.as_ref().is_some_and(|(_, shape)| *shape == wanted.shape);
         if database.shape != wanted.shape && !is_on_its_way {

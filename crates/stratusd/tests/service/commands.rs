@@ -8,6 +8,7 @@ use insta::{assert_json_snapshot, assert_snapshot};
 use crate::on_both;
 use crate::support::Home;
 use crate::support::caller::Caller;
+use crate::support::cluster::binary;
 use crate::support::inventory::{SHOP, two_projects};
 
 on_both! {
@@ -148,6 +149,42 @@ on_both! {
         assert_eq!(caller.get(path).await.ok()["connection_string"], made["connection_string"]);
     }
 
+    async fn networks_pass_from_a_name_to_another(home: Home) {
+        let named = |name: &str| {
+            format!(
+                "projects:\n- name: shop\n  private_subnets: [{{ name: {name}, location: eu-central-h1, net4: 10.0.0.0/26, \
+                 net6: \"fd00::/64\", nics: [{{ name: a }}] }}]\n  load_balancers: [{{ name: web, location: eu-central-h1, \
+                 subnet: {name}, src_port: 1, dst_port: 1, health_check_endpoint: / }}]\n"
+            )
+        };
+        home.apply(&named("old"));
+        let inventory = home.path().join("inventory.yaml");
+        std::fs::write(&inventory, named("new")).expect("the folder is writable");
+        let said = home.fail(&["apply", "inventory.yaml"]);
+        assert!(said.contains(":3:65: project shop: private subnet eu-central-h1/new: private subnet eu-central-h1/old has 10.0.0.0/26"), "{said}");
+        home.succeed(&["apply", "--prune", "inventory.yaml"]);
+        let again = home.succeed(&["apply", "--prune", "inventory.yaml"]);
+        assert!(again.contains("0 to create, 0 to update, 0 to delete"), "{again}");
+    }
+
+    async fn a_token_is_revoked_by_what_is_known_of_it(home: Home) {
+        home.apply(&two_projects());
+        let token = home.token("shop", &[]);
+        let said = home.succeed(&["token", "revoke", &token]);
+        assert_eq!(said, format!("revoked {}\n", &token[4..30]));
+        for wrong in [&token, &token[..40], "Own-Passw0rd"] {
+            let said = home.fail(&["token", "revoke", wrong]);
+            assert!(!said.contains(&token[31..40]) && !said.contains("Passw0rd"), "{said}");
+        }
+        let lines = home.fail(&["token", "issue", "--project", "shop", "--description", "two\nlines"]);
+        assert!(lines.contains("must have no control characters"), "{lines}");
+        let long = home.succeed(&["token", "issue", "--project", "shop", "--expires-in", "400 days"]);
+        assert!(long.starts_with("pat-"));
+        let key = std::fs::read_to_string(home.keys()).expect("it is there");
+        let said = home.fail(&["key", "rotate", "--encryption-keys-file", key.trim()]);
+        assert!(said.contains("is a key itself") && !said.contains(key.trim()), "{said}");
+    }
+
     async fn what_cannot_be_changed_is_said(home: Home) {
         home.apply(&two_projects());
         let file = home.path().join("inventory.yaml");
@@ -178,6 +215,7 @@ fn everything_wrong_with_an_inventory_is_told_at_once() {
         "locations:\n  - name: a\n    name: b\n",
         "locations: [\n",
         "locations:\n  - { name: a, postgres: \"yes\" }\n",
+        "locations:\n  - name: 123\n",
         // The long form of an address that another one could be given too.
         "projects:\n  - name: shop\n    private_subnets:\n      - { name: a, location: us-east-a2, net6: \"fd61:7a0c:55e1:9200::/64\", nics: [{ name: n, private_ipv6: \"fd61:7a0c:55e1:9200:0:0:0:4\" }] }\n",
     ];
@@ -413,4 +451,32 @@ fn an_sqlite_file_is_for_nobody_else_to_read() {
         let file = std::fs::metadata(home.path().join(name)).expect("it is there");
         assert_eq!(file.permissions().mode() & 0o777, 0o600, "{name}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_sqlite_file_is_served_once_however_it_is_named() {
+    let home = Home::sqlite();
+    home.apply("projects: [{ name: shop }]\n");
+    let _service = home.serve(&[]);
+    std::os::unix::fs::symlink("stratus.db", home.path().join("link.db")).expect("the folder is writable");
+    for name in ["stratus.db", "./stratus.db", "link.db"] {
+        let ports = ["--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0"];
+        let url = format!("sqlite://{name}");
+        let said = home.fail(&[&["serve", "--database-url", &url], &ports[..]].concat());
+        assert!(said.contains("another stratusd serves it"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_postgres_database_must_hold_every_text() {
+    let Some(mut home) = Home::postgres() else { return };
+    let name = format!("latin_{}", std::process::id());
+    let create = format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING LATIN1 LC_COLLATE 'C' LC_CTYPE 'C'");
+    let psql = std::process::Command::new(binary("psql")).args([&home.database_url, "-qc", &create]).status();
+    assert!(psql.is_ok_and(|status| status.success()));
+    let (server, _) = home.database_url.rsplit_once('/').expect("the URL names a database");
+    home.database_url = format!("{server}/{name}");
+    let said = home.fail(&["token", "list", "--project", "shop"]);
+    assert!(said.contains("holds texts in LATIN1, and must hold them in UTF8"), "{said}");
 }

@@ -350,6 +350,19 @@ async fn a_connection_of_http_2_is_not_cut_between_its_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_connection_of_http_2_without_requests_is_closed_however_often_it_pings() {
+    let target = Target::new(&["--idle-timeout", "2s"]);
+    let mut pieces: Vec<&[u8]> = vec![
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+        b"\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01x",
+    ];
+    pieces.extend([&b"\0\0\x08\x06\0\0\0\0\0pingping"[..]; 50]);
+    let time = time_until_cut(target.connect(), &pieces, Duration::from_millis(250));
+    assert!((1900..9000).contains(&time.as_millis()), "it was kept for {time:?}");
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_head_that_is_too_large_is_told_so_and_the_next_is_served() {
     let target = Target::new(&[]);
     let mut stream = target.connect();

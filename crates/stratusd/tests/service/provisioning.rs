@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stratusd::domain::{Surroundings, World};
 use stratusd::provision::authority::Authority;
+use stratusd::provision::simulator::{Simulator, SimulatorConfig};
 use stratusd::provision::{Connection, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
@@ -151,6 +152,95 @@ async fn the_same_seed_fails_the_same_steps() {
         seen.insert(failed);
     }
     assert!(seen.len() > 1, "the seed does not matter: {seen:?}");
+}
+
+fn simulator(home: &Home, world: &World) -> impl Future<Output = Simulator> {
+    let config = SimulatorConfig {
+        delay: Duration::ZERO,
+        jitter: Duration::ZERO,
+        failures: 0,
+        outages: 0,
+        used: 50,
+        seed: 0,
+        service_domain: "stratus.example".to_owned(),
+    };
+    let keys = std::fs::read_to_string(home.keys()).expect("it is there");
+    async move {
+        let store = store(home).await;
+        let sealer = Sealer::parse(&keys).expect("the keys are good");
+        let authority = Authority::of(&store, &sealer, world).await.expect("there is one");
+        Simulator::new(config, world.clone(), authority)
+    }
+}
+
+/// What one replica's simulator has done, another's believes as soon as it is noted, and not before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn simulators_of_several_replicas_agree() {
+    let (home, world) = (Home::sqlite(), World::real());
+    let (one, other) = (simulator(&home, &world).await, simulator(&home, &world).await);
+    let shape = |storage_size_gib| Shape {
+        version: "17".to_owned(),
+        vm_size: "standard-2".to_owned(),
+        storage_size_gib,
+        ha_type: "none".to_owned(),
+    };
+    let wanted = |storage_size_gib, known: Option<&Observed>| Wanted {
+        project_id: SHOP.to_owned(),
+        id: "pg00000000000000000000000z".to_owned(),
+        location: "eu-central-h1".to_owned(),
+        name: "orders".to_owned(),
+        flavor: "standard".to_owned(),
+        open_to: Vec::new(),
+        shape: shape(storage_size_gib),
+        known: known.cloned(),
+    };
+    let seen =
+        async |by: &Simulator, wanted: &Wanted| by.observe(wanted).await.expect("it looks").expect("it is there");
+    assert_eq!(one.create(&wanted(64, None)).await, Ok(Progress::Done));
+    let small = seen(&one, &wanted(64, None)).await;
+    assert_eq!(seen(&other, &wanted(64, Some(&small))).await.shape, shape(64));
+    let growing = wanted(128, Some(&small));
+    assert_eq!(one.resize(&growing).await, Ok(Progress::Done));
+    assert_eq!(seen(&one, &growing).await.shape, shape(128), "what it has done is not forgotten before it is noted");
+    let large = seen(&one, &growing).await;
+    let grown = wanted(128, Some(&large));
+    for by in [&one, &other] {
+        assert_eq!(seen(by, &grown).await.shape, shape(128));
+    }
+    // After a restart nothing is made up.
+    let earlier = Observed { earliest_restore_time: Some(1_700_000_000), ..large };
+    let again = seen(&simulator(&home, &world).await, &wanted(128, Some(&earlier))).await;
+    assert_eq!((again.shape, again.used_bytes), (shape(128), small.used_bytes));
+    assert_eq!(again.earliest_restore_time, Some(1_700_000_000));
+}
+
+/// A call that hangs neither holds a worker for ever nor the end of the service.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_does_not_end_is_given_up() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
+    let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
+    assert_eq!(bare.answer(&Asked { method: "POST", path, body }).await.0, 200);
+    for (step_limit, grace) in [(Duration::from_millis(300), LEASE), (LEASE * 100, Duration::from_millis(300))] {
+        let watched = Arc::new(Watched::default());
+        let _hangs = watched.holds_passwords.lock().await;
+        let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+        let config = ReconcilerConfig { step_limit, grace, is_alone: true, ..config() };
+        let around = around(&keys);
+        let (store, steps) = (store(&bare.home).await, Arc::new(Steps::default()));
+        let reconciler = Reconciler::new(store, around, Watching(Arc::clone(&watched)), config, Arc::clone(&steps));
+        let stop = CancellationToken::new();
+        let worker = tokio::spawn(reconciler.run(stop.clone()));
+        if step_limit < LEASE {
+            let has_failed = async || (steps.failed.load(Ordering::SeqCst) > 0).then_some(());
+            eventually(has_failed).await.expect("the step counts as failed");
+        } else {
+            let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+            eventually(is_asked).await.expect("the step has begun");
+        }
+        stop.cancel();
+        tokio::time::timeout(Duration::from_mins(1), worker).await.expect("it ends in time").expect("it ends well");
+    }
 }
 
 /// How a database stays available follows the owner's word, and who may reach it is the provisioner's to see to.
@@ -310,20 +400,26 @@ async fn is_anything_due(store: &Store) -> bool {
 }
 
 async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconciler<Watching> {
-    let around = Surroundings {
+    Reconciler::new(store(home).await, around(keys), Watching(watched), config(), Arc::new(Steps::default()))
+}
+
+fn around(keys: &str) -> Surroundings {
+    Surroundings {
         world: World::real(),
         sealer: Arc::new(Sealer::parse(keys).expect("the keys are good")),
         service_domain: "stratus.example".to_owned(),
-    };
-    let config = ReconcilerConfig {
+    }
+}
+
+fn config() -> ReconcilerConfig {
+    ReconcilerConfig {
         lease: LEASE,
         observe_every: Duration::from_hours(1),
         poll: Duration::from_millis(10),
         step_limit: Duration::from_mins(10),
         grace: Duration::from_mins(1),
         is_alone: false,
-    };
-    Reconciler::new(store(home).await, around, Watching(watched), config, Arc::new(Steps::default()))
+    }
 }
 
 /// What a provisioner that all workers share has seen.
