@@ -214,6 +214,17 @@ async fn all_violations_of_a_body_are_reported_at_once() {
 }
 
 #[tokio::test]
+async fn each_property_of_a_body_that_may_have_none_is_reported() {
+    let base = served::memory(seed::state(0), Config::default()).await;
+    let url = format!("{base}/project/{PROJECT}/inference-api-key");
+    let body = json!({ "first": 1, "second": { "third": null } });
+    let (status, _, answer) = raw(http().post(url).bearer_auth(TOKEN).json(&body)).await;
+    assert_eq!(status.as_u16(), 400);
+    let details = answer["error"]["details"].as_object().expect("there are details");
+    assert_eq!(details.keys().collect::<Vec<_>>(), ["first", "second"], "{answer}");
+}
+
+#[tokio::test]
 async fn parameters_are_read_with_their_defaults_and_all_reported() {
     let base = served::memory(seed::state(25), Config::default()).await;
     let url = format!("{base}/project/{PROJECT}/location/{LOCATION}/vm");

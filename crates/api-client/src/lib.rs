@@ -40,7 +40,7 @@
 //!
 //! ## Errors
 //!
-//! Every error is an `Error` object, also those that come from no operation: 404 on an unknown path has the type `ResourceNotFound`, 405 the type `MethodNotAllowed` and an `Allow` header.
+//! Every error is an `Error` object, also those that come from no operation: 404 on an unknown path has the type `ResourceNotFound`, 405 the type `MethodNotAllowed` and an `Allow` header, 408 (a body that does not arrive in time) and 431 (a head that is too large) the type `BadRequest`.
 //! The two types of 400 differ: `BadRequest` does not fit this contract, `InvalidRequest` fits it but carries values that cannot be used.
 //!
 //! ## Ids, names and references

@@ -65,7 +65,7 @@ impl Schemas {
         };
         let mut violations: Vec<Violation> = Vec::new();
         for error in validator.iter_errors(value) {
-            report(&error, "", &mut violations, 0);
+            report(&error, value, &mut violations, 0);
         }
         violations.dedup();
         if violations.is_empty() { Ok(()) } else { Err(violations) }
@@ -114,8 +114,8 @@ fn encoded(pointer: &str) -> String {
     made
 }
 
-fn report(error: &ValidationError<'_>, base: &str, into: &mut Vec<Violation>, depth: usize) {
-    let pointer = format!("{base}{}", error.instance_path());
+fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>, depth: usize) {
+    let pointer = error.instance_path().to_string();
     let mut add = |pointer: String, message: String| into.push(Violation { pointer, message });
     match error.kind() {
         ValidationErrorKind::Required { property } => {
@@ -125,6 +125,12 @@ fn report(error: &ValidationError<'_>, base: &str, into: &mut Vec<Violation>, de
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             for name in unexpected {
+                add(format!("{pointer}/{}", escaped(name)), "is not a property that is known here".to_owned());
+            }
+        }
+        // Of an object that may have no property at all it is said once, whatever properties there are.
+        ValidationErrorKind::FalseSchema if is_of_properties(error) => {
+            for name in whole.pointer(&pointer).and_then(Value::as_object).into_iter().flat_map(serde_json::Map::keys) {
                 add(format!("{pointer}/{}", escaped(name)), "is not a property that is known here".to_owned());
             }
         }
@@ -143,7 +149,7 @@ fn report(error: &ValidationError<'_>, base: &str, into: &mut Vec<Violation>, de
             match nearest {
                 Some(errors) if deeper || context.len() == 1 => {
                     for inner in errors {
-                        report(inner, base, into, depth + 1);
+                        report(inner, whole, into, depth + 1);
                     }
                 }
                 _ => add(pointer, "must fit one of the alternatives".to_owned()),
@@ -151,6 +157,12 @@ fn report(error: &ValidationError<'_>, base: &str, into: &mut Vec<Violation>, de
         }
         kind => add(pointer, words(kind)),
     }
+}
+
+/// Whether it is about the properties that no other keyword knows, and not about one of that name.
+fn is_of_properties(error: &ValidationError<'_>) -> bool {
+    let place = error.schema_path().as_str();
+    place.ends_with("/additionalProperties") && !place.ends_with("/properties/additionalProperties")
 }
 
 fn report_name(error: &ValidationError<'_>, pointer: &str, into: &mut Vec<Violation>) {

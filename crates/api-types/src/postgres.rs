@@ -183,7 +183,7 @@ pub struct ConnectionString(String);
 /// The rules are checked with the other values, so that every failed one is reported: 400 `InvalidRequest` with `details.password`, an array.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["Example-Passw0rd"]"#, extensions = r#"{"x-secret":true}"#)]
-#[scalar(min_length = 1, max_length = 255, secret)]
+#[scalar(max_length = 255, secret)]
 pub struct SuperuserPassword(String);
 
 /// Where a Postgres database's parent is, `/location/<location>/postgres/<name>`.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, ExpressionMethods, RunQueryDsl, SqliteConnection, insert_into};
-use stratusd::storage::Database;
+use stratusd::storage::DatabaseLocation;
 
 use crate::cluster::binary;
 use crate::support::{Table, median};

@@ -24,6 +24,7 @@ impl World {
     ///
     /// When it is asked for randomness and the system has none.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is where they come from")]
     pub fn real() -> Self {
         let clock = || {
             let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -89,7 +89,7 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
         (&by_address, &socket, "error performing TLS handshake"),
         (&by_address, &address, "error performing TLS handshake"),
         (&by_address, "sslmode=verify-full", "it names no host"),
-        (&by_address.replace("@", "@a,b"), "hostaddr=127.0.0.1", "do not belong together"),
+        (&by_address.replace('@', "@a,b"), "hostaddr=127.0.0.1", "do not belong together"),
         (&by_name, "sslmode=verify-full&sslrootcert=missing.pem", "failed to read missing.pem"),
         (&by_name, "sslmode=verify-full&sslrootcert=keys", "there is no certificate in keys"),
         (&by_name, "sslmode=allow", "sslmode must be one of disable, prefer, require, verify-ca, verify-full"),

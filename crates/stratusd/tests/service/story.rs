@@ -239,6 +239,8 @@ on_both! {
         assert_eq!(refused.error(), (400, "InvalidRequest"));
         let rules: Vec<&str> = refused.detail("password").as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
         assert_eq!(rules, ["must have at least 12 characters", "must have an upper-case letter", "must have a digit"]);
+        let empty = shop.post(&reset, json!({ "password": "" })).await;
+        assert_eq!((empty.error(), empty.detail("password").as_array().map(Vec::len)), ((400, "InvalidRequest"), Some(4)));
         let body = json!({ "password": "Ünïcode:/@ 123 Pass?" });
         assert_eq!(reader.post(&reset, body.clone()).await.error(), (403, "Forbidden"));
         let answer = shop.post(&reset, body).await.ok();
