@@ -48,7 +48,7 @@ use crate::domain::World;
 
 /// How long a connection, or a place among the changes, may be waited for before whoever needs it is refused as
 /// unavailable.
-const WAIT: Duration = Duration::from_secs(5);
+pub const WAIT: Duration = Duration::from_secs(5);
 
 /// Which database, and how much of it.
 #[derive(Debug, Clone)]
