@@ -128,18 +128,19 @@ impl Simulator {
     fn believe(&self, databases: &mut HashMap<String, Simulated>, wanted: &Wanted) {
         let Some(known) = &wanted.known else { return };
         let database = databases.entry(wanted.id.clone()).or_insert_with(|| self.unmade(&known.shape));
-        if database.noted.as_ref() == Some(&known.shape) {
-            return;
-        }
+        // How it stays available is nowhere noted, so there is no news of that.
+        let shape = Shape { ha_type: database.shape.ha_type.clone(), ..known.shape.clone() };
         if !database.is_created {
             database.is_created = true;
             database.pending = None;
-            database.shape = known.shape.clone();
             database.used_bytes = known.used_bytes;
             database.created_at = known.earliest_restore_time.map_or(database.created_at, |time| time * 1000);
-        } else if database.shape != known.shape {
+            database.shape = shape;
+        } else if !database.noted.as_ref().is_some_and(|noted| is_alike(noted, &shape))
+            && !is_alike(&database.shape, &shape)
+        {
             database.pending = None;
-            database.shape = known.shape.clone();
+            database.shape = shape;
         }
         database.noted = Some(known.shape.clone());
     }
@@ -160,6 +161,11 @@ impl Simulator {
             }
         }
     }
+}
+
+/// Whether two are alike but for how they stay available.
+fn is_alike(one: &Shape, other: &Shape) -> bool {
+    (&one.version, &one.vm_size, one.storage_size_gib) == (&other.version, &other.vm_size, other.storage_size_gib)
 }
 
 impl Provisioner for Simulator {

@@ -1,10 +1,13 @@
 //! TLS: a certificate and its key, read again when they change or when the process is told to.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use tokio::signal::unix::Signal;
 
 use crate::settings::ServiceSettings;
@@ -37,7 +40,8 @@ pub(super) async fn of(settings: &ServiceSettings, signal: Signal) -> Result<Opt
     };
     // An error here means that another provider was installed before, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let config = RustlsConfig::from_pem_file(&certificate, &key).await.with_context(|| {
+    let (chain, secret) = read(&certificate, &key)?;
+    let config = RustlsConfig::from_pem(chain, secret).await.with_context(|| {
         format!("failed to use the certificate {} with the key {}", certificate.display(), key.display())
     })?;
     tokio::spawn(keep_fresh(config.clone(), certificate, key, signal));
@@ -57,11 +61,27 @@ async fn keep_fresh(config: RustlsConfig, certificate: PathBuf, key: PathBuf, mu
             continue;
         }
         seen = now;
-        match config.reload_from_pem_file(&certificate, &key).await {
+        let taken = match read(&certificate, &key) {
+            Ok((chain, secret)) => config.reload_from_pem(chain, secret).await.context("failed to use it with its key"),
+            Err(error) => Err(error),
+        };
+        match taken {
             Ok(()) => tracing::info!("took the new certificate"),
-            Err(error) => tracing::error!(%error, "the new certificate cannot be used, the old one stays"),
+            Err(error) => {
+                tracing::error!(error = format!("{error:#}"), "the new certificate cannot be used, the old one stays");
+            }
         }
     }
+}
+
+/// What is in the two files.
+fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
+    let read = |path: &Path| fs::read(path).with_context(|| format!("failed to read {}", path.display()));
+    let (chain, secret) = (read(certificate)?, read(key)?);
+    if CertificateDer::pem_slice_iter(&chain).next().is_none() {
+        bail!("there is no certificate in PEM in {}", certificate.display());
+    }
+    Ok((chain, secret))
 }
 
 /// When the two files were changed.

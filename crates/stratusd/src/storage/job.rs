@@ -20,7 +20,7 @@ pub(super) trait Job: Send {
 }
 
 /// A change that waits for a backend to take it up. Until then whoever submitted it may withdraw it, and with it goes
-/// what it holds: jobs whose callers have gone weigh nothing, however long the queue is.
+/// what it holds: jobs whose callers have gone weigh next to nothing.
 pub(super) struct Offer<C>(Arc<Mutex<Option<C>>>);
 
 impl<C> Offer<C> {

@@ -207,6 +207,13 @@ async fn simulators_of_several_replicas_agree() {
     for by in [&one, &other] {
         assert_eq!(seen(by, &grown).await.shape, shape(128));
     }
+    // What the owner wants is no news of what there is.
+    let available = |shape: Shape| Shape { ha_type: "sync".to_owned(), ..shape };
+    let noted = Observed { shape: available(shape(128)), ..large.clone() };
+    let doubled = Wanted { shape: available(shape(128)), known: Some(noted), ..grown };
+    assert_eq!(seen(&one, &doubled).await.shape, shape(128), "nobody has made it so yet");
+    assert_eq!(one.resize(&doubled).await, Ok(Progress::Done));
+    assert_eq!(seen(&one, &doubled).await.shape, available(shape(128)));
     // After a restart nothing is made up.
     let earlier = Observed { earliest_restore_time: Some(1_700_000_000), ..large };
     let again = seen(&simulator(&home, &world).await, &wanted(128, Some(&earlier))).await;

@@ -220,7 +220,9 @@ fn told_to_stop_while_it_waits_for_migrations_it_stops() {
     };
     let mut holder = psql("SELECT pg_advisory_lock(7597125); SELECT pg_sleep(300)").spawn().expect("psql starts");
     let wait_for = |locks: &str, granted: bool| {
-        let query = format!("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted = {granted}");
+        let query = format!(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7597125 AND granted = {granted}"
+        );
         for _ in 0..1000 {
             if psql(&query).output().is_ok_and(|output| output.stdout.trim_ascii() == b"1") {
                 return;
@@ -348,7 +350,14 @@ async fn a_new_certificate_is_taken_without_a_restart() {
 #[test]
 fn a_key_without_a_certificate_is_refused() {
     let home = home();
-    let said =
-        home.fail(&["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0", "--tls-key", "key.pem"]);
+    for name in ["cert.pem", "key.pem"] {
+        std::fs::write(home.path().join(name), "nothing of the kind\n").expect("the folder is writable");
+    }
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0", "--tls-key", "key.pem"];
+    let said = home.fail(&serve);
     assert!(said.contains("go together"), "{said}");
+    let said = home.fail(&[&serve[..], &["--tls-certificate", "cert.pem"]].concat());
+    assert!(said.contains("there is no certificate in PEM in cert.pem"), "{said}");
+    let said = home.fail(&[&serve[..], &["--tls-certificate", "missing.pem"]].concat());
+    assert!(said.contains("failed to read missing.pem"), "{said}");
 }
