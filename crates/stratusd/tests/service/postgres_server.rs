@@ -7,7 +7,6 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
 use crate::support::Home;
 use crate::support::caller::Caller;
-use crate::support::cluster::Cluster;
 use crate::support::inventory::{SHOP, two_projects};
 
 /// An authority's certificate, and a server's certificate and key from it, all in PEM.
@@ -23,23 +22,11 @@ fn issued(host: &str) -> (String, String, String) {
     (root.pem(), server.pem(), key.serialize_pem())
 }
 
-/// A home on a server that has the settings and files.
-fn home_on(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Option<(Home, Cluster)> {
-    if std::env::var_os("STRATUS_TEST_NO_POSTGRES").is_some() {
-        eprintln!("skipped: STRATUS_TEST_NO_POSTGRES is set");
-        return None;
-    }
-    let cluster = Cluster::start_with(settings, files);
-    let mut home = Home::sqlite();
-    home.database_url = cluster.url();
-    Some((home, cluster))
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_servers_certificate_is_judged_as_libpq_says() {
     let (root, certificate, key) = issued("localhost");
     let files = [("server.crt", &*certificate), ("server.key", &*key)];
-    let Some((mut home, cluster)) = home_on(&[("ssl", "on")], &files) else { return };
+    let Some((mut home, cluster)) = Home::on_server(&[("ssl", "on")], &files) else { return };
     std::fs::write(home.path().join("root.pem"), &root).expect("the folder is writable");
     std::fs::write(home.path().join("other.pem"), issued("localhost").0).expect("the folder is writable");
     let by_number = cluster.url();
@@ -102,7 +89,7 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_without_tls_is_not_spoken_to_where_tls_is_asked_for() {
-    let Some((mut home, cluster)) = home_on(&[], &[]) else { return };
+    let Some((mut home, cluster)) = Home::on_server(&[], &[]) else { return };
     home.database_url = format!("{}?sslmode=require", cluster.url());
     assert!(home.fail(&["token", "list", "--project", "nobody"]).contains("server does not support TLS"));
     home.database_url = format!("{}?sslmode=prefer", cluster.url());
@@ -111,7 +98,7 @@ async fn a_server_without_tls_is_not_spoken_to_where_tls_is_asked_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_comes_back_is_used_again() {
-    let Some((home, mut cluster)) = home_on(&[], &[]) else { return };
+    let Some((home, mut cluster)) = Home::on_server(&[], &[]) else { return };
     home.apply(&two_projects());
     let service = home.serve(&["--log-format", "json"]);
     let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
@@ -145,7 +132,7 @@ async fn a_server_that_comes_back_is_used_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_made_once() {
-    let Some((home, cluster)) = home_on(&[("log_connections", "on"), ("log_disconnections", "on")], &[]) else {
+    let Some((home, cluster)) = Home::on_server(&[("log_connections", "on"), ("log_disconnections", "on")], &[]) else {
         return;
     };
     home.apply(&two_projects());
@@ -171,7 +158,7 @@ async fn connections_are_made_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stands_still_is_given_up() {
-    let Some((home, cluster)) = home_on(&[], &[]) else { return };
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else { return };
     home.apply(&two_projects());
     let service = home.serve(&["--shutdown-timeout", "3s"]);
     let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));

@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use crate::on_both;
 use crate::support::bare::{Asked, Bare};
 use crate::support::caller::Caller;
-use crate::support::cluster::Cluster;
 use crate::support::inventory::{SHOP, two_projects};
 use crate::support::process::Service;
 use crate::support::{Home, eventually};
@@ -283,13 +282,7 @@ async fn availability_and_networks_reach_the_provisioner() {
 /// A worker that cannot prolong its lease lets go before another may take the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_ends_with_its_lease() {
-    if std::env::var_os("STRATUS_TEST_NO_POSTGRES").is_some() {
-        eprintln!("skipped: STRATUS_TEST_NO_POSTGRES is set");
-        return;
-    }
-    let mut cluster = Cluster::start(&[]);
-    let mut home = Home::sqlite();
-    home.database_url = cluster.url();
+    let Some((home, mut cluster)) = Home::on_server(&[], &[]) else { return };
     let bare = Bare::new(home).await;
     let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
     let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));

@@ -51,6 +51,16 @@ impl Home {
         Some(Self { folder, database_url, _cluster: cluster }.with_keys())
     }
 
+    /// A home on a server of its own with these settings and files, which the test may stop; none where the tests run
+    /// without.
+    pub fn on_server(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Option<(Self, Cluster)> {
+        if cluster::is_left_out() {
+            return None;
+        }
+        let cluster = Cluster::start_with(settings, files);
+        Some((Self { database_url: cluster.url(), ..Self::sqlite() }, cluster))
+    }
+
     fn with_keys(self) -> Self {
         // Any 32 bytes are a key.
         std::fs::write(self.keys(), "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n").expect("the folder is writable");

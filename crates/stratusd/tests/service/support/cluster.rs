@@ -28,8 +28,7 @@ pub struct Cluster {
 ///
 /// If there is neither a server nor the means to start one.
 pub fn database() -> Option<(String, Option<Cluster>)> {
-    if std::env::var_os("STRATUS_TEST_NO_POSTGRES").is_some() {
-        eprintln!("skipped: STRATUS_TEST_NO_POSTGRES is set");
+    if is_left_out() {
         return None;
     }
     if let Ok(url) = std::env::var("STRATUS_TEST_POSTGRES_URL") {
@@ -37,6 +36,15 @@ pub fn database() -> Option<(String, Option<Cluster>)> {
     }
     let cluster = Cluster::start(&[("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")]);
     Some((cluster.url(), Some(cluster)))
+}
+
+/// Whether there shall be no PostgreSQL; then it says so.
+pub fn is_left_out() -> bool {
+    let is_left_out = std::env::var_os("STRATUS_TEST_NO_POSTGRES").is_some();
+    if is_left_out {
+        eprintln!("skipped: STRATUS_TEST_NO_POSTGRES is set");
+    }
+    is_left_out
 }
 
 /// A new database on a given server.
