@@ -34,7 +34,7 @@ pub trait Provisioner: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), ProvisionError>> + Send;
 
     /// How a database is reached.
-    fn connection(&self, wanted: &Wanted) -> impl Future<Output = Result<Connection, ProvisionError>> + Send;
+    fn connection(&self, wanted: &Wanted) -> impl Future<Output = Result<ConnectionDetails, ProvisionError>> + Send;
 }
 
 /// What a database shall be, and what was last known of it.
@@ -98,7 +98,7 @@ pub enum Progress {
 
 /// How a database is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Connection {
+pub struct ConnectionDetails {
     /// The host, on port 5432.
     pub host: String,
     /// The certificates of the authority that has signed the server's, in PEM.

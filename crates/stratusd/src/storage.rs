@@ -9,7 +9,7 @@ mod connection;
 mod error;
 mod job;
 mod migrate;
-mod postgres;
+mod postgresql;
 mod reader;
 mod schema;
 mod sqlite;
@@ -40,7 +40,7 @@ pub use connection::Connection;
 pub use error::{Aborted, Cause, StorageError};
 use job::{Job, Offer, Pending, Withdrawn};
 pub use page::{Listed, Order, Page};
-pub use postgres::{Address, AddressError};
+pub use postgresql::{Address, AddressError};
 pub use reader::Reader;
 pub use sqlite::claim;
 
@@ -128,7 +128,7 @@ impl Store {
     pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
         let backend: Arc<dyn Backend> = match &config.database {
             DatabaseLocation::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file).await?),
-            DatabaseLocation::Postgres(url) => Arc::new(postgres::Postgres::open(url, config).await?),
+            DatabaseLocation::Postgres(url) => Arc::new(postgresql::Postgres::open(url, config).await?),
         };
         Ok(Self { backend })
     }

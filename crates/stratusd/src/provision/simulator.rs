@@ -12,7 +12,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::authority::Authority;
-use super::{Connection, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
+use super::{ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
 use crate::domain::World;
 
 /// How it behaves.
@@ -219,7 +219,7 @@ impl Provisioner for Simulator {
         self.fail_perhaps(wanted, database)
     }
 
-    async fn connection(&self, wanted: &Wanted) -> Result<Connection, ProvisionError> {
+    async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
         let mut databases = self.databases();
         let database = databases.get_mut(&wanted.id).ok_or_else(|| ProvisionError("there is none".to_owned()))?;
         let host = format!("{}.{}.{}", wanted.name, wanted.id, self.config.service_domain);
@@ -228,6 +228,6 @@ impl Provisioner for Simulator {
             None => self.authority.issue(&host).map_err(|error| ProvisionError(format!("{error:#}")))?,
         };
         database.server_certificate = Some(server_certificate.clone());
-        Ok(Connection { host, ca_certificates: self.authority.certificate().to_owned(), server_certificate })
+        Ok(ConnectionDetails { host, ca_certificates: self.authority.certificate().to_owned(), server_certificate })
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use diesel::SqliteConnection;
 
 use super::StorageError;
-use super::postgres::Link;
+use super::postgresql::Link;
 use super::statement::{Parameter, Present, Record, Sql, Statement};
 
 /// A connection of either database, usually within a transaction.

@@ -8,7 +8,7 @@ use diesel::SqliteConnection;
 use diesel::connection::SimpleConnection;
 
 use super::Connection;
-use super::postgres::Server;
+use super::postgresql::Server;
 use super::sqlite::Idle;
 
 /// A connection to read with.

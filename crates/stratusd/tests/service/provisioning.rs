@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use stratusd::domain::{Surroundings, World};
 use stratusd::provision::authority::Authority;
 use stratusd::provision::simulator::{Simulator, SimulatorConfig};
-use stratusd::provision::{Connection, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
+use stratusd::provision::{
+    ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted,
+};
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
 use stratusd::storage::{Store, StoreConfig};
@@ -505,10 +507,10 @@ impl Provisioner for Watching {
         Ok(())
     }
 
-    async fn connection(&self, wanted: &Wanted) -> Result<Connection, ProvisionError> {
+    async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
         self.at(wanted).await;
         self.0.finished.fetch_add(1, Ordering::SeqCst);
-        Ok(Connection {
+        Ok(ConnectionDetails {
             host: format!("{}.{}.stratus.example", wanted.name, wanted.id),
             ca_certificates: "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n".to_owned(),
             server_certificate: String::new(),
