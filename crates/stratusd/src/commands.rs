@@ -6,13 +6,15 @@ mod key;
 mod serve;
 mod token;
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use clap::{ArgMatches, Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue};
+use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
 use stratusd::domain::World;
 use stratusd::seal::Sealer;
 use stratusd::settings::{KeySettings, KeySource, SettingsFile, StoreSettings};
@@ -63,6 +65,26 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Key(command) => key::run(command, innermost(matches), &file),
         Command::Schema(_) => say(format_args!("{:#}", stratusd::inventory::Inventory::schema())),
     }
+}
+
+/// Names the environment variable in an error about its value: the parser of the command line names the flag, which
+/// nobody gave.
+pub fn name_variable(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return error };
+    let flag = named.split(' ').next().unwrap_or_default().to_owned();
+    let is_flag = |given: OsString| given.to_string_lossy().split('=').next() == Some(&flag);
+    let variable = flag.strip_prefix("--").and_then(|long| variable_of(&Arguments::command(), long));
+    if let Some(variable) = variable.filter(|_| !std::env::args_os().any(is_flag)) {
+        error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+    }
+    error
+}
+
+/// The variable that gives the same as a flag, in whichever command that is.
+fn variable_of(command: &clap::Command, long: &str) -> Option<String> {
+    let own = command.get_arguments().find(|argument| argument.get_long() == Some(long));
+    let own = own.and_then(|argument| Some(argument.get_env()?.to_str()?.to_owned()));
+    own.or_else(|| command.get_subcommands().find_map(|inner| variable_of(inner, long)))
 }
 
 fn innermost(matches: &ArgMatches) -> &ArgMatches {

@@ -13,10 +13,13 @@ use clap::{CommandFactory, FromArgMatches};
 use commands::{Arguments, Unread};
 
 fn main() -> ExitCode {
-    let matches = Arguments::command().get_matches();
-    let arguments = match Arguments::from_arg_matches(&matches) {
-        Ok(arguments) => arguments,
-        Err(error) => error.exit(),
+    let read = || -> Result<_, clap::Error> {
+        let matches = Arguments::command().try_get_matches()?;
+        Ok((Arguments::from_arg_matches(&matches)?, matches))
+    };
+    let (arguments, matches) = match read() {
+        Ok(read) => read,
+        Err(error) => commands::name_variable(error).exit(),
     };
     match commands::run(&arguments, &matches) {
         Ok(()) => ExitCode::SUCCESS,

@@ -304,6 +304,22 @@ fn wrong_settings_are_told_without_their_secrets() {
 }
 
 #[test]
+fn a_wrong_value_is_told_of_the_flag_or_of_the_variable_that_gave_it() {
+    let home = Home::sqlite();
+    let fails = |arguments: &[&str]| {
+        let output = home.command(arguments).env("STRATUS_IDLE_TIMEOUT", "soon").output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).expect("it is text")
+    };
+    let told = fails(&["serve"]);
+    assert!(told.starts_with("error: invalid value 'soon' for 'STRATUS_IDLE_TIMEOUT': "), "{told}");
+    for flag in [&["--idle-timeout", "later"][..], &["--idle-timeout=later"]] {
+        let told = fails(&[&["serve"], flag].concat());
+        assert!(told.starts_with("error: invalid value 'later' for '--idle-timeout <DURATION>': "), "{told}");
+    }
+}
+
+#[test]
 fn keys_come_from_where_settings_count_most() {
     let home = Home::sqlite();
     home.apply(&two_projects());
