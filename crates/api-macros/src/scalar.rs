@@ -174,6 +174,10 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
 fn bound_of(name: &str, value: &Expr, inner: &Type) -> Option<TokenStream> {
     let is = |name: &str| matches!(inner, Type::Path(path) if path.path.is_ident(name));
     let (low, high) = match () {
+        () if is("i8") => (i8::MIN.into(), i8::MAX.into()),
+        () if is("i16") => (i16::MIN.into(), i16::MAX.into()),
+        () if is("u8") => (u8::MIN.into(), u8::MAX.into()),
+        () if is("u16") => (u16::MIN.into(), u16::MAX.into()),
         () if is("i32") => (i32::MIN.into(), i32::MAX.into()),
         () if is("i64") => (i64::MIN.into(), i64::MAX.into()),
         () if is("u32") => (u32::MIN.into(), u32::MAX.into()),
@@ -320,12 +324,13 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
 
 /// The other integers that convert: a literal is an `i32` unless something says otherwise, a length is a `usize`.
 fn other_integers(ident: &syn::Ident, inner: &Type) -> TokenStream {
-    const INTEGERS: [&str; 5] = ["i32", "i64", "u32", "u64", "usize"];
+    const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+    const OTHERS: [&str; 5] = ["i32", "i64", "u32", "u64", "usize"];
     let is = |name: &str| matches!(inner, Type::Path(path) if path.path.is_ident(name));
     if !INTEGERS.iter().any(|name| is(name)) {
         return TokenStream::new();
     }
-    let others = INTEGERS.iter().filter(|name| !is(name)).map(|name| {
+    let others = OTHERS.iter().filter(|name| !is(name)).map(|name| {
         let other = quote::format_ident!("{name}");
         quote! {
             #[automatically_derived]

@@ -52,8 +52,12 @@ macro_rules! plain {
 
 plain! {
     bool => {"type": "boolean"};
+    i8 => {"type": "integer", "format": "int8"};
+    i16 => {"type": "integer", "format": "int16"};
     i32 => {"type": "integer", "format": "int32"};
     i64 => {"type": "integer", "format": "int64"};
+    u8 => {"type": "integer", "format": "uint8", "minimum": 0};
+    u16 => {"type": "integer", "format": "uint16", "minimum": 0};
     u32 => {"type": "integer", "format": "uint32", "minimum": 0};
     u64 => {"type": "integer", "format": "uint64", "minimum": 0};
     f32 => {"type": "number", "format": "float"};

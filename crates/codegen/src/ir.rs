@@ -327,8 +327,12 @@ pub struct Variant {
 #[expect(missing_docs, reason = "the variants are Rust's names")]
 pub enum Primitive {
     Bool,
+    I8,
+    I16,
     I32,
     I64,
+    U8,
+    U16,
     U32,
     U64,
     F32,

@@ -56,8 +56,12 @@ pub(crate) fn foreign_type(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
 pub(crate) fn primitive_tokens(primitive: Primitive) -> TokenStream {
     match primitive {
         Primitive::Bool => quote!(bool),
+        Primitive::I8 => quote!(i8),
+        Primitive::I16 => quote!(i16),
         Primitive::I32 => quote!(i32),
         Primitive::I64 => quote!(i64),
+        Primitive::U8 => quote!(u8),
+        Primitive::U16 => quote!(u16),
         Primitive::U32 => quote!(u32),
         Primitive::U64 => quote!(u64),
         Primitive::F32 => quote!(f32),

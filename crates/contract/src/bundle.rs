@@ -216,6 +216,9 @@ impl Writer<'_> {
         }
         values(keywords, &mut out);
         limits(keywords, &mut out);
+        if self.ends.is_some() {
+            width(keywords, &mut out);
+        }
         texts(keywords, &mut out);
         names(keywords, &mut out);
         self.schemas(keywords, &mut out);
@@ -340,6 +343,33 @@ fn limits(keywords: &Keywords, out: &mut Map<String, Value>) {
     }
     if keywords.unique_items {
         out.insert("uniqueItems".to_owned(), true.into());
+    }
+}
+
+/// The range of an integer's format, which validators take for a remark, where no bound says as much.
+fn width(keywords: &Keywords, out: &mut Map<String, Value>) {
+    let is_integer =
+        keywords.types.is_some_and(|types| types.contains(Types::INTEGER) && !types.contains(Types::NUMBER));
+    let format = keywords.format.as_deref().filter(|_| is_integer);
+    let (low, high): (Number, Number) = match format {
+        Some("int8") => (i8::MIN.into(), i8::MAX.into()),
+        Some("int16") => (i16::MIN.into(), i16::MAX.into()),
+        Some("int32") => (i32::MIN.into(), i32::MAX.into()),
+        Some("int64") => (i64::MIN.into(), i64::MAX.into()),
+        Some("uint8") => (u8::MIN.into(), u8::MAX.into()),
+        Some("uint16") => (u16::MIN.into(), u16::MAX.into()),
+        Some("uint32") => (u32::MIN.into(), u32::MAX.into()),
+        Some("uint64") => (u64::MIN.into(), u64::MAX.into()),
+        _ => return,
+    };
+    let says = |bounds: [&Option<Number>; 2], enough: &dyn Fn(f64) -> bool| {
+        bounds.into_iter().flatten().filter_map(Number::as_f64).any(enough)
+    };
+    if !says([&keywords.minimum, &keywords.exclusive_minimum], &|bound| low.as_f64() <= Some(bound)) {
+        out.insert("minimum".to_owned(), low.into());
+    }
+    if !says([&keywords.maximum, &keywords.exclusive_maximum], &|bound| Some(bound) <= high.as_f64()) {
+        out.insert("maximum".to_owned(), high.into());
     }
 }
 

@@ -410,6 +410,18 @@ fn values_fit_their_schema() {
         "{ format: date, type: string, default: ⟦\"2020-13-01\" }",
         "{ format: date, type: string, default: \"2020-12-01\" }",
     );
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, format: int32, default: ⟦2147483648 }",
+        "{ type: integer, format: int32, default: 2147483647 }",
+    );
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, format: uint16, maximum: 100000, default: ⟦-1 }",
+        "{ type: integer, format: uint16, maximum: 100000, default: 65535 }",
+    );
     warning("bad-example", SCHEMA_31, "{ type: integer, examples: [1, ⟦a] }", "{ type: integer, examples: [1] }");
     warning(
         "bad-example",

@@ -108,8 +108,12 @@ pub(super) fn type_name(api: &Api<'_>, ty: &TypeRef) -> String {
         TypeRef::Named(id) => api.type_def(*id).name.clone(),
         TypeRef::Primitive(primitive) => match primitive {
             Primitive::Bool => "bool",
+            Primitive::I8 => "i8",
+            Primitive::I16 => "i16",
             Primitive::I32 => "i32",
             Primitive::I64 => "i64",
+            Primitive::U8 => "u8",
+            Primitive::U16 => "u16",
             Primitive::U32 => "u32",
             Primitive::U64 => "u64",
             Primitive::F32 => "f32",

@@ -393,7 +393,7 @@ fn string(flat: &Flat, check: Option<String>) -> Shape {
 }
 
 fn number(inner: Primitive, flat: &Flat, check: Option<String>) -> Shape {
-    let implied_minimum = matches!(inner, Primitive::U32 | Primitive::U64)
+    let implied_minimum = matches!(inner, Primitive::U8 | Primitive::U16 | Primitive::U32 | Primitive::U64)
         && flat.minimum.as_ref().is_none_or(|minimum| minimum.as_u64() == Some(0));
     let bounded = flat.maximum.is_some()
         || flat.exclusive_minimum.is_some()
@@ -411,9 +411,14 @@ fn number(inner: Primitive, flat: &Flat, check: Option<String>) -> Shape {
 fn integer(flat: &Flat) -> Primitive {
     let not_negative = flat.minimum.as_ref().and_then(serde_json::Number::as_f64).is_some_and(|low| low >= 0.0);
     match flat.format.as_deref() {
-        Some("int8" | "int16" | "int32") => Primitive::I32,
-        Some("uint8" | "uint16" | "uint32") if not_negative => Primitive::U32,
-        Some("uint" | "uint64") if not_negative => Primitive::U64,
+        Some("int8") => Primitive::I8,
+        Some("int16") => Primitive::I16,
+        Some("int32") => Primitive::I32,
+        Some("uint8") => Primitive::U8,
+        Some("uint16") => Primitive::U16,
+        Some("uint32") => Primitive::U32,
+        Some("uint64") => Primitive::U64,
+        Some("uint") if not_negative => Primitive::U64,
         _ if flat.maximum.as_ref().is_some_and(|high| high.as_i64().is_none() && high.is_u64()) && not_negative => {
             Primitive::U64
         }
@@ -424,6 +429,10 @@ fn integer(flat: &Flat) -> Primitive {
 /// Whether an integer's own type can say all of its bounds: steps are whole, and no bound lies beyond the far end.
 fn is_exact(flat: &Flat, inner: Primitive) -> bool {
     let (low, high) = match inner {
+        Primitive::I8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
+        Primitive::I16 => (f64::from(i16::MIN), f64::from(i16::MAX)),
+        Primitive::U8 => (0.0, f64::from(u8::MAX)),
+        Primitive::U16 => (0.0, f64::from(u16::MAX)),
         Primitive::I32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
         Primitive::U32 => (0.0, f64::from(u32::MAX)),
         Primitive::U64 => (0.0, TWO_POW_64),

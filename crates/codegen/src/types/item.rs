@@ -158,8 +158,12 @@ fn scalar_derives(inner: Primitive) -> TokenStream {
         Primitive::F32 | Primitive::F64 => quote!(Clone, Copy, PartialEq, PartialOrd, Scalar),
         Primitive::String => quote!(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar),
         Primitive::Bool
+        | Primitive::I8
+        | Primitive::I16
         | Primitive::I32
         | Primitive::I64
+        | Primitive::U8
+        | Primitive::U16
         | Primitive::U32
         | Primitive::U64
         | Primitive::Ipv4Addr

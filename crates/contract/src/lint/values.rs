@@ -164,6 +164,7 @@ fn says_only_types(keywords: &Keywords, value: &NodeValue) -> bool {
                 && keywords.exclusive_minimum.is_none()
                 && keywords.exclusive_maximum.is_none()
                 && keywords.multiple_of.is_none()
+                && keywords.format.is_none()
         }
         NodeValue::String(_) => {
             keywords.min_length.is_none()
