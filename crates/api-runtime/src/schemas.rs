@@ -12,6 +12,13 @@ use crate::violation::Violation;
 
 /// How deep alternatives are looked into for what is wrong with the nearest one.
 const MAX_DEPTH: usize = 8;
+/// How many violations of one value are told.
+pub(crate) const MOST_VIOLATIONS: usize = 100;
+/// How long the pointers to everything in a value may be together, in bytes, for all of its violations to be looked
+/// for: each violation has a pointer of its own, so that a small text could ask for a lot of memory.
+const MOST_POINTERS: usize = 1 << 20;
+/// How much of a pointer a message repeats, in characters.
+const SHOWN: usize = 512;
 
 /// The schemas of a contract: one document of JSON Schema 2020-12, addressed by JSON Pointer.
 pub struct Schemas {
@@ -51,11 +58,12 @@ impl Schemas {
         })
     }
 
-    /// Every rule of the schema at `pointer` that the value breaks, in the order of the value.
+    /// The rules of the schema at `pointer` that the value breaks, in the order of the value.
     ///
     /// # Errors
     ///
-    /// The violations. A pointer to nothing is one, since then nothing can be accepted.
+    /// The violations: up to a hundred, and of a value with very many parts the first alone; the last one then says
+    /// that there may be more. A pointer to nothing is one, since then nothing can be accepted.
     pub fn validate(&self, pointer: &str, value: &Value) -> Result<(), Vec<Violation>> {
         let Some(validator) = self.validator(pointer) else {
             return Err(vec![Violation {
@@ -64,10 +72,25 @@ impl Schemas {
             }]);
         };
         let mut violations: Vec<Violation> = Vec::new();
-        for error in validator.iter_errors(value) {
-            report(&error, value, &mut violations, 0);
+        let is_large = pointers(value, 0).is_none_or(|bytes| bytes > MOST_POINTERS);
+        if is_large {
+            if let Err(error) = validator.validate(value) {
+                report(&error, value, &mut violations, 0);
+            }
+        } else {
+            for error in validator.iter_errors(value) {
+                report(&error, value, &mut violations, 0);
+                if violations.len() > MOST_VIOLATIONS {
+                    break;
+                }
+            }
         }
         violations.dedup();
+        let has_more = (is_large && !violations.is_empty()) || violations.len() > MOST_VIOLATIONS;
+        violations.truncate(MOST_VIOLATIONS);
+        if has_more {
+            violations.push(Violation::more());
+        }
         if violations.is_empty() { Ok(()) } else { Err(violations) }
     }
 
@@ -114,8 +137,21 @@ fn encoded(pointer: &str) -> String {
     made
 }
 
+/// How long the pointers to everything in a value are together; none if that is beyond counting.
+fn pointers(value: &Value, own: usize) -> Option<usize> {
+    let inner = |at: usize, value: &Value| pointers(value, own.checked_add(1 + at)?);
+    match value {
+        Value::Array(items) => items.iter().try_fold(own, |sum, item| sum.checked_add(inner(6, item)?)),
+        Value::Object(entries) => {
+            entries.iter().try_fold(own, |sum, (key, value)| sum.checked_add(inner(key.len(), value)?))
+        }
+        _ => Some(own),
+    }
+}
+
 fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>, depth: usize) {
-    let pointer = error.instance_path().to_string();
+    let place = error.instance_path().as_str();
+    let pointer = shortened(place);
     let mut add = |pointer: String, message: String| into.push(Violation { pointer, message });
     match error.kind() {
         ValidationErrorKind::Required { property } => {
@@ -124,13 +160,14 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            for name in unexpected {
+            for name in unexpected.iter().take(MOST_VIOLATIONS + 1) {
                 add(format!("{pointer}/{}", escaped(name)), "is not a property that is known here".to_owned());
             }
         }
         // Of an object that may have no property at all it is said once, whatever properties there are.
         ValidationErrorKind::FalseSchema if is_of_properties(error) => {
-            for name in whole.pointer(&pointer).and_then(Value::as_object).into_iter().flat_map(serde_json::Map::keys) {
+            let names = whole.pointer(place).and_then(Value::as_object).into_iter().flat_map(serde_json::Map::keys);
+            for name in names.take(MOST_VIOLATIONS + 1) {
                 add(format!("{pointer}/{}", escaped(name)), "is not a property that is known here".to_owned());
             }
         }
@@ -156,6 +193,14 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
             }
         }
         kind => add(pointer, words(kind)),
+    }
+}
+
+/// A pointer that is fit for a message, whatever the keys on its way.
+fn shortened(pointer: &str) -> String {
+    match pointer.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &pointer[..end]),
+        None => pointer.to_owned(),
     }
 }
 

@@ -11,6 +11,13 @@ pub struct Violation {
     pub message: String,
 }
 
+impl Violation {
+    /// Says that not all of them are told.
+    pub(crate) fn more() -> Self {
+        Self { pointer: String::new(), message: "may break more rules than these".to_owned() }
+    }
+}
+
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.pointer.is_empty() { "the value" } else { &self.pointer };

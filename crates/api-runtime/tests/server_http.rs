@@ -139,7 +139,16 @@ async fn upload(_: Shared, mut call: Call) -> Outcome {
     call.answer(Reply::code(200).media(&["text/plain"]).text(&format!("{id} {length}")))
 }
 
+fn config() -> Config {
+    let ids = || RequestId::new("made").expect("four letters are a request id");
+    Config::new().body_limit(64).request_ids(ids)
+}
+
 fn router() -> axum::Router {
+    router_with(config())
+}
+
+fn router_with(config: Config) -> axum::Router {
     server::router(Blueprint {
         app: App { api: (), security: () },
         routes: vec![
@@ -156,9 +165,7 @@ fn router() -> axum::Router {
         })),
         refuse: Problem,
         contract: ContractTexts { json: "{}", yaml: "a: b\n" },
-        config: Config::new()
-            .body_limit(64)
-            .request_ids(|| RequestId::new("made").expect("four letters are a request id")),
+        config,
     })
 }
 
@@ -379,6 +386,41 @@ async fn a_panic_is_a_500_in_the_words_of_the_contract() {
 }
 
 #[tokio::test]
+async fn names_nest_as_deep_as_json_may() {
+    let nested = |depth: usize| format!("/things/a?filter[x]{}=1", "[x]".repeat(depth - 1));
+    assert_eq!(ask(get(&nested(128))).await.status, 200);
+    for depth in [130, 15_000] {
+        let answer = ask(get(&nested(depth))).await;
+        assert_eq!(answer.violations(), ["query filter/x: must not nest deeper than 128 brackets"]);
+    }
+}
+
+/// What is told of a body, and how long that is, whatever the body.
+async fn told(body: &str) -> (Vec<String>, usize) {
+    let answer = ask_of(&mut router_with(config().body_limit(1 << 20)), post(body)).await;
+    assert_eq!(answer.status, 400);
+    (answer.violations(), answer.body.len())
+}
+
+#[tokio::test]
+async fn a_bad_body_is_told_of_in_a_bounded_way() {
+    let wrong = |count: usize| vec!["0"; count].join(",");
+    let (all, _) = told(&format!(r#"{{"name": "a", "ports": [{}]}}"#, wrong(100))).await;
+    assert_eq!(all.len(), 100);
+    let last = "body : may break more rules than these";
+    for (body, count) in [
+        (format!(r#"{{"name": "a", "ports": [{}]}}"#, wrong(101)), 100),
+        (format!(r#"{{"name": "a", "ports": [{}]}}"#, wrong(500_000)), 1),
+        (format!(r#"{{"{}": [{}]}}"#, "k".repeat(500_000), wrong(250_000)), 1),
+        (format!(r#"{{"name": "a", {}}}"#, vec![r#""a": 1"#; 100_000].join(",")), 100),
+    ] {
+        let (some, length) = told(&body).await;
+        assert_eq!((some.len(), some.last().map(String::as_str)), (count + 1, Some(last)));
+        assert!(length < 64 << 10, "{length} bytes");
+    }
+}
+
+#[tokio::test]
 async fn requests_have_names() {
     assert_eq!(ask(get("/things/a")).await.header("x-request-id"), Some("made"));
     for (given, answered) in [("mine-7", "mine-7"), ("<no>", "made")] {
@@ -394,6 +436,11 @@ async fn the_contract_is_served_unless_switched_off() {
     let answer = ask(bare("/openapi.json")).await;
     assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, Some("application/json")));
     assert_eq!(ask(bare("/openapi.yaml")).await.body, b"a: b\n");
+    let mut without = router_with(config().without_contract());
+    for path in ["/openapi.json", "/openapi.yaml"] {
+        assert_eq!(ask_of(&mut without, bare(path)).await.status, 401, "{path}");
+        assert_eq!(ask_of(&mut without, get(path)).await.status, 404, "{path}");
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
 
@@ -70,6 +70,10 @@ impl Stream for EventStream {
 #[derive(Debug, Default)]
 struct Parser {
     unread: BytesMut,
+    /// How much of it holds no end of a line.
+    looked: usize,
+    /// Whether the last line ended at a carriage return: a line feed that follows belongs to it.
+    returned: bool,
     begun: bool,
     event: String,
     data: Option<String>,
@@ -92,16 +96,25 @@ impl Parser {
         }
     }
 
-    /// A whole line; none while its end, which may be two signs long, has not arrived.
+    /// A whole line, which ends at a line feed, a carriage return, or both.
     fn next_line(&mut self) -> Option<BytesMut> {
-        let end = self.unread.iter().position(|sign| matches!(sign, b'\n' | b'\r'))?;
-        let long = match (self.unread[end], self.unread.get(end + 1)) {
-            (b'\r', None) => return None,
-            (b'\r', Some(b'\n')) => 2,
-            _ => 1,
+        if self.returned
+            && let Some(first) = self.unread.first()
+        {
+            if *first == b'\n' {
+                self.unread.advance(1);
+            }
+            self.returned = false;
+        }
+        let end = self.unread[self.looked..].iter().position(|sign| matches!(sign, b'\n' | b'\r'));
+        let Some(end) = end.map(|end| self.looked + end) else {
+            self.looked = self.unread.len();
+            return None;
         };
+        self.looked = 0;
+        self.returned = self.unread[end] == b'\r';
         let line = self.unread.split_to(end);
-        let _ = self.unread.split_to(long);
+        self.unread.advance(1);
         Some(line)
     }
 
@@ -151,6 +164,17 @@ mod tests {
             let seen: Vec<_> = events.iter().map(|event| (event.event.as_str(), event.data.as_str())).collect();
             assert_eq!(seen, [("message", "one\ntwo"), ("end", "")], "pieces of {size}");
             assert_eq!(events[1].id.as_deref(), Some("7"));
+        }
+    }
+
+    #[test]
+    fn an_event_is_there_as_soon_as_its_last_line_has_ended() {
+        for text in ["data: one\r\r", "data: one\n\n", "data: one\r\n\r"] {
+            let (mut parser, mut events) = (Parser::default(), VecDeque::new());
+            parser.push(text.as_bytes(), &mut events);
+            assert_eq!(events.len(), 1, "{text:?}");
+            parser.push(b"\ndata: two\n\n", &mut events);
+            assert_eq!(events.len(), 2, "{text:?}");
         }
     }
 }

@@ -64,7 +64,8 @@ impl Retries {
             let Some(pause) = self.pause(&result, idempotent, failed) else {
                 return result;
             };
-            if deadline.is_some_and(|deadline| Instant::now() + pause >= deadline) {
+            let waited = Instant::now().checked_add(pause);
+            if deadline.is_some_and(|deadline| waited.is_none_or(|waited| waited >= deadline)) {
                 return result;
             }
             sleep(pause).await;

@@ -191,29 +191,31 @@ fn written_out(parts: &[Part]) -> usize {
         .sum()
 }
 
-/// Matches a mixed segment: each parameter takes at least one character, and as few as will do.
+/// Matches a mixed segment: each parameter takes at least one character, and as few as will do. The text that follows
+/// a parameter is looked for once, since nothing is gained by taking it later; text at the end is where the segment ends.
 fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut Captures) -> bool {
-    match parts {
-        [] => start == end,
-        [Part::Literal(text), rest @ ..] => {
-            path[start..end].starts_with(&**text) && capture(rest, path, start + text.len(), end, captures)
-        }
-        [Part::Parameter] => {
-            captures.push((start, end));
-            start < end
-        }
-        [Part::Parameter, rest @ ..] => {
-            let before = captures.len();
-            for (length, _) in path[start..end].char_indices().skip(1) {
-                captures.push((start, start + length));
-                if capture(rest, path, start + length, end, captures) {
-                    return true;
-                }
-                captures.truncate(before);
+    let mut at = start;
+    for (index, part) in parts.iter().enumerate() {
+        let rest = &path[at..end];
+        let next = match part {
+            Part::Literal(text) => rest.starts_with(&**text).then_some(at + text.len()),
+            Part::Parameter => {
+                let least = rest.chars().next().map(|first| at + first.len_utf8());
+                least.and_then(|least| match parts[index + 1..] {
+                    [] => Some(end),
+                    [Part::Parameter, ..] => Some(least),
+                    [Part::Literal(ref text)] => path[least..end].ends_with(&**text).then(|| end - text.len()),
+                    [Part::Literal(ref text), ..] => path[least..end].find(&**text).map(|found| least + found),
+                })
             }
-            false
+        };
+        let Some(next) = next else { return false };
+        if *part == Part::Parameter {
+            captures.push((at, next));
         }
+        at = next;
     }
+    at == end
 }
 
 fn allow(methods: &[(Method, usize)]) -> HeaderValue {
@@ -269,12 +271,16 @@ mod tests {
 
     #[test]
     fn segments_may_mix_text_and_parameters() {
-        let paths = paths(&["/a/{b}.json", "/a/{b}", "/r/{from}..{to}", "/n/v{major}"]);
+        let paths = paths(&["/a/{b}.json", "/a/{b}", "/r/{from}..{to}", "/n/v{major}", "/t/{a}{b}-{c}-d"]);
         assert_eq!(find(&paths, "/a/x.json"), Some((0, vec!["x"])));
         assert_eq!(find(&paths, "/a/x.y.json"), Some((0, vec!["x.y"])));
         assert_eq!(find(&paths, "/a/x.xml"), Some((1, vec!["x.xml"])));
         assert_eq!(find(&paths, "/a/.json"), Some((1, vec![".json"])));
         assert_eq!(find(&paths, "/r/1..9"), Some((2, vec!["1", "9"])));
+        assert_eq!(find(&paths, "/r/...."), Some((2, vec![".", "."])));
+        assert_eq!(find(&paths, "/t/éx-y-z-d"), Some((4, vec!["é", "x", "y-z"])));
+        assert_eq!(find(&paths, "/t/x-y-d"), None);
+        assert_eq!(find(&paths, "/t/xx--d"), None);
         assert_eq!(find(&paths, "/n/v"), None);
         assert_eq!(find(&paths, "/n/vé"), Some((3, vec!["é"])));
         assert!(names("/r/{from}..{to}/{x}").eq(["from", "to", "x"]));

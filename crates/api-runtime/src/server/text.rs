@@ -183,7 +183,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
     /// An object inside a form is a JSON text.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         let mut json = serde_json::Deserializer::from_reader(self.text.as_bytes());
-        let value = json.deserialize_map(visitor);
+        let value = json.deserialize_map(visitor).and_then(|value| json.end().map(|()| value));
         value.map_err(|_| InputError::new("must be a JSON object that fits its schema"))
     }
 

@@ -1,12 +1,16 @@
 //! Lists and objects written as text: `a,b`, `k=v&k=w`, `filter[from]=1`. Decoded into whatever type asks.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::text::{Guess, InputError, Text};
+
+/// How many brackets a name may have, as JSON may nest.
+const MAX_DEPTH: usize = 128;
 
 /// A value with what remains of its name: `[from]` of `filter[from]`; nothing for a plain value.
 pub(super) type Leaf<'t> = (Cow<'t, str>, Cow<'t, str>);
@@ -19,8 +23,10 @@ pub(super) struct Tree<'t> {
 
 /// An object: names in the order of their first use, each with what is written under it.
 pub(super) struct Object<'t> {
-    pub(super) entries: Vec<(Cow<'t, str>, Vec<Leaf<'t>>)>,
-    pub(super) guess: &'t Guess,
+    entries: Vec<(Cow<'t, str>, Vec<Leaf<'t>>)>,
+    /// Where in `entries` a name is.
+    known: HashMap<Cow<'t, str>, usize>,
+    guess: &'t Guess,
 }
 
 /// A list.
@@ -31,14 +37,16 @@ pub(super) struct List<'t> {
 
 impl<'t> Object<'t> {
     pub(super) fn new(guess: &'t Guess) -> Self {
-        Self { entries: Vec::new(), guess }
+        Self { entries: Vec::new(), known: HashMap::new(), guess }
     }
 
     /// Adds a value under a name.
     pub(super) fn add(&mut self, name: Cow<'t, str>, leaf: Leaf<'t>) {
-        match self.entries.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, leaves)) => leaves.push(leaf),
-            None => self.entries.push((name, vec![leaf])),
+        if let Some(at) = self.known.get(&name) {
+            self.entries[*at].1.push(leaf);
+        } else {
+            self.known.insert(name.clone(), self.entries.len());
+            self.entries.push((name, vec![leaf]));
         }
     }
 }
@@ -62,6 +70,9 @@ impl<'t> Tree<'t> {
     fn into_object(self) -> Result<Object<'t>, InputError> {
         let mut object = Object::new(self.guess);
         for (rest, text) in self.leaves {
+            if rest.matches('[').count() > MAX_DEPTH {
+                return Err(InputError::new("must not nest deeper than 128 brackets"));
+            }
             let Some((key, rest)) = bracketed(&rest) else {
                 return Err(InputError::new("must be an object, written as `name[property]=value`"));
             };
@@ -84,6 +95,14 @@ fn is_item(rest: &str) -> bool {
 /// The key in the first brackets, and what follows them.
 pub(super) fn bracketed(rest: &str) -> Option<(&str, &str)> {
     rest.strip_prefix('[')?.split_once(']')
+}
+
+macro_rules! scalars {
+    ($($method:ident),*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+            self.single()?.$method(visitor)
+        })*
+    };
 }
 
 impl<'de> Deserializer<'de> for Tree<'_> {
@@ -126,45 +145,14 @@ impl<'de> Deserializer<'de> for Tree<'_> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        self.single()?.deserialize_bool(visitor)
-    }
-
-    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        self.single()?.deserialize_i32(visitor)
-    }
-
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        self.single()?.deserialize_i64(visitor)
-    }
-
-    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        self.single()?.deserialize_u32(visitor)
-    }
-
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        self.single()?.deserialize_u64(visitor)
-    }
-
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        self.single()?.deserialize_f32(visitor)
-    }
-
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        self.single()?.deserialize_f64(visitor)
-    }
-
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        self.single()?.deserialize_str(visitor)
-    }
-
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        self.single()?.deserialize_str(visitor)
+    scalars! {
+        deserialize_bool, deserialize_i8, deserialize_i16, deserialize_i32, deserialize_i64, deserialize_i128,
+        deserialize_u8, deserialize_u16, deserialize_u32, deserialize_u64, deserialize_u128, deserialize_f32,
+        deserialize_f64, deserialize_str, deserialize_string
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i128 u8 u16 u128 char bytes byte_buf unit unit_struct
-        tuple tuple_struct enum identifier ignored_any
+        char bytes byte_buf unit unit_struct tuple tuple_struct enum identifier ignored_any
     }
 }
 
@@ -190,7 +178,7 @@ impl<'de> Deserializer<'de> for Object<'_> {
     type Error = InputError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        let Self { entries, guess } = self;
+        let Self { entries, guess, .. } = self;
         visitor.visit_map(Entries { left: entries.into_iter(), value: None, guess })
     }
 

@@ -7,15 +7,35 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::{Map, Number, Value};
 
 use crate::Schemas;
+use crate::schemas::MOST_VIOLATIONS;
 
 /// A pointer and what is wrong there.
 type Found = (String, String);
+
+/// Where a value is. Its pointer is written only when it is told of.
+enum Place<'p> {
+    Root,
+    Property(&'p Place<'p>, &'p str),
+    Item(&'p Place<'p>, usize),
+}
+
+impl Place<'_> {
+    fn pointer(&self) -> String {
+        match self {
+            Place::Root => String::new(),
+            Place::Property(parent, key) => {
+                format!("{}/{}", parent.pointer(), crate::wire::shown(key).replace('~', "~0").replace('/', "~1"))
+            }
+            Place::Item(parent, index) => format!("{}/{index}", parent.pointer()),
+        }
+    }
+}
 
 /// All violations of a body: it is no JSON, or keys are given twice, or its schema refuses it.
 pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> {
     let duplicates = RefCell::new(Vec::new());
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let seed = Collect { pointer: "", duplicates: &duplicates };
+    let seed = Collect { place: &Place::Root, duplicates: &duplicates };
     let value = match seed.deserialize(&mut json).and_then(|value| json.end().map(|()| value)) {
         Ok(value) => value,
         Err(error) => return vec![(String::new(), format!("is not JSON: {error}"))],
@@ -26,19 +46,18 @@ pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> 
     {
         found.extend(violations.into_iter().map(|violation| (violation.pointer, violation.message)));
     }
+    if found.len() > MOST_VIOLATIONS {
+        found.truncate(MOST_VIOLATIONS);
+        let more = crate::Violation::more();
+        found.push((more.pointer, more.message));
+    }
     found
 }
 
 /// Reads a value and notes keys that are given twice; the last one stays.
 struct Collect<'c> {
-    pointer: &'c str,
+    place: &'c Place<'c>,
     duplicates: &'c RefCell<Vec<Found>>,
-}
-
-impl Collect<'_> {
-    fn inside(&self, key: &str) -> String {
-        format!("{}/{}", self.pointer, key.replace('~', "~0").replace('/', "~1"))
-    }
 }
 
 impl<'de> DeserializeSeed<'de> for Collect<'_> {
@@ -83,8 +102,8 @@ impl<'de> Visitor<'de> for Collect<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
         loop {
-            let pointer = self.inside(&list.len().to_string());
-            let seed = Collect { pointer: &pointer, duplicates: self.duplicates };
+            let place = Place::Item(self.place, list.len());
+            let seed = Collect { place: &place, duplicates: self.duplicates };
             let Some(item) = items.next_element_seed(seed)? else {
                 return Ok(Value::Array(list));
             };
@@ -95,11 +114,12 @@ impl<'de> Visitor<'de> for Collect<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let pointer = self.inside(&key);
-            let value = entries.next_value_seed(Collect { pointer: &pointer, duplicates: self.duplicates })?;
-            if object.insert(key, value).is_some() {
-                self.duplicates.borrow_mut().push((pointer, "must be given once".to_owned()));
+            let place = Place::Property(self.place, &key);
+            let value = entries.next_value_seed(Collect { place: &place, duplicates: self.duplicates })?;
+            if object.contains_key(&key) && self.duplicates.borrow().len() <= MOST_VIOLATIONS {
+                self.duplicates.borrow_mut().push((place.pointer(), "must be given once".to_owned()));
             }
+            object.insert(key, value);
         }
         Ok(Value::Object(object))
     }
