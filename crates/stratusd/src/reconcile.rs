@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::causes::Causes;
+use crate::domain::Surroundings;
 use crate::domain::postgres::sealed_for;
-use crate::domain::{Surroundings, id};
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
 use crate::storage::database::{Due, Outcome, free_all, prolong, settle, take_due};
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
@@ -125,7 +125,7 @@ impl<P: Provisioner> Reconciler<P> {
         if !self.is_anything_due(now).await? {
             return Ok(None);
         }
-        let lease = id::Kind::Token.new_id(&self.around.world);
+        let lease = format!("{:032x}", u128::from_be_bytes(self.around.world.random()));
         let until = now.saturating_add(millis(self.config.lease));
         let limit = i64::try_from(free).unwrap_or(i64::MAX);
         let take = TakeDue { lease: lease.clone(), now, until, limit };

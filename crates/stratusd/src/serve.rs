@@ -7,7 +7,7 @@ mod requests;
 mod times;
 mod tls;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +19,7 @@ use axum::Router;
 use axum_server::Handle;
 use hyper_util::rt::TokioTimer;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{self, RateLimit};
@@ -35,6 +36,7 @@ use management::Health;
 use metrics::Metrics;
 use requests::Requests;
 use times::Timed;
+use tls::Tls;
 
 /// How long a statement may take before whoever needs it is refused.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,7 +54,7 @@ const BEYOND: usize = 64 << 10;
 ///
 /// If it cannot start, with what to do about it.
 pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sealer: Sealer) -> Result<()> {
-    let signals = Signals::listen()?;
+    let Signals { stop, hang_up } = Signals::listen()?;
     let database = store_settings.database_url.database()?;
     // Held until the end: the lock goes with it.
     let _claim = match &database {
@@ -62,6 +64,8 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
     let world = World::real();
     let is_alone = matches!(database, DatabaseLocation::Sqlite(_));
     let listeners = Listeners::bind(settings)?;
+    // Neither shall a certificate that cannot be used.
+    let tls = tls::of(settings, hang_up).await?;
     let connections = settings.database_connections.get();
     let config = StoreConfig { database, connections, patience: PATIENCE, world: world.clone() };
     let steps = Arc::new(Steps::default());
@@ -75,7 +79,7 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
     // It may wait for another replica's migrations, and whoever tells it to stop shall not wait with it.
     let (store, authority) = tokio::select! {
         opened = opening => opened?,
-        () = signals.stop.cancelled() => {
+        () = stop.cancelled() => {
             tracing::info!("told to stop before it has served");
             return Ok(());
         }
@@ -96,11 +100,16 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
     };
     let reconciler = Reconciler::new(store.clone(), around.clone(), simulator, config, steps);
     // Told to stop together with the listeners, so that both have the same time to end.
-    let reconciling = tokio::spawn(reconciler.run(signals.stop.clone()));
+    let reconciling = tokio::spawn(reconciler.run(stop.clone()));
     let router = router(settings, &store, &around, &metrics);
-    let stop = signals.stop.clone();
-    health.serves(store.clone());
-    let served = serve(settings, listeners.api, router, (&metrics, &health, &management), signals).await;
+    let served = match Serving::start(settings, listeners.api, router, tls, &metrics) {
+        Ok(serving) => {
+            serving.announce(management.address);
+            health.serves(store.clone());
+            serving.until(&stop, &health, settings.shutdown_timeout.get()).await
+        }
+        Err(error) => Err(error),
+    };
     // It may have failed by itself.
     stop.cancel();
     // It logs what went wrong, and a panic is logged by the hook.
@@ -173,39 +182,63 @@ impl Drop for Management {
     }
 }
 
-async fn serve(
-    settings: &ServiceSettings,
-    listener: TcpListener,
-    router: Router,
-    (metrics, health, management): (&Arc<Metrics>, &Health, &Management),
-    signals: Signals,
-) -> Result<()> {
-    let (api, management) = (listener.local_addr()?, management.address);
-    let tls = tls::of(settings, signals.hang_up).await?;
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let limited = Limited::new(settings.max_connections.get(), metrics.connections());
-    let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
-    let handle = Handle::new();
-    let server = with_limits(axum_server::from_tcp(listener)?.handle(handle.clone()), settings);
-    let service = router.into_make_service();
-    let serving = match tls {
-        Some(tls) => {
-            let acceptor = Timed::new(tls.acceptor(head).acceptor(limited), head, idle);
-            tokio::spawn(server.acceptor(acceptor).serve(service))
+/// The API on its port.
+struct Serving {
+    address: SocketAddr,
+    scheme: &'static str,
+    handle: Handle<SocketAddr>,
+    server: JoinHandle<io::Result<()>>,
+}
+
+impl Serving {
+    fn start(
+        settings: &ServiceSettings,
+        listener: TcpListener,
+        router: Router,
+        tls: Option<Tls>,
+        metrics: &Metrics,
+    ) -> Result<Self> {
+        let (address, handle) = (listener.local_addr()?, Handle::new());
+        let limited = Limited::new(settings.max_connections.get(), metrics.connections());
+        let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
+        let server = with_limits(axum_server::from_tcp(listener)?.handle(handle.clone()), settings);
+        let service = router.into_make_service();
+        let (scheme, server) = match tls {
+            Some(tls) => {
+                let acceptor = Timed::new(tls.acceptor(head).acceptor(limited), head, idle);
+                ("https", tokio::spawn(server.acceptor(acceptor).serve(service)))
+            }
+            None => ("http", tokio::spawn(server.acceptor(Timed::new(limited, head, idle)).serve(service))),
+        };
+        Ok(Self { address, scheme, handle, server })
+    }
+
+    fn announce(&self, management: SocketAddr) {
+        let Self { address, scheme, .. } = self;
+        // The only line on standard output; nobody need read it.
+        let _ = writeln!(io::stdout(), "serving {scheme}://{address}, health and metrics on http://{management}");
+        tracing::info!(api = %address, %management, "serving");
+    }
+
+    /// Serves until it is told to stop, and then as long as requests on their way may take.
+    async fn until(mut self, stop: &CancellationToken, health: &Health, grace: Duration) -> Result<()> {
+        let ended = tokio::select! {
+            () = stop.cancelled() => None,
+            ended = &mut self.server => Some(ended),
+        };
+        let ended = if let Some(ended) = ended {
+            health.stops();
+            ended.map(|ended| ended.and_then(|()| Err(io::Error::other("it ended without being told to"))))
+        } else {
+            tracing::info!("stopping: no more connections, requests on their way are finished");
+            health.stops();
+            self.handle.graceful_shutdown(Some(grace));
+            self.server.await
+        };
+        match ended {
+            Ok(served) => served.context("the listener failed"),
+            Err(_) => bail!("the server panicked"),
         }
-        None => tokio::spawn(server.acceptor(Timed::new(limited, head, idle)).serve(service)),
-    };
-    // The only line on standard output; nobody need read it.
-    let _ = writeln!(std::io::stdout(), "serving {scheme}://{api}, health and metrics on http://{management}");
-    tracing::info!(%api, %management, "serving");
-    signals.stop.cancelled().await;
-    tracing::info!("stopping: no more connections, requests on their way are finished");
-    health.stops();
-    handle.graceful_shutdown(Some(settings.shutdown_timeout.get()));
-    let served = serving.await;
-    match served {
-        Ok(served) => served.context("the listener failed"),
-        Err(_) => bail!("the server panicked"),
     }
 }
 

@@ -4,6 +4,7 @@ mod database_url;
 mod value;
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -227,10 +228,17 @@ fn source_of(matches: &ArgMatches, name: &str) -> Origin {
 }
 
 /// The settings' file.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct SettingsFile {
     path: PathBuf,
     table: toml::Table,
+}
+
+impl fmt::Debug for SettingsFile {
+    /// Without its values, some of which are secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SettingsFile").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 impl SettingsFile {

@@ -12,7 +12,6 @@ use super::credential::{Credential, Scheme, Secret};
 use super::transport::{Settings, Transport};
 
 /// What a client is built from.
-#[derive(Debug)]
 pub struct Config {
     target: Target,
     credentials: Vec<Option<Credential>>,
@@ -32,11 +31,35 @@ pub(super) struct Target {
     is_exact: bool,
 }
 
-/// A subscriber's URL is often all that protects it: then only its host shows.
+/// Header values may be secret, so only their names show.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("target", &self.target)
+            .field("credentials", &self.credentials)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("timeout", &self.timeout)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("retries", &self.retries)
+            .field("problem", &self.problem)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A subscriber's URL is often all that protects it: then only its host shows. Of others all but who calls shows.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.is_exact {
-            return fmt::Debug::fmt(&self.url, f);
+            return match Url::parse(&self.url) {
+                Ok(mut url) => {
+                    if !url.username().is_empty() || url.password().is_some() {
+                        // Only a URL without a host refuses this, and that has neither.
+                        let _ = url.set_password(None).and_then(|()| url.set_username("[redacted]"));
+                    }
+                    write!(f, "\"{url}\"")
+                }
+                Err(_) => f.write_str("[not a URL]"),
+            };
         }
         let origin = Url::parse(&self.url).map(|url| url.origin().ascii_serialization());
         write!(f, "{}/[redacted]", origin.unwrap_or_default())

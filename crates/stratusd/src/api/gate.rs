@@ -18,6 +18,8 @@ use crate::storage::{self, StorageError, Store};
 const FRESH: Duration = Duration::from_secs(1);
 /// Tokens that are remembered at most.
 const REMEMBERED: usize = 10_000;
+/// How often the rate limit forgets tokens that have rested.
+const SWEEP: Duration = Duration::from_secs(10);
 
 /// How often a token may come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,15 +36,25 @@ pub struct Gate {
     store: Store,
     world: World,
     remembered: Mutex<HashMap<String, (Instant, storage::token::Token)>>,
-    limiter: Option<DefaultKeyedRateLimiter<String>>,
+    limiter: Option<Limiter>,
+}
+
+/// Counts requests by token.
+#[derive(Debug)]
+struct Limiter {
+    tokens: DefaultKeyedRateLimiter<String>,
+    /// When tokens that have rested were last forgotten.
+    swept: Mutex<Instant>,
 }
 
 impl Gate {
     /// Knows the tokens of a store.
     #[must_use]
     pub fn new(store: Store, world: World, limit: Option<RateLimit>) -> Self {
-        let limiter =
-            limit.map(|limit| RateLimiter::keyed(Quota::per_second(limit.per_second).allow_burst(limit.burst)));
+        let limiter = limit.map(|limit| Limiter {
+            tokens: RateLimiter::keyed(Quota::per_second(limit.per_second).allow_burst(limit.burst)),
+            swept: Mutex::new(Instant::now()),
+        });
         Self { store, world, remembered: Mutex::default(), limiter }
     }
 
@@ -77,12 +89,21 @@ impl Gate {
     /// Refuses a token that comes too often.
     fn ensure_calm(&self, id: &str) -> Result<(), server::AuthError> {
         let Some(limiter) = &self.limiter else { return Ok(()) };
-        if limiter.len() > REMEMBERED {
-            limiter.retain_recent();
-        }
-        limiter.check_key(&id.to_owned()).map_err(|refused| {
+        limiter.sweep();
+        limiter.tokens.check_key(&id.to_owned()).map_err(|refused| {
             server::AuthError::TooManyRequests(refused.wait_time_from(DefaultClock::default().now()))
         })
+    }
+}
+
+impl Limiter {
+    /// Forgets tokens that have rested, once there are many; not at each request, since all are looked at.
+    fn sweep(&self) {
+        let Ok(mut swept) = self.swept.try_lock() else { return };
+        if swept.elapsed() >= SWEEP && self.tokens.len() > REMEMBERED {
+            self.tokens.retain_recent();
+            *swept = Instant::now();
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod load_balancers;
 mod private_subnets;
 mod vms;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_saphyr::Spanned;
 
@@ -68,18 +68,33 @@ impl Change for Apply {
         let mut run = Run { tx, world: &self.world, mode: self.mode, steps: Vec::new() };
         run.locations(&self.inventory).await?;
         let existing = storage::project::all(run.tx).await?;
+        let known = Projects::of(&existing);
         for entry in &self.inventory.projects {
-            let project = run.project(entry, &existing).await?;
+            let project = run.project(entry, &known).await?;
             run.resources(&project, entry).await?;
         }
-        for project in existing {
-            if !self.inventory.projects.iter().any(|entry| entry.name.value == project.name) {
-                run.prune_project(&project).await?;
-            }
+        let wanted: HashSet<&str> = self.inventory.projects.iter().map(|entry| &*entry.name.value).collect();
+        for project in existing.iter().filter(|project| !wanted.contains(&*project.name)) {
+            run.prune_project(project).await?;
         }
         run.prune_locations(&self.inventory).await?;
         let steps = run.steps;
         if self.mode.is_dry_run { Err(Aborted::Refused(Refused::DryRun(steps))) } else { Ok(steps) }
+    }
+}
+
+/// The projects that there are, by what they are known by.
+struct Projects<'p> {
+    by_name: HashMap<&'p str, &'p Project>,
+    by_id: HashMap<&'p str, &'p Project>,
+}
+
+impl<'p> Projects<'p> {
+    fn of(projects: &'p [Project]) -> Self {
+        Self {
+            by_name: projects.iter().map(|project| (&*project.name, project)).collect(),
+            by_id: projects.iter().map(|project| (&*project.id, project)).collect(),
+        }
     }
 }
 
@@ -112,10 +127,11 @@ impl Run<'_, '_> {
 
     async fn locations(&mut self, inventory: &Inventory) -> Done<()> {
         let existing = storage::location::all(self.tx).await?;
+        let existing: HashMap<&str, &Location> = existing.iter().map(|location| (&*location.name, location)).collect();
         for entry in &inventory.locations {
             let wanted = Location { name: entry.name.value.clone(), offers_postgres: entry.postgres };
-            let kind = match existing.iter().find(|location| location.name == wanted.name) {
-                Some(location) if *location == wanted => continue,
+            let kind = match existing.get(&*wanted.name) {
+                Some(location) if **location == wanted => continue,
                 Some(_) => StepKind::Update,
                 None => StepKind::Create,
             };
@@ -126,9 +142,9 @@ impl Run<'_, '_> {
     }
 
     async fn prune_locations(&mut self, inventory: &Inventory) -> Done<()> {
+        let wanted: HashSet<&str> = inventory.locations.iter().map(|entry| &*entry.name.value).collect();
         for location in storage::location::all(self.tx).await? {
-            let is_wanted = inventory.locations.iter().any(|entry| entry.name.value == location.name);
-            if is_wanted || !self.prunes(format!("location {}", location.name)) {
+            if wanted.contains(&*location.name) || !self.prunes(format!("location {}", location.name)) {
                 continue;
             }
             match storage::location::delete(self.tx, &location.name).await {
@@ -141,9 +157,9 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    async fn project(&mut self, entry: &ProjectEntry, existing: &[Project]) -> Done<Project> {
+    async fn project(&mut self, entry: &ProjectEntry, existing: &Projects<'_>) -> Done<Project> {
         let wanted_id = entry.id.as_ref().map(|id| id.value.as_str());
-        if let Some(project) = existing.iter().find(|project| project.name == entry.name.value) {
+        if let Some(&project) = existing.by_name.get(&*entry.name.value) {
             if wanted_id.is_some_and(|id| id != project.id) {
                 let message =
                     format!("project {} exists with the id {}, which cannot change", project.name, project.id);
@@ -151,7 +167,7 @@ impl Run<'_, '_> {
             }
             return Ok(project.clone());
         }
-        if let Some(other) = existing.iter().find(|project| Some(project.id.as_str()) == wanted_id) {
+        if let Some(other) = wanted_id.and_then(|id| existing.by_id.get(id)) {
             let message = format!("the id of project {} belongs to project {}", entry.name.value, other.name);
             return inconsistent(entry.id.as_ref().unwrap_or(&entry.name), message);
         }

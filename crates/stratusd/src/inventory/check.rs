@@ -96,7 +96,8 @@ impl Check {
         if !self.locations.contains(&location.value) {
             let mut known: Vec<&String> = self.locations.iter().collect();
             known.sort();
-            let message = format!("there is no location `{}`; there are {}", location.value, enumerate(&known));
+            let text = location.value.escape_debug();
+            let message = format!("there is no location `{text}`; there are {}", enumerate(&known));
             self.found(location, message);
         }
     }
@@ -111,7 +112,8 @@ impl Check {
         let mut addresses = Unique::new("a virtual machine with the address");
         for vm in &project.vms {
             for address in [&vm.ip4, &vm.ip6].into_iter().flatten() {
-                addresses.add(self, "", address);
+                let parsed = address.value.parse::<IpAddr>().map(|parsed| parsed.to_string());
+                addresses.add_as(self, "", parsed.unwrap_or_else(|_| address.value.clone()), address);
             }
             self.resource(&mut vms, Kind::Vm, &vm.location, &vm.name);
             self.vm(vm);
@@ -177,7 +179,7 @@ impl Check {
         for rule in &firewall.rules {
             self.cidr(&rule.cidr);
             self.ports(&rule.port_range);
-            if !rules.insert((&rule.cidr.value, &rule.port_range.value)) {
+            if !rules.insert((same_network(&rule.cidr.value), &rule.port_range.value)) {
                 self.found(&rule.cidr, "is in another rule with the same ports already");
             }
         }
@@ -290,7 +292,8 @@ impl Check {
     /// A name that something of the same project and location has.
     fn known(&mut self, names: &HashSet<(&str, &str)>, what: &str, location: &Spanned<String>, name: &Spanned<String>) {
         if !names.contains(&(&*location.value, &*name.value)) {
-            let message = format!("the project has no {what} `{}` in {}", name.value, location.value);
+            let (name_shown, location) = (name.value.escape_debug(), location.value.escape_debug());
+            let message = format!("the project has no {what} `{name_shown}` in {location}");
             self.found(name, message);
         }
     }
@@ -308,10 +311,21 @@ impl Unique {
     }
 
     fn add(&mut self, check: &mut Check, scope: &str, name: &Spanned<String>) {
+        self.add_as(check, scope, name.value.clone(), name);
+    }
+
+    /// Adds what may be written in several ways, by the one that all of them mean.
+    fn add_as(&mut self, check: &mut Check, scope: &str, meant: String, name: &Spanned<String>) {
         let line = name.referenced.line();
-        if let Some(first) = self.lines.insert((scope.to_owned(), name.value.clone()), line) {
-            let message = format!("line {first} has {} `{}` already", self.what, name.value);
+        if let Some(first) = self.lines.insert((scope.to_owned(), meant), line) {
+            let message = format!("line {first} has {} `{}` already", self.what, name.value.escape_debug());
             check.found(name, message);
         }
     }
+}
+
+/// A network in the one way that all ways to write it have in common.
+fn same_network(text: &str) -> String {
+    let parsed = text.split_once('/').and_then(|(address, bits)| Some((address.parse::<IpAddr>().ok()?, bits)));
+    parsed.map_or_else(|| text.to_owned(), |(address, bits)| format!("{address}/{bits}"))
 }

@@ -23,7 +23,7 @@ const NAME: &str = "certificate_authority";
 pub struct Authority {
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
-    year: i32,
+    world: World,
 }
 
 impl fmt::Debug for Authority {
@@ -101,7 +101,7 @@ impl Authority {
         let kept = Kept::parse(&kept)?;
         let key = kept.open(sealer)?;
         let key = KeyPair::from_pem(&key).context("the key of the certificate authority is malformed")?;
-        Ok(Self { certificate: kept.certificate, issuer: Issuer::new(params(year)?, key), year })
+        Ok(Self { certificate: kept.certificate, issuer: Issuer::new(params(year)?, key), world: world.clone() })
     }
 
     /// Its own certificate in PEM.
@@ -116,12 +116,13 @@ impl Authority {
     ///
     /// If the host is no DNS name.
     pub fn issue(&self, host: &str) -> Result<String> {
+        let year = year(&self.world)?;
         let mut params = CertificateParams::new(vec![host.to_owned()])?;
         params.distinguished_name.push(DnType::CommonName, "Stratus Postgres server");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
-        params.not_before = rcgen::date_time_ymd(self.year - 1, 12, 31);
-        params.not_after = rcgen::date_time_ymd(self.year + 2, 1, 31);
+        params.not_before = rcgen::date_time_ymd(year - 1, 12, 31);
+        params.not_after = rcgen::date_time_ymd(year + 2, 1, 31);
         let key = KeyPair::generate()?;
         Ok(params.signed_by(&key, &self.issuer)?.pem())
     }

@@ -40,25 +40,36 @@ pub(super) async fn of(settings: &ServiceSettings, signal: Signal) -> Result<Opt
     };
     // An error here means that another provider was installed before, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let seen = changed(&certificate, &key);
     let (chain, secret) = read(&certificate, &key)?;
     let config = RustlsConfig::from_pem(chain, secret).await.with_context(|| {
         format!("failed to use the certificate {} with the key {}", certificate.display(), key.display())
     })?;
-    tokio::spawn(keep_fresh(config.clone(), certificate, key, signal));
+    tokio::spawn(keep_fresh(config.clone(), (certificate, key), seen, signal));
     Ok(Some(Tls { config }))
 }
 
-/// Takes new files when they are there, and what is there at a signal; one that cannot be used leaves the old one in place.
-async fn keep_fresh(config: RustlsConfig, certificate: PathBuf, key: PathBuf, mut signal: Signal) {
-    let mut seen = changed(&certificate, &key);
+/// Takes new files when they are there, and what is there at a signal. One that cannot be used leaves the old one in
+/// place, and is tried again until it can.
+async fn keep_fresh(
+    config: RustlsConfig,
+    (certificate, key): (PathBuf, PathBuf),
+    mut seen: Changed,
+    mut signal: Signal,
+) {
+    let mut failure = None;
     loop {
         let is_told = tokio::select! {
             () = tokio::time::sleep(LOOK) => false,
             Some(()) = signal.recv() => true,
         };
         let now = changed(&certificate, &key);
-        if now == seen && !is_told {
+        if now == seen && failure.is_none() && !is_told {
             continue;
+        }
+        if now != seen || is_told {
+            // What is wrong with these is not known yet.
+            failure = None;
         }
         seen = now;
         let taken = match read(&certificate, &key) {
@@ -66,9 +77,16 @@ async fn keep_fresh(config: RustlsConfig, certificate: PathBuf, key: PathBuf, mu
             Err(error) => Err(error),
         };
         match taken {
-            Ok(()) => tracing::info!("took the new certificate"),
+            Ok(()) => {
+                failure = None;
+                tracing::info!("took the new certificate");
+            }
             Err(error) => {
-                tracing::error!(error = format!("{error:#}"), "the new certificate cannot be used, the old one stays");
+                let error = format!("{error:#}");
+                if failure.as_ref() != Some(&error) {
+                    tracing::error!(error, "the new certificate cannot be used, the old one stays");
+                }
+                failure = Some(error);
             }
         }
     }
@@ -84,8 +102,10 @@ fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     Ok((chain, secret))
 }
 
-/// When the two files were changed.
-fn changed(certificate: &Path, key: &Path) -> [Option<SystemTime>; 2] {
+/// When the two files were changed, as far as one may know.
+type Changed = [Option<SystemTime>; 2];
+
+fn changed(certificate: &Path, key: &Path) -> Changed {
     let of = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     [of(certificate), of(key)]
 }

@@ -155,14 +155,6 @@ pub async fn insert_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Res
     Ok(())
 }
 
-/// Changes a network interface's addresses and its user.
-pub async fn update_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Result<(), StorageError> {
-    let sql = "UPDATE nic SET private_ipv4 = $4, private_ipv6 = $5, vm_id = $6 \
-               WHERE project_id = $1 AND subnet_id = $2 AND id = $3";
-    c.execute(sql, &[&project, &nic.subnet_id, &nic.id, &nic.private_ipv4, &nic.private_ipv6, &nic.vm_id]).await?;
-    Ok(())
-}
-
 /// Removes a network interface.
 pub async fn delete_nic(c: &mut Connection<'_>, project: &str, nic: &Nic) -> Result<(), StorageError> {
     let sql = "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2 AND id = $3";

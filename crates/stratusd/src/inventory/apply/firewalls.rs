@@ -1,5 +1,7 @@
 //! Firewalls and their rules.
 
+use std::collections::HashSet;
+
 use super::{Done, Ids, Placed, Run, by_place, key, or};
 use crate::domain::id::Kind;
 use crate::inventory::{FirewallEntry, StepKind};
@@ -43,9 +45,11 @@ impl Run<'_, '_> {
 
     async fn rules(&mut self, project: &Project, firewall: &str, entry: &FirewallEntry, what: &str) -> Done<()> {
         let existing = storage::firewall::rules(self.tx, &project.id, firewall).await?;
+        let known: HashSet<_> = existing.iter().map(|rule| (&*rule.cidr, &*rule.port_range)).collect();
+        let asked: HashSet<_> = entry.rules.iter().map(|rule| (&*rule.cidr.value, &*rule.port_range.value)).collect();
         for wanted in &entry.rules {
             let (cidr, port_range) = (&wanted.cidr.value, &wanted.port_range.value);
-            if existing.iter().any(|rule| rule.cidr == *cidr && rule.port_range == *port_range) {
+            if known.contains(&(&**cidr, &**port_range)) {
                 continue;
             }
             self.step(StepKind::Create, format!("{what}: rule {cidr} {port_range}"));
@@ -57,11 +61,10 @@ impl Run<'_, '_> {
             };
             storage::firewall::insert_rule(self.tx, &project.id, &rule).await?;
         }
-        for rule in existing {
-            let is_wanted =
-                entry.rules.iter().any(|it| it.cidr.value == rule.cidr && it.port_range.value == rule.port_range);
+        for rule in &existing {
+            let is_wanted = asked.contains(&(&*rule.cidr, &*rule.port_range));
             if !is_wanted && self.prunes(format!("{what}: rule {} {}", rule.cidr, rule.port_range)) {
-                storage::firewall::delete_rule(self.tx, &project.id, &rule).await?;
+                storage::firewall::delete_rule(self.tx, &project.id, rule).await?;
             }
         }
         Ok(())
