@@ -129,8 +129,13 @@ macro_rules! float {
                     }
                 }
 
+                /// JSON has no other numbers: `null` would stand for one.
                 fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                    serializer.$write(*self)
+                    if self.is_finite() {
+                        serializer.$write(*self)
+                    } else {
+                        Err(serde::ser::Error::custom("must be a finite number"))
+                    }
                 }
             }
         )*

@@ -386,6 +386,17 @@ async fn a_panic_is_a_500_in_the_words_of_the_contract() {
 }
 
 #[tokio::test]
+async fn a_body_in_chunks_may_be_empty() {
+    let pieces = |pieces: &'static [&'static str]| {
+        let pieces = pieces.iter().map(|piece| Ok::<_, Infallible>(piece.as_bytes()));
+        let body = HttpBody::from_stream(futures_util::stream::iter(pieces));
+        request("POST", "/things/a/orders").body(body).unwrap()
+    };
+    assert_eq!(ask(pieces(&["", ""])).await.json(), json!(null));
+    assert_eq!(ask(pieces(&["", "{}"])).await.status, 415);
+}
+
+#[tokio::test]
 async fn names_nest_as_deep_as_json_may() {
     let nested = |depth: usize| format!("/things/a?filter[x]{}=1", "[x]".repeat(depth - 1));
     assert_eq!(ask(get(&nested(128))).await.status, 200);
@@ -448,4 +459,12 @@ async fn the_router_nests_and_takes_other_routes() {
     let mut outer = axum::Router::new().route("/metrics", axum::routing::get(async || "fine")).nest("/v1", router());
     assert_eq!(ask_of(&mut outer, get("/v1/things/a")).await.status, 200);
     assert_eq!(ask_of(&mut outer, get("/metrics")).await.body, b"fine");
+}
+
+#[test]
+fn what_a_header_cannot_say_is_an_internal_error() {
+    let header = Parameter::header("X-Words");
+    let with = |words: &[&str]| server::with_header(Response::new(HttpBody::empty()), &header, words);
+    assert_eq!(with(&["a", "b"]).headers()["x-words"], "a,b");
+    assert_eq!(with(&["a,b", "c"]).status(), 500);
 }

@@ -255,8 +255,10 @@ impl Inventory {
             // What a file of the largest size may hold; deeper than any entry is nested.
             budget: serde_saphyr::budget! { max_nodes: 20_000_000, max_events: 50_000_000, max_depth: 32 },
         };
-        let inventory: Self =
+        let read: Option<Self> =
             serde_saphyr::from_str_with_options(text, options).map_err(|error| Findings::of_yaml(path, &error))?;
+        // Whoever prunes by a file that came to nothing loses everything.
+        let inventory = read.ok_or_else(|| Findings::of_nothing(path))?;
         let findings = check::check(&inventory);
         if findings.is_empty() { Ok(inventory) } else { Err(Findings::new(path, findings)) }
     }

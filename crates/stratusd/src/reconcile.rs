@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::causes::Causes;
 use crate::domain::Surroundings;
-use crate::domain::postgres::sealed_for;
+use crate::domain::postgres::{fits, sealed_for};
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
 use crate::storage::database::{Due, Outcome, free_all, prolong, settle, take_due};
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
@@ -241,6 +241,12 @@ impl<P: Provisioner> Reconciler<P> {
     /// Brings a database nearer to its targets; tells what it is then, and when to look again.
     async fn shaped(&self, wanted: &Wanted, observed: Observed) -> Result<(Observed, Duration), ProvisionError> {
         if observed.shape == wanted.shape {
+            return Ok((observed, self.config.observe_every));
+        }
+        let (now, later) = (observed.shape.storage_size_gib, wanted.shape.storage_size_gib);
+        if later < now && !fits(observed.used_bytes, later) {
+            // More is in use than was known when this was asked for.
+            tracing::warn!(database = wanted.id, "too much is in use to shrink the storage from {now} to {later} GiB");
             return Ok((observed, self.config.observe_every));
         }
         match self.provisioner.resize(wanted).await? {

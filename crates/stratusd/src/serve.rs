@@ -18,6 +18,7 @@ use api_server::server;
 use axum::Router;
 use axum_server::Handle;
 use hyper_util::rt::TokioTimer;
+use tokio::net::TcpSocket;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,8 @@ const POLL: Duration = Duration::from_millis(250);
 /// How much larger than the limit a head may be and still be refused in the contract's words, in bytes. It costs memory
 /// of those who have not shown a token yet.
 const BEYOND: usize = 64 << 10;
+/// Connections that wait to be taken, at most.
+const BACKLOG: u32 = 1024;
 
 /// Serves until the process is told to stop (SIGTERM or SIGINT), then finishes what it took.
 ///
@@ -54,6 +57,7 @@ const BEYOND: usize = 64 << 10;
 ///
 /// If it cannot start, with what to do about it.
 pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sealer: Sealer) -> Result<()> {
+    settings.ensure_whole()?;
     let Signals { stop, hang_up } = Signals::listen()?;
     let database = store_settings.database_url.database()?;
     // Held until the end: the lock goes with it.
@@ -142,21 +146,34 @@ fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {
 
 /// The sockets, bound before anything else: a port that is taken shall not cost a migration.
 struct Listeners {
-    api: TcpListener,
+    /// It takes connections once they are served.
+    api: TcpSocket,
     management: TcpListener,
 }
 
 impl Listeners {
     fn bind(settings: &ServiceSettings) -> Result<Self> {
         let bind = |address: SocketAddr, setting: &str| {
-            let bound = TcpListener::bind(address).and_then(|bound| bound.set_nonblocking(true).map(|()| bound));
-            bound.with_context(|| format!("failed to listen on {address}, see the setting {setting}"))
+            bound(address).with_context(|| format!("failed to listen on {address}, see the setting {setting}"))
         };
-        Ok(Self {
-            api: bind(settings.listen, "listen")?,
-            management: bind(settings.management_listen, "management_listen")?,
-        })
+        let api = bind(settings.listen, "listen")?;
+        let management = listening(bind(settings.management_listen, "management_listen")?)?;
+        Ok(Self { api, management })
     }
+}
+
+fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // As std does it: a port whose last connections still linger is free.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
+}
+
+fn listening(socket: TcpSocket) -> Result<TcpListener> {
+    let address = socket.local_addr()?;
+    let listener = socket.listen(BACKLOG).and_then(tokio::net::TcpListener::into_std);
+    listener.with_context(|| format!("failed to listen on {address}"))
 }
 
 /// The second port. It is served from before the database is open until after the last request, so that whoever
@@ -193,11 +210,12 @@ struct Serving {
 impl Serving {
     fn start(
         settings: &ServiceSettings,
-        listener: TcpListener,
+        socket: TcpSocket,
         router: Router,
         tls: Option<Tls>,
         metrics: &Metrics,
     ) -> Result<Self> {
+        let listener = listening(socket)?;
         let (address, handle) = (listener.local_addr()?, Handle::new());
         let limited = Limited::new(settings.max_connections.get(), metrics.connections());
         let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());

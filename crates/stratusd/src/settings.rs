@@ -183,6 +183,23 @@ settings! {
     simulate_seed("STRATUS_SIMULATE_SEED", "NUMBER"): u64 = "0";
 }
 
+impl ServiceSettings {
+    /// Checks what must go together.
+    ///
+    /// # Errors
+    ///
+    /// A setting that does nothing without another one.
+    pub fn ensure_whole(&self) -> Result<()> {
+        if self.rate_burst.is_some() && self.rate_limit.is_none() {
+            bail!("the setting rate_burst does nothing without rate_limit: give both, or leave it out");
+        }
+        if self.tls_certificate.is_some() != self.tls_key.is_some() {
+            bail!("the settings tls_certificate and tls_key go together: give both, or neither");
+        }
+        Ok(())
+    }
+}
+
 /// Where the keys that seal passwords are.
 #[derive(Debug, Clone, Copy)]
 pub enum KeySource<'s> {

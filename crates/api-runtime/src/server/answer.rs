@@ -98,15 +98,20 @@ impl Reply {
     }
 }
 
-/// Sets a header as the contract describes it; nothing for an absent value.
+/// Sets a header as the contract describes it; nothing for an absent value. One that cannot be written makes the whole
+/// an internal error: a caller would read another value.
 #[must_use]
 pub fn with_header<T: Serialize + ?Sized>(mut response: Response, header: &Parameter, value: &T) -> Response {
     let Ok(name) = HeaderName::from_bytes(header.name.as_bytes()) else {
         return response;
     };
-    let Ok(value) = serde_json::to_value(value) else {
-        return response;
+    let value = match serde_json::to_value(value) {
+        Ok(value) => value,
+        Err(error) => return unwritable(&error),
     };
+    if name != header::SET_COOKIE && !is_separable(&value) {
+        return unwritable(&format_args!("an item of the header `{name}` has a comma"));
+    }
     let headers = response.headers_mut();
     match &value {
         Value::Null => {}
@@ -146,7 +151,18 @@ fn with_body(status: StatusCode, content_type: &'static str, bytes: Vec<u8>) -> 
     response
 }
 
-fn unwritable(error: &serde_json::Error) -> Response {
+/// Whether the items of a list, or the names and values of an object, can be told apart by commas.
+fn is_separable(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(|item| !flat(item).contains(',')),
+        Value::Object(properties) => {
+            properties.iter().all(|(key, value)| !key.contains(',') && !flat(value).contains(','))
+        }
+        _ => true,
+    }
+}
+
+fn unwritable(error: &dyn std::fmt::Display) -> Response {
     tracing::error!(%error, "an answer could not be written");
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;

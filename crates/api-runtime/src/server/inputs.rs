@@ -7,6 +7,7 @@ use axum::body::Body as HttpBody;
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart};
 use axum::http::Request;
 use http::header;
+use http_body::Body as _;
 
 use super::body::{is_empty, matching, read};
 use super::call::Call;
@@ -91,9 +92,20 @@ impl<'c> Inputs<'c> {
         value
     }
 
+    /// Chooses as [`choose`](Self::choose) does, once it is known whether there is a body: one that comes in chunks
+    /// and names no type may be empty.
+    async fn chosen(&mut self, body: &Body) -> Chosen {
+        let is_named = self.call.parts.headers.contains_key(header::CONTENT_TYPE);
+        if !is_named && self.call.body().size_hint().exact().is_none() {
+            let Some(bytes) = self.read().await else { return Chosen::Refused };
+            *self.call.body() = HttpBody::from(bytes);
+        }
+        self.choose(body)
+    }
+
     /// Reads a JSON body that is the only kind.
     pub async fn json<T: Wire>(&mut self, body: &Body, schemas: &Schemas) -> Option<T> {
-        match self.choose(body) {
+        match self.chosen(body).await {
             Chosen::Media(at) => self.json_as(body, at, schemas).await,
             Chosen::Absent => self.no_body(body),
             Chosen::Refused => None,
@@ -130,7 +142,7 @@ impl<'c> Inputs<'c> {
 
     /// Reads a form that is the only kind of body.
     pub async fn form<T: Wire>(&mut self, body: &Body) -> Option<T> {
-        match self.choose(body) {
+        match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
             Chosen::Refused => None,
             // A form without fields is a form.
@@ -150,7 +162,7 @@ impl<'c> Inputs<'c> {
 
     /// Reads a text that is the only kind of body.
     pub async fn text<T: Wire>(&mut self, body: &Body) -> Option<T> {
-        match self.choose(body) {
+        match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
             Chosen::Refused => None,
             Chosen::Absent | Chosen::Media(_) => self.text_as(body).await,

@@ -29,7 +29,11 @@ impl Refuse for ContractErrors {
             _ => ErrorType::UnexpectedError,
         };
         let code = ErrorCode::try_from(i32::from(refusal.status.as_u16())).expect("a refusal's status is an error's");
-        let body = ErrorBody::new(code, kind, refusal.message.to_string());
+        let message = match refusal.kind {
+            RefusalKind::MissingCredentials => "send a token as `Authorization: Bearer <token>`".to_owned(),
+            _ => refusal.message.to_string(),
+        };
+        let body = ErrorBody::new(code, kind, message);
         Error::new(if refusal.violations.is_empty() { body } else { body.with_details(Some(details(refusal))) })
     }
 }
@@ -40,7 +44,8 @@ fn details(refusal: &Refusal) -> ErrorDetails {
     for violation in &refusal.violations {
         let (field, words) = if violation.name.is_empty() {
             let field = violation.pointer.split('/').nth(1).unwrap_or("body");
-            (field.replace("~1", "/").replace("~0", "~"), format!("{}: {}", violation.pointer, violation.message))
+            let place = if violation.pointer.is_empty() { String::new() } else { format!("{}: ", violation.pointer) };
+            (field.replace("~1", "/").replace("~0", "~"), format!("{place}{}", violation.message))
         } else {
             (violation.name.clone(), format!("{}{}", violation.pointer, violation.message))
         };

@@ -19,6 +19,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let store = arguments.store.settle(matches, file)?;
     let keys = arguments.keys.settle(matches, file)?;
     let service = arguments.service.settle(matches, file)?;
+    service.ensure_whole()?;
     let overruled = match keys.source()? {
         Some(KeySource::Text(_)) => "encryption_keys_file",
         Some(KeySource::File(_)) => "encryption_keys",

@@ -191,9 +191,9 @@ fn merged(found: &Database, body: &PostgresUpdate) -> Outcome<Database> {
     };
     let storage_size = catalogue::storage(&size, storage_size)?;
     let gib = i64::from(storage_size.get());
-    let shrinks = gib < found.storage_size_gib.max(found.target_storage_size_gib);
-    // Under 80 % of the new size, in bytes and without rounding.
-    if shrinks && i128::from(found.used_bytes) * 10 >= (i128::from(gib) << 30) * 8 {
+    let is_new = gib != found.target_storage_size_gib;
+    let shrinks = is_new && gib < found.storage_size_gib.max(found.target_storage_size_gib);
+    if shrinks && !fits(found.used_bytes, gib) {
         let used = found.used_bytes.saturating_add((1 << 30) - 1) >> 30;
         let wrong = format!("cannot shrink to {gib} GiB, for the {used} GiB in use must stay under 80 % of it");
         return Err(Refusal::invalid("storage_size", wrong).into());
@@ -208,6 +208,12 @@ fn merged(found: &Database, body: &PostgresUpdate) -> Outcome<Database> {
         changed.tags = tags_to_store(tags)?;
     }
     Ok(changed)
+}
+
+/// Whether storage may shrink to a size: what is in use must stay under 80 % of it, in bytes and without rounding.
+#[must_use]
+pub fn fits(used_bytes: i64, gib: i64) -> bool {
+    i128::from(used_bytes) * 10 < (i128::from(gib) << 30) * 8
 }
 
 /// Sets another superuser password.

@@ -1,5 +1,7 @@
 //! Private subnets.
 
+use std::collections::HashSet;
+
 use api_types::{
     FirewallSummary, FirewallSummaryFields, Name, Nic, NicFields, PrivateSubnet, PrivateSubnetConnect,
     PrivateSubnetCreate, PrivateSubnetFields, PrivateSubnetState, Reference,
@@ -55,7 +57,7 @@ impl Change for Create {
             Some(id) => id,
             None => self.default_firewall(tx, name).await?,
         };
-        let (net4, net6) = free_networks(tx, project, &self.world).await?;
+        let (net4, net6) = free_networks(tx, project, &self.world, &HashSet::new()).await?;
         let subnet = storage::private_subnet::PrivateSubnet {
             id: Kind::PrivateSubnet.new_id(&self.world),
             location: self.place.location.to_string(),
@@ -110,16 +112,24 @@ impl Create {
     }
 }
 
-/// Networks that no subnet of the project has.
-pub(crate) async fn free_networks(tx: &mut Connection<'_>, project: &str, world: &World) -> Outcome<(Net4, Net6)> {
+/// Networks that no subnet of the project has, and that are promised to none.
+pub(crate) async fn free_networks(
+    tx: &mut Connection<'_>,
+    project: &str,
+    world: &World,
+    promised: &HashSet<&str>,
+) -> Outcome<(Net4, Net6)> {
     for _ in 0..GUESSES {
         let (net4, net6) = (Net4::random(world), Net6::random(world));
-        if !storage::private_subnet::has_network(tx, project, &net4.to_string(), &net6.to_string()).await? {
+        let (text4, text6) = (net4.to_string(), net6.to_string());
+        let is_promised = promised.contains(&*text4) || promised.contains(&*text6);
+        if !is_promised && !storage::private_subnet::has_network(tx, project, &text4, &text6).await? {
             return Ok((net4, net6));
         }
     }
     let all = storage::private_subnet::of_project(tx, project).await?;
-    let mut taken: Vec<Net4> = all.iter().filter_map(|subnet| Net4::parse(&subnet.net4)).collect();
+    let all = all.iter().map(|subnet| &*subnet.net4).chain(promised.iter().copied());
+    let mut taken: Vec<Net4> = all.filter_map(Net4::parse).collect();
     taken.sort_unstable();
     let net4 = Net4::first_free(&taken);
     let net4 = net4.ok_or_else(|| Refusal::invalid("name", "the project has no free network in 10.0.0.0/8 left"))?;

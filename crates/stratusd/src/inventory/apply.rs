@@ -65,7 +65,8 @@ impl Change for Apply {
 
     async fn make(&self, tx: &mut Connection<'_>) -> Done<Vec<Step>> {
         storage::inventory::lock(tx).await?;
-        let mut run = Run { tx, world: &self.world, mode: self.mode, steps: Vec::new() };
+        let (steps, new_firewalls) = (Vec::new(), HashSet::new());
+        let mut run = Run { tx, world: &self.world, mode: self.mode, steps, new_firewalls };
         run.locations(&self.inventory).await?;
         let existing = storage::project::all(run.tx).await?;
         let known = Projects::of(&existing);
@@ -104,6 +105,8 @@ struct Run<'r, 'c> {
     world: &'r World,
     mode: Mode,
     steps: Vec<Step>,
+    /// The ids of firewalls that were made: no caller can have decided about them.
+    new_firewalls: HashSet<String>,
 }
 
 fn inconsistent<T, V>(value: &Spanned<V>, message: String) -> Done<T> {
@@ -117,6 +120,13 @@ fn in_the_way<T>(message: String) -> Done<T> {
 impl Run<'_, '_> {
     fn step(&mut self, kind: StepKind, what: String) {
         self.steps.push(Step { kind, what });
+    }
+
+    /// Notes what of something is not as in the inventory, and is for the API to decide.
+    fn leaves(&mut self, what: &str, differing: &[&str]) {
+        if !differing.is_empty() {
+            self.step(StepKind::Leave, format!("{what} ({})", differing.join(", ")));
+        }
     }
 
     /// Notes that something is not in the inventory; tells whether it shall go.

@@ -28,6 +28,7 @@ pub(super) fn check(inventory: &Inventory) -> Vec<Finding> {
         locations.add(&mut check, "", &location.name);
         check.locations.insert(location.name.value.clone());
     }
+    let mut addresses = Unique::new("a virtual machine with the address");
     let mut projects = Unique::new("a project");
     let mut ids = Unique::new("a project with the id");
     for project in &inventory.projects {
@@ -42,7 +43,7 @@ pub(super) fn check(inventory: &Inventory) -> Vec<Finding> {
                 check.found(id, "must be the id of a project, pj and 24 characters of 0-9 and a-z without i, l, o, u");
             }
         }
-        check.project(project);
+        check.project(project, &mut addresses);
     }
     check.findings
 }
@@ -102,14 +103,13 @@ impl Check {
         }
     }
 
-    fn project(&mut self, project: &ProjectEntry) {
+    fn project(&mut self, project: &ProjectEntry, addresses: &mut Unique) {
         let names = Names {
             vms: project.vms.iter().map(|it| (&*it.location.value, &*it.name.value)).collect(),
             firewalls: project.firewalls.iter().map(|it| (&*it.location.value, &*it.name.value)).collect(),
             subnets: project.private_subnets.iter().map(|it| (&*it.location.value, &*it.name.value)).collect(),
         };
         let mut vms = Unique::new("a virtual machine");
-        let mut addresses = Unique::new("a virtual machine with the address");
         for vm in &project.vms {
             for address in [&vm.ip4, &vm.ip6].into_iter().flatten() {
                 let parsed = address.value.parse::<IpAddr>().map(|parsed| parsed.to_string());
@@ -179,7 +179,7 @@ impl Check {
         for rule in &firewall.rules {
             self.cidr(&rule.cidr);
             self.ports(&rule.port_range);
-            if !rules.insert((same_network(&rule.cidr.value), &rule.port_range.value)) {
+            if !rules.insert((same_network(&rule.cidr.value), same_ports(&rule.port_range.value))) {
                 self.found(&rule.cidr, "is in another rule with the same ports already");
             }
         }
@@ -322,6 +322,11 @@ impl Unique {
             check.found(name, message);
         }
     }
+}
+
+/// Ports as a range, one alone too.
+fn same_ports(text: &str) -> (&str, &str) {
+    text.split_once("..").unwrap_or((text, text))
 }
 
 /// A network in the one way that all ways to write it have in common.

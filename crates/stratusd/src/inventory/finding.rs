@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::Utf8Error;
 
-use serde_saphyr::{Location, Spanned};
+use serde_saphyr::{Error, Location, Spanned};
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,9 +53,22 @@ impl Findings {
         Self::new(path, vec![finding])
     }
 
+    /// A file that holds nothing.
+    pub(super) fn of_nothing(path: &Path) -> Self {
+        let message = "is empty: an inventory says at least `projects: []`".to_owned();
+        Self::new(path, vec![Finding { line: 1, column: 1, message }])
+    }
+
     /// Why a file is no inventory at all.
     pub(super) fn of_yaml(path: &Path, error: &serde_saphyr::Error) -> Self {
-        let text = error.to_string();
+        let text = match error {
+            Error::MultipleDocuments { .. } => "must be one document, and another begins here".to_owned(),
+            Error::NullIntoString { .. } => "must be a text, not null".to_owned(),
+            Error::Unexpected { expected: "mapping start", .. } => "must be a mapping of keys to values".to_owned(),
+            Error::Unexpected { expected: "sequence start", .. } => "must be a list".to_owned(),
+            Error::InvalidScalar { ty: "i32", .. } => "must be a whole number of 32 bits".to_owned(),
+            _ => error.to_string(),
+        };
         let finding = match error.location() {
             Some(location) => {
                 let place = format!(" at line {}, column {}", location.line(), location.column());

@@ -22,6 +22,8 @@ pub enum StepKind {
     Delete,
     /// It is not in the inventory, and is kept for want of `--prune`.
     Keep,
+    /// It is not as the inventory has it, but the API decides about that.
+    Leave,
 }
 
 impl fmt::Display for Step {
@@ -30,6 +32,7 @@ impl fmt::Display for Step {
             StepKind::Create => write!(f, "+ {}", self.what),
             StepKind::Update => write!(f, "~ {}", self.what),
             StepKind::Delete => write!(f, "- {}", self.what),
+            StepKind::Leave => write!(f, "  {}: not as in the inventory, left to the API", self.what),
             StepKind::Keep => write!(f, "  {} (not in the inventory, kept without --prune)", self.what),
         }
     }

@@ -5,8 +5,8 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -52,26 +52,45 @@ where
             let mut stream = TimeoutStream::new(stream);
             stream.set_read_timeout(Some(idle));
             stream.set_write_timeout(Some(idle));
-            let requests = Arc::new(Requests::default());
+            let requests = Arc::new(Requests::new());
             let clock = Clock { requests: Arc::clone(&requests), head, running: None, timer: Box::pin(sleep(head)) };
-            Ok((
-                Watched { stream: Box::pin(stream), clock, seen: (0, 0), resting: Instant::now() },
-                Watching { service, requests },
-            ))
+            Ok((Watched { stream: Box::pin(stream), clock, idle, seen: 0 }, Watching { service, requests }))
         })
     }
 }
 
 /// The requests of a connection: what arrives while none is open belongs to the next one's head.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Requests {
     begun: AtomicUsize,
     ended: AtomicUsize,
+    /// When the last one ended, or the connection began.
+    resting: Mutex<Instant>,
     /// Whether they come mixed with each other and with other frames, as those of HTTP/2 do.
     are_mixed: AtomicBool,
 }
 
 impl Requests {
+    fn new() -> Self {
+        Self {
+            begun: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
+            resting: Mutex::new(Instant::now()),
+            are_mixed: AtomicBool::new(false),
+        }
+    }
+
+    fn end_one(&self) {
+        *self.resting.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How long there has been none, unless one is open.
+    fn rested(&self) -> Option<Duration> {
+        let resting = *self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        (!self.is_one_open()).then(|| resting.elapsed())
+    }
+
     /// How many heads have arrived.
     fn begun(&self) -> usize {
         self.begun.load(Ordering::Relaxed)
@@ -102,7 +121,7 @@ struct Open(Arc<Requests>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.ended.fetch_add(1, Ordering::Relaxed);
+        self.0.end_one();
     }
 }
 
@@ -142,44 +161,46 @@ impl Clock {
 pub(super) struct Watched<S> {
     stream: Pin<Box<TimeoutStream<S>>>,
     clock: Clock,
-    /// How many requests had begun and ended when it was read from last.
-    seen: (usize, usize),
-    /// Since when there were no others, and none was open.
-    resting: Instant,
+    /// How long it may stand still.
+    idle: Duration,
+    /// How many requests had ended when that time was last counted from such an end.
+    seen: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite> Watched<S> {
     /// A rest begins when the request before it ends. Fails where it has lasted too long among frames that are of no
     /// request, such as HTTP/2's pings.
     fn rest(&mut self) -> io::Result<()> {
-        let (requests, idle) = (&self.clock.requests, self.stream.read_timeout());
-        let seen = (requests.begun(), requests.ended());
-        if requests.is_one_open() || self.seen != seen {
-            self.resting = Instant::now();
+        let requests = &self.clock.requests;
+        let Some(rested) = requests.rested() else { return Ok(()) };
+        let is_new = std::mem::replace(&mut self.seen, requests.ended()) != self.seen;
+        if rested > self.idle && (is_new || requests.are_mixed()) {
+            return Err(io::ErrorKind::TimedOut.into());
         }
-        if self.seen != seen {
-            self.seen = seen;
-            self.stream.as_mut().set_read_timeout_pinned(idle);
+        if is_new {
+            // Nobody need have looked when the request ended.
+            self.stream.as_mut().set_read_timeout_pinned(Some(self.idle.saturating_sub(rested)));
         }
-        let is_over = requests.are_mixed() && idle.is_some_and(|idle| self.resting.elapsed() > idle);
-        if is_over { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
+        Ok(())
     }
 }
 
 impl<S: AsyncRead + AsyncWrite> AsyncRead for Watched<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.rest()?;
-        let before = buf.filled().len();
-        match self.stream.as_mut().poll_read(cx, buf) {
-            // A caller that waits for its answer need not say anything; once it does, whoever reads is woken.
-            Poll::Ready(Err(error))
-                if error.kind() == io::ErrorKind::TimedOut && self.clock.requests.is_one_answered() =>
-            {
-                Poll::Pending
-            }
+        let (before, idle) = (buf.filled().len(), self.idle);
+        let mut read = self.stream.as_mut().poll_read(cx, buf);
+        let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+        if matches!(&read, Poll::Ready(Err(error)) if is_late(error)) && self.clock.requests.is_one_answered() {
+            // A caller that waits for its answer need not say anything. Looked at again, its time begins anew.
+            self.stream.as_mut().set_read_timeout_pinned(Some(idle));
+            read = self.stream.as_mut().poll_read(cx, buf);
+        }
+        match read {
             Poll::Ready(read) => {
                 if buf.filled().len() > before {
                     self.clock.start();
+                    self.stream.as_mut().set_read_timeout_pinned(Some(idle));
                 }
                 Poll::Ready(read)
             }

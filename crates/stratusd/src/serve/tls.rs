@@ -31,13 +31,10 @@ impl Tls {
 ///
 /// # Errors
 ///
-/// If there is a certificate without a key or the other way round, or one of them cannot be used.
+/// If the certificate or its key cannot be used.
 pub(super) async fn of(settings: &ServiceSettings, signal: Signal) -> Result<Option<Tls>> {
-    let (certificate, key) = match (&settings.tls_certificate, &settings.tls_key) {
-        (Some(certificate), Some(key)) => (certificate.as_path().to_owned(), key.as_path().to_owned()),
-        (None, None) => return Ok(None),
-        _ => bail!("the settings tls_certificate and tls_key go together: give both, or neither"),
-    };
+    let (Some(certificate), Some(key)) = (&settings.tls_certificate, &settings.tls_key) else { return Ok(None) };
+    let (certificate, key) = (certificate.as_path().to_owned(), key.as_path().to_owned());
     // An error here means that another provider was installed before, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let seen = changed(&certificate, &key);

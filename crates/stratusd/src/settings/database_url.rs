@@ -53,6 +53,9 @@ impl fmt::Debug for DatabaseUrl {
 fn place(url: &str) -> Result<(DatabaseLocation, String), String> {
     const NEITHER: &str = "it must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME";
     if let Some(file) = url.strip_prefix("sqlite://").filter(|file| !file.is_empty()) {
+        if file.contains('?') {
+            return Err("a file has no options: leave out what follows the `?`".to_owned());
+        }
         return Ok((DatabaseLocation::Sqlite(file.into()), url.to_owned()));
     }
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {

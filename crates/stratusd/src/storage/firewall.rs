@@ -2,7 +2,7 @@
 
 use diesel::QueryableByName;
 
-use super::schema::{firewall, firewall_rule, firewall_subnet};
+use super::schema::{firewall, firewall_rule, firewall_subnet, private_subnet};
 use super::{Connection, StorageError};
 
 /// A firewall.
@@ -40,6 +40,13 @@ pub struct Rule {
 #[diesel(table_name = firewall_subnet)]
 struct Guarded {
     subnet_id: String,
+}
+
+/// The name of such a subnet.
+#[derive(QueryableByName)]
+#[diesel(table_name = private_subnet)]
+struct Named {
+    name: String,
 }
 
 /// One of a location, by id.
@@ -98,6 +105,19 @@ pub async fn subnets(c: &mut Connection<'_>, project: &str, firewall: &str) -> R
     let sql = "SELECT subnet_id FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2 ORDER BY subnet_id";
     let guarded = c.fetch_all::<Guarded>(sql, &[&project, &firewall]).await?;
     Ok(guarded.into_iter().map(|guarded| guarded.subnet_id).collect())
+}
+
+/// The names of the subnets that a firewall guards, in order.
+pub async fn names_of_subnets(
+    c: &mut Connection<'_>,
+    project: &str,
+    firewall: &str,
+) -> Result<Vec<String>, StorageError> {
+    let sql = "SELECT s.name FROM firewall_subnet AS attached JOIN private_subnet AS s \
+               ON s.project_id = attached.project_id AND s.id = attached.subnet_id \
+               WHERE attached.project_id = $1 AND attached.firewall_id = $2 ORDER BY s.name";
+    let guarded = c.fetch_all::<Named>(sql, &[&project, &firewall]).await?;
+    Ok(guarded.into_iter().map(|guarded| guarded.name).collect())
 }
 
 /// Makes a firewall without rules.

@@ -131,7 +131,12 @@ fn beside(file: &Path, ending: &str) -> io::Result<File> {
     make_private(file)?;
     let mut path = file.canonicalize()?.into_os_string();
     path.push(ending);
-    File::options().create(true).write(true).truncate(false).open(path)
+    let mut options = File::options();
+    options.create(true).write(true).truncate(false);
+    // Whoever can open it can lock it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// Waits for the lock beside a database, so that whoever waits can be told to stop.

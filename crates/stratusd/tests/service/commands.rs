@@ -58,7 +58,11 @@ on_both! {
             "algorithm": "hash_based", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/else", "vms": [],
         });
         let changed = caller.patch(web, body).await.ok();
-        assert_eq!(home.apply(&two_projects()), "0 to create, 0 to update, 0 to delete: applied\n");
+        assert_eq!(
+            home.apply(&two_projects()),
+            "  project shop: load balancer eu-central-h1/web (src_port, dst_port, health_check_endpoint, vms): \
+             not as in the inventory, left to the API\n0 to create, 0 to update, 0 to delete: applied\n"
+        );
         let vm = serde_json::json!({ "vm_id": caller.get("/location/eu-central-h1/vm").await.ok()["items"][0]["id"] });
         assert_eq!(caller.post(&format!("{web}/detach-vm"), vm).await.ok(), changed);
     }
@@ -77,6 +81,46 @@ on_both! {
             let said = home.fail(command);
             assert!(said.contains("the database is newer than this program"), "{said}");
         }
+    }
+
+    async fn a_firewall_of_another_name_guards_what_the_old_one_guarded(home: Home) {
+        let inventory = |name: &str, listed: &str| {
+            format!(
+                "locations: [{{ name: here }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    firewalls: [{{ name: {name}, \
+                 location: here, rules: [{{ cidr: 10.0.0.0/8, port_range: \"80\" }}] }}]\n    private_subnets: [{{ name: \
+                 ours, location: here, firewalls: [{listed}] }}]\n"
+            )
+        };
+        home.apply(&inventory("old", "old"));
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let ours = "/location/here/private-subnet/ours";
+        let body = serde_json::json!({ "firewall_id": caller.get(ours).await.ok()["firewalls"][0]["id"] });
+        caller.post("/location/here/private-subnet/theirs", body).await.ok();
+        std::fs::write(home.path().join("inventory.yaml"), inventory("new", "new")).expect("the folder is writable");
+        assert_snapshot!("another_firewall", home.succeed(&["apply", "--prune", "inventory.yaml"]));
+        let subnet = caller.get(ours).await.ok();
+        assert_eq!(subnet["firewalls"][0]["name"], "new");
+        let nothing = "0 to create, 0 to update, 0 to delete: applied\n";
+        assert_eq!(home.succeed(&["apply", "--prune", "inventory.yaml"]), nothing);
+        // What the API takes away stays away, and is told.
+        let detached = serde_json::json!({ "private_subnet_id": subnet["id"] });
+        caller.post("/location/here/firewall/new/detach-subnet", detached).await.ok();
+        let told = "  project shop: private subnet here/ours (firewalls): not as in the inventory, left to the API\n";
+        assert_eq!(home.succeed(&["apply", "inventory.yaml"]), format!("{told}{nothing}"));
+        assert!(caller.get(ours).await.ok()["firewalls"].as_array().is_some_and(Vec::is_empty));
+    }
+
+    async fn networks_that_a_file_asks_for_are_given_to_no_other(home: Home) {
+        // So many that some of those drawn would be among those asked for.
+        let any = (0..1000).map(|number| format!("      - {{ name: any-{number}, location: here }}\n"));
+        let asked = (0..1000).map(|number| {
+            let (high, low) = (number / 4, number % 4 * 64);
+            format!("      - {{ name: asked-{number}, location: here, net4: 10.0.{high}.{low}/26 }}\n")
+        });
+        let subnets: String = any.chain(asked).collect();
+        let inventory = format!("locations: [{{ name: here }}]\nprojects:\n  - name: shop\n    private_subnets:\n{subnets}");
+        assert!(home.apply(&inventory).ends_with("2002 to create, 0 to update, 0 to delete: applied\n"));
     }
 
     async fn interfaces_take_over_addresses(home: Home) {
@@ -216,6 +260,17 @@ fn everything_wrong_with_an_inventory_is_told_at_once() {
         "locations: [\n",
         "locations:\n  - { name: a, postgres: \"yes\" }\n",
         "locations:\n  - name: 123\n",
+        "",
+        "# nothing\n",
+        "null\n",
+        "projects: []\n---\nprojects: []\n",
+        "projects:\n",
+        "projects: [shop]\n",
+        "projects:\n  - name: null\n",
+        "projects:\n  - name: shop\n    vms: [{ name: a, location: us-east-a2, size: standard-2, storage_size_gib: many, unix_user: deploy }]\n",
+        "projects:\n  - { name: a, vms: [{ name: a, location: us-east-a2, size: standard-2, storage_size_gib: 1, unix_user: deploy, ip6: \"2001:db8::2\" }] }\n  \
+         - { name: b, vms: [{ name: a, location: us-east-a2, size: standard-2, storage_size_gib: 1, unix_user: deploy, ip6: \"2001:DB8:0:0::2\" }] }\n",
+        "projects:\n  - name: shop\n    firewalls: [{ name: a, location: us-east-a2, rules: [{ cidr: \"::/0\", port_range: \"80\" }, { cidr: \"0::/0\", port_range: \"80..80\" }] }]\n",
         // The long form of an address that another one could be given too.
         "projects:\n  - name: shop\n    private_subnets:\n      - { name: a, location: us-east-a2, net6: \"fd61:7a0c:55e1:9200::/64\", nics: [{ name: n, private_ipv6: \"fd61:7a0c:55e1:9200:0:0:0:4\" }] }\n",
     ];
@@ -255,7 +310,7 @@ fn settings_come_from_flags_then_environment_then_file_then_defaults() {
             "--listen",
             "127.0.0.1:3",
             "--database-url",
-            "postgres://me:hidden@db/stratus?password=hidden",
+            "postgres://me:hidden@db/stratus?password=hidden&sslmode=verify-full&connect_timeout=3&user=me",
             "--encryption-keys-file",
             "keys",
         ])
@@ -292,6 +347,10 @@ fn wrong_settings_are_told_without_their_secrets() {
         fails(config, "reconcile_lease = \"999ms\"\n"),
         fails(config, "observe_every = \"0s\"\n"),
         fails(config, "shutdown_timeout = \"25h\"\n"),
+        fails(config, "rate_burst = 5\n"),
+        fails(config, "tls_key = \"key.pem\"\n"),
+        fails(&["serve", "--rate-burst", "5"], ""),
+        fails(&["serve", "--database-url", "sqlite://stratus.db?mode=ro"], ""),
         fails(&["serve", "--listen", "127.0.0.1:0", "--management-listen", "256.0.0.1:1"], ""),
     ];
     let keyless = home.command(&["serve"]).env_remove("STRATUS_ENCRYPTION_KEYS_FILE").output().expect("it starts");

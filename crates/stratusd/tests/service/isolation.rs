@@ -33,7 +33,7 @@ async fn things(shop: &Caller) -> Things {
 
 /// An id of the same kind that belongs to nothing.
 fn nothing(id: &str) -> String {
-    format!("{}00000000000000000000000z", &id[..3])
+    format!("{}00000000000000000000000z", &id[..2])
 }
 
 /// A good body of an operation, with this subnet, firewall and virtual machine in it.

@@ -80,6 +80,40 @@ on_both! {
         assert!(home.fail(&["key", "rotate"]).contains("no key opens"));
     }
 
+    async fn storage_does_not_shrink_below_what_is_in_use(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&[
+            "--simulate-delay", "1500ms", "--simulate-jitter", "0s", "--simulate-used", "90", "--observe-every", "100ms",
+        ]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let sizes = |database: &Value| [database["storage_size_gib"].clone(), database["target_storage_size_gib"].clone()];
+        let mut made = None;
+        for number in 0..20 {
+            let path = format!("{PLACE}/postgres/full-{number}");
+            caller.post(&path, json!({ "size": "standard-2", "storage_size": 256 })).await.ok();
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            // Nothing is known to be in use while it is created.
+            caller.patch(&path, json!({ "storage_size": 64 })).await.ok();
+            let running = caller.wait_for(&path, |database| database["state"] == "running").await;
+            // One whose creation had not begun when it was changed is made as it shall be.
+            if sizes(&running) != [json!(64), json!(64)] {
+                made = Some((path, running));
+                break;
+            }
+        }
+        let (path, running) = made.expect("one of them was changed while it was created");
+        assert_eq!(sizes(&running), [json!(256), json!(64)]);
+        // What has no effect on the storage is not judged by it.
+        for body in [json!({}), json!({ "tags": [] }), json!({ "storage_size": 64 }), json!({ "ha_type": "sync" })] {
+            caller.patch(&path, body).await.ok();
+        }
+        let seen = running["latest_restore_time"].clone();
+        caller.wait_for(&path, |database| database["latest_restore_time"] != seen).await;
+        assert_eq!(sizes(&caller.get(&path).await.ok()), [json!(256), json!(64)]);
+        assert_eq!(caller.patch(&path, json!({ "storage_size": 128 })).await.error(), (400, "InvalidRequest"));
+        caller.patch(&path, json!({ "storage_size": 256 })).await.ok();
+    }
+
     async fn workers_share_the_work_and_never_a_database(home: Home) {
         let bare = Bare::new(home).await;
         let paths: Vec<String> =

@@ -1,9 +1,11 @@
 //! Firewalls and their rules.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
 use super::{Done, Ids, Placed, Run, by_place, key, or};
 use crate::domain::id::Kind;
+use crate::domain::refusal::enumerate;
 use crate::inventory::{FirewallEntry, StepKind};
 use crate::storage;
 use crate::storage::firewall::{Firewall, Rule};
@@ -35,6 +37,7 @@ impl Run<'_, '_> {
                     is_declared: true,
                 };
                 storage::firewall::insert(self.tx, &project.id, &firewall).await?;
+                self.new_firewalls.insert(firewall.id.clone());
                 firewall.id
             };
             self.rules(project, &id, entry, &what).await?;
@@ -73,9 +76,16 @@ impl Run<'_, '_> {
     pub(super) async fn prune_firewalls(&mut self, project: &Project, entries: &[FirewallEntry]) -> Done<()> {
         let wanted = by_place(entries);
         for firewall in storage::firewall::of_project(self.tx, &project.id).await? {
+            if !firewall.is_declared || wanted.contains_key(&firewall.known()) {
+                continue;
+            }
             let Firewall { location, name, .. } = &firewall;
-            let is_ours = firewall.is_declared && !wanted.contains_key(&firewall.known());
-            if is_ours && self.prunes(format!("project {}: firewall {location}/{name}", project.name)) {
+            let mut what = format!("project {}: firewall {location}/{name}", project.name);
+            let guarded = storage::firewall::names_of_subnets(self.tx, &project.id, &firewall.id).await?;
+            if !guarded.is_empty() {
+                write!(what, ", which guards the private subnets {}", enumerate(&guarded)).expect("a text takes all");
+            }
+            if self.prunes(what) {
                 storage::firewall::delete(self.tx, &project.id, &firewall.id).await?;
             }
         }

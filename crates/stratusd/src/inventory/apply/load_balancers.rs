@@ -1,6 +1,9 @@
 //! Load balancers.
 
+use std::collections::BTreeSet;
+
 use api_types::{HealthCheckProtocol, LoadBalancerAlgorithm, NetworkStack};
+use serde_saphyr::Spanned;
 
 use super::{Done, Ids, Placed, Run, by_place, inconsistent, key, or};
 use crate::domain::id::Kind;
@@ -32,7 +35,9 @@ impl Run<'_, '_> {
             let what = format!("project {}: load balancer {location}/{name}", project.name);
             let subnet = &subnets[&key(location, &entry.subnet.value)];
             if let Some(found) = by_name.get(&entry.known()) {
-                self.same_load_balancer(project, found, entry, subnet, what).await?;
+                self.same_load_balancer(project, found, entry, subnet, &what).await?;
+                let differing = self.differing(project, found, entry, vms).await?;
+                self.leaves(&what, &differing);
             } else {
                 self.step(StepKind::Create, what.clone());
                 self.new_load_balancer(project, entry, vms, subnet, &what).await?;
@@ -48,11 +53,11 @@ impl Run<'_, '_> {
         found: &LoadBalancer,
         entry: &LoadBalancerEntry,
         subnet: &str,
-        what: String,
+        what: &str,
     ) -> Done<()> {
         let protocol = or(entry.health_check_protocol.as_ref(), HealthCheckProtocol::Http.as_str());
         if found.subnet_id != subnet || found.health_check_protocol != protocol {
-            self.step(StepKind::Update, what);
+            self.step(StepKind::Update, what.to_owned());
             let changed = LoadBalancer {
                 subnet_id: subnet.to_owned(),
                 health_check_protocol: protocol.to_owned(),
@@ -61,6 +66,30 @@ impl Run<'_, '_> {
             storage::load_balancer::update(self.tx, &project.id, &changed).await?;
         }
         Ok(())
+    }
+
+    /// What the API decides and the inventory has otherwise, by its keys.
+    async fn differing(
+        &mut self,
+        project: &Project,
+        found: &LoadBalancer,
+        entry: &LoadBalancerEntry,
+        vms: &Ids,
+    ) -> Done<Vec<&'static str>> {
+        let attached = storage::load_balancer::vms(self.tx, &project.id, &found.id).await?;
+        let attached: BTreeSet<&str> = attached.iter().map(|vm| &*vm.id).collect();
+        let wanted: BTreeSet<&str> = entry.vms.iter().map(|vm| &*vms[&key(&found.location, &vm.value)]).collect();
+        let is_other = |given: Option<&Spanned<String>>, has: &str| given.is_some_and(|given| given.value != has);
+        let differing = [
+            ("algorithm", is_other(entry.algorithm.as_ref(), &found.algorithm)),
+            ("src_port", i64::from(entry.src_port.value) != found.src_port),
+            ("dst_port", i64::from(entry.dst_port.value) != found.dst_port),
+            ("health_check_endpoint", entry.health_check_endpoint.value != found.health_check_endpoint),
+            ("stack", is_other(entry.stack.as_ref(), &found.stack)),
+            ("cert_enabled", entry.cert_enabled != found.cert_enabled),
+            ("vms", attached != wanted),
+        ];
+        Ok(differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect())
     }
 
     async fn new_load_balancer(
@@ -93,7 +122,9 @@ impl Run<'_, '_> {
         let found = storage::vm::of_ids(self.tx, &project.id, &made.location, &attached).await?;
         if let Some(vm) = found.iter().find(|vm| vm.load_balancer_id.is_some()) {
             let at = entry.vms.iter().find(|it| it.value == vm.vm.name).unwrap_or(&entry.name);
-            return inconsistent(at, format!("{what}: vm {} is attached to another load balancer by now", vm.vm.name));
+            let message =
+                format!("{what}: vm {} is attached to another load balancer, which must let it go", vm.vm.name);
+            return inconsistent(at, message);
         }
         storage::load_balancer::attach_only(self.tx, &project.id, &made.id, &attached).await?;
         Ok(())

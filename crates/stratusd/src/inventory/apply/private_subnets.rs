@@ -10,6 +10,7 @@ use crate::domain::id::Kind;
 use crate::domain::network::{Net4, Net6};
 use crate::domain::private_subnet::free_networks;
 use crate::inventory::{NicEntry, PrivateSubnetEntry, StepKind};
+use crate::storage::firewall::Firewall;
 use crate::storage::private_subnet::{Nic, PrivateSubnet};
 use crate::storage::project::Project;
 use crate::storage::{self, Aborted, StorageError};
@@ -25,16 +26,20 @@ impl Run<'_, '_> {
         let existing = storage::private_subnet::of_project(self.tx, &project.id).await?;
         self.free_networks_of_those_that_go(project, entries, &existing).await?;
         let by_name = by_place(&existing);
+        let promised = asked_networks(entries);
         let mut ids = Ids::new();
         for entry in entries {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: private subnet {location}/{name}", project.name);
+            let guards: Vec<&String> =
+                entry.firewalls.iter().map(|firewall| &firewalls[&key(location, &firewall.value)]).collect();
             let subnet = if let Some(&found) = by_name.get(&entry.known()) {
-                self.same_networks(project, found, entry, &what).await?
+                let subnet = self.same_networks(project, found, entry, &what).await?;
+                self.new_guards(project, &subnet, &guards, firewalls, &what).await?;
+                subnet
             } else {
-                let made = self.new_subnet(project, entry, &what).await?;
-                for firewall in &entry.firewalls {
-                    let firewall = &firewalls[&key(location, &firewall.value)];
+                let made = self.new_subnet(project, entry, &promised, &what).await?;
+                for firewall in guards {
                     storage::firewall::attach(self.tx, &project.id, firewall, &made.id).await?;
                 }
                 made
@@ -53,13 +58,11 @@ impl Run<'_, '_> {
         entries: &[PrivateSubnetEntry],
         existing: &[PrivateSubnet],
     ) -> Done<()> {
-        let wanted = by_place(entries);
-        let asked = entries.iter().flat_map(|entry| [entry.net4.as_ref(), entry.net6.as_ref()]).flatten();
-        let asked: HashSet<&str> = asked.map(|network| network.value.as_str()).collect();
+        let (wanted, asked) = (by_place(entries), asked_networks(entries));
         let goes = |subnet: &&PrivateSubnet| subnet.is_declared && !wanted.contains_key(&subnet.known());
         let is_asked = |it: &&PrivateSubnet| asked.contains(&*it.net4) || asked.contains(&*it.net6);
         for subnet in existing.iter().filter(goes).filter(is_asked).filter(|_| self.mode.prunes) {
-            let (net4, net6) = match free_networks(self.tx, &project.id, self.world).await {
+            let (net4, net6) = match free_networks(self.tx, &project.id, self.world, &asked).await {
                 Ok(free) => free,
                 Err(Aborted::Refused(refusal)) => return in_the_way(format!("project {}: {refusal}", project.name)),
                 Err(Aborted::Failed(error)) => return Err(error.into()),
@@ -91,9 +94,45 @@ impl Run<'_, '_> {
         Ok(found.clone())
     }
 
-    async fn new_subnet(&mut self, project: &Project, entry: &PrivateSubnetEntry, what: &str) -> Done<PrivateSubnet> {
+    /// Firewalls of a subnet that there is. Those that are new are put before it, since the API can only take one away;
+    /// about the others it decides.
+    async fn new_guards(
+        &mut self,
+        project: &Project,
+        subnet: &PrivateSubnet,
+        wanted: &[&String],
+        declared: &Ids,
+        what: &str,
+    ) -> Done<()> {
+        let attached = storage::firewall::of_subnet(self.tx, &project.id, &subnet.id).await?;
+        let mut differs = false;
+        for id in wanted.iter().filter(|id| attached.iter().all(|firewall| firewall.id != ***id)) {
+            if self.new_firewalls.contains(*id) {
+                self.step(StepKind::Update, format!("{what}: another firewall"));
+                storage::firewall::attach(self.tx, &project.id, id, &subnet.id).await?;
+            } else {
+                differs = true;
+            }
+        }
+        // One that is about to go is no difference, and a subnet that lists none leaves all to the API.
+        let goes = |firewall: &Firewall| {
+            self.mode.prunes && firewall.is_declared && declared.values().all(|id| *id != firewall.id)
+        };
+        let is_other = |firewall: &Firewall| !wanted.contains(&&firewall.id) && !goes(firewall);
+        differs |= !wanted.is_empty() && attached.iter().any(is_other);
+        self.leaves(what, if differs { &["firewalls"] } else { &[] });
+        Ok(())
+    }
+
+    async fn new_subnet(
+        &mut self,
+        project: &Project,
+        entry: &PrivateSubnetEntry,
+        promised: &HashSet<&str>,
+        what: &str,
+    ) -> Done<PrivateSubnet> {
         self.step(StepKind::Create, what.to_owned());
-        let free = free_networks(self.tx, &project.id, self.world).await;
+        let free = free_networks(self.tx, &project.id, self.world, promised).await;
         let (net4, net6) = match free {
             Ok(free) => free,
             Err(Aborted::Refused(refusal)) => return inconsistent(&entry.name, format!("{what}: {refusal}")),
@@ -182,6 +221,12 @@ impl Run<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The networks that an inventory asks for. They are for nobody else.
+fn asked_networks(entries: &[PrivateSubnetEntry]) -> HashSet<&str> {
+    let asked = entries.iter().flat_map(|entry| [entry.net4.as_ref(), entry.net6.as_ref()]).flatten();
+    asked.map(|network| network.value.as_str()).collect()
 }
 
 /// The addresses of a subnet's network interfaces.

@@ -17,7 +17,27 @@ use super::tls::{Judgement, Tls};
 pub struct Address {
     pub(super) config: Config,
     pub(super) tls: Tls,
+    /// The options of the query that may be shown, as they were written.
+    options: Vec<String>,
 }
+
+/// Options that can hold no secret, whatever was mistaken for their value, and that the rest of an address does not show.
+const PLAIN_OPTIONS: [&str; 14] = [
+    "channel_binding",
+    "connect_timeout",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslnegotiation",
+    "sslrootcert",
+    "target_session_attrs",
+    "tcp_user_timeout",
+];
 
 /// Why a text is no address.
 #[derive(Debug, thiserror::Error)]
@@ -116,7 +136,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Without a secret: what is in the query, passwords too, is not shown.
+/// Without a secret: of the query, where a password may be, only what is known to be none is shown.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -146,12 +166,13 @@ impl fmt::Display for Address {
             write!(f, ":{}", port.unwrap_or(&5432))?;
         }
         self.config.get_dbname().map_or(Ok(()), |name| write!(f, "/{}", encoded(name)))?;
+        let mut options = self.options.clone();
         // Where a name and an address are given, the address is where it connects to.
         if !self.config.get_hosts().is_empty() && !addresses.is_empty() {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-            write!(f, "?hostaddr={}", addresses.join(","))?;
+            options.insert(0, format!("hostaddr={}", addresses.join(",")));
         }
-        Ok(())
+        if options.is_empty() { Ok(()) } else { write!(f, "?{}", options.join("&")) }
     }
 }
 
@@ -170,9 +191,12 @@ impl FromStr for Address {
         let query = url[host..].find('?').map(|mark| host + mark);
         let (server, query) = query.map_or((url, ""), |mark| (&url[..mark], &url[mark + 1..]));
         let (mut mode, mut tls) = (SslMode::Prefer, Tls::default());
-        let mut others = Vec::new();
+        let (mut others, mut options) = (Vec::new(), Vec::new());
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if PLAIN_OPTIONS.contains(&name) {
+                options.push(pair.to_owned());
+            }
             let value = percent_encoding::percent_decode_str(value).decode_utf8_lossy();
             match name {
                 "sslmode" => {
@@ -214,6 +238,6 @@ impl FromStr for Address {
         if config.get_application_name().is_none() {
             config.application_name("stratusd");
         }
-        Ok(Self { config, tls })
+        Ok(Self { config, tls, options })
     }
 }

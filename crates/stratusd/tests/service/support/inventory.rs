@@ -5,13 +5,13 @@ pub const SHOP: &str = "pjj99grz61ddttq24cf6gc6atm";
 /// The other project's id.
 pub const RIVAL: &str = "pjzzzzzzzzzzzzzzzzzzzzzzzz";
 
-/// Two projects of the same names in the same locations.
+/// Two projects of the same names in the same locations; only public addresses differ.
 pub fn two_projects() -> String {
-    let resources = |subnet: &str| {
+    let resources = |subnet: &str, host: u8| {
         format!(
             r#"
     vms:
-      - {{ name: app-1, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy, ip4: 203.0.113.21, ip6: "2001:db8::2" }}
+      - {{ name: app-1, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy, ip4: 203.0.113.{host}, ip6: "2001:db8::{host}" }}
       - {{ name: app-2, location: eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }}
       - {{ name: app-3, location: eu-central-h1, size: burstable-1, storage_size_gib: 10, unix_user: deploy, state: waiting for capacity }}
       - {{ name: far, location: us-east-a2, size: standard-2, storage_size_gib: 40, unix_user: deploy }}
@@ -39,7 +39,7 @@ pub fn two_projects() -> String {
     format!(
         "locations:\n  - name: eu-central-h1\n  - {{ name: eu-north-h1, postgres: false }}\n  - name: us-east-a2\n\
          projects:\n  - name: shop\n    id: {SHOP}{}  - name: rival\n    id: {RIVAL}{}",
-        resources("fd61:7a0c:55e1:9200::/64"),
-        resources("fd61:7a0c:55e1:9200::/64"),
+        resources("fd61:7a0c:55e1:9200::/64", 21),
+        resources("fd61:7a0c:55e1:9200::/64", 22),
     )
 }
