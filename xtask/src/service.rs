@@ -1,6 +1,7 @@
 //! `stratusd` from its sources: built, with a database of its own and the demo inventory in it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,7 +29,7 @@ impl Service {
         let keys = service.folder.join("keys");
         if !keys.exists() {
             let key = service.output(&["key", "generate"])?;
-            fs::write(&keys, key).with_context(|| format!("failed to write {}", keys.display()))?;
+            write_private(&keys, &key).with_context(|| format!("failed to write {}", keys.display()))?;
         }
         let inventory = root.join("crates/stratusd/demo.yaml");
         let inventory = inventory.to_str().context("the workspace's path is no text")?;
@@ -94,4 +95,13 @@ impl Build {
         });
         executables.next_back().context("cargo does not say where stratusd is")
     }
+}
+
+/// Writes a file for nobody else to read.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
 }

@@ -52,7 +52,9 @@ fn steps(packages: &Packages, no_postgres: bool) -> Vec<Step> {
     steps.push(Step::cargo("package --no-verify --allow-dirty").packages(&packages.published));
     steps.push(Step::cargo("test --workspace --doc"));
     steps.push(Step::this("conformance"));
-    let tests = if has_nextest() { "nextest run --workspace" } else { "test --workspace --all-targets" };
+    // Of all targets the benchmarks would be run too.
+    let own = "test --workspace --lib --bins --tests --examples";
+    let tests = if has_nextest() { "nextest run --workspace" } else { own };
     let tests = Step::cargo(tests);
     steps.push(if no_postgres { tests.env("STRATUS_TEST_NO_POSTGRES", "1") } else { tests });
     steps

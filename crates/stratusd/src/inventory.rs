@@ -153,7 +153,7 @@ pub struct PrivateSubnetEntry {
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     pub net6: Option<Spanned<String>>,
-    /// The names of the firewalls that guard it when it is made. Later the API decides that.
+    /// The names of the firewalls that guard it when it is made, or when they are. Later the API decides that.
     #[schemars(with = "Vec<String>")]
     #[serde(default)]
     pub firewalls: Vec<Spanned<String>>,
