@@ -115,6 +115,11 @@ fn stored<T: FromStr>(text: &str, what: &'static str) -> Result<T, StorageError>
     text.parse().map_err(|_| StorageError::Corrupt(what))
 }
 
+/// The same of a text that is its own.
+fn owned<T: TryFrom<String>>(text: String, what: &'static str) -> Result<T, StorageError> {
+    text.try_into().map_err(|_| StorageError::Corrupt(what))
+}
+
 /// A stored number as what it was when it was stored.
 fn stored_number<T: TryFrom<i32>>(number: i64, what: &'static str) -> Result<T, StorageError> {
     let number = i32::try_from(number).ok().and_then(|number| T::try_from(number).ok());

@@ -88,7 +88,17 @@ impl Connection {
     }
 
     pub fn send(&mut self, request: &[u8]) -> Answer {
+        self.ask(request);
+        self.answer()
+    }
+
+    /// Sends a request and does not wait.
+    pub fn ask(&mut self, request: &[u8]) {
         self.0.get_mut().write_all(request).expect("the server reads");
+    }
+
+    /// The next answer.
+    pub fn answer(&mut self) -> Answer {
         let (mut line, mut status, mut length) = (String::new(), 0, 0);
         while line != "\r\n" {
             line.clear();

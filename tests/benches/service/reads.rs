@@ -14,7 +14,9 @@ use crate::support::{Table, median, own_thread};
 use crate::world::Service;
 
 const ROUNDS: usize = 31;
-const REPEAT: u32 = 500;
+const REPEAT: u32 = 512;
+/// Callers at once, where there are many: the server then finds the next request when it has answered one.
+const CALLERS: usize = 32;
 
 /// The same resources on both sides.
 const INVENTORY: &str = "
@@ -39,10 +41,10 @@ projects:
 
 pub fn run() {
     crate::support::stay_on(0);
-    let mut table = Table::new(&["request", "the service", "in memory", "ratio"]);
+    let mut table = Table::new(&["request", "callers", "the service", "in memory", "ratio"]);
     // What the one answers the other is filled with.
     let (address, token) = serve_service();
-    let mut service = Caller { connection: Connection::open(address), token };
+    let mut service = Caller::new(address, token);
     let mut state = State::default();
     let vms = service.get("/location/eu-central-h1/vm?page_size=10");
     state.vms = serde_json::from_value(json(&vms)["items"].clone()).expect("they are virtual machines");
@@ -54,28 +56,31 @@ pub fn run() {
     let address = serve("memory", move || async move {
         api_server::router(Memory::new(state), Gate, ContractErrors, api_server::server::Config::new())
     });
-    let mut memory = Caller { connection: Connection::open(address), token: tests::memory::TOKEN.to_owned() };
+    let mut memory = Caller::new(address, tests::memory::TOKEN.to_owned());
     for (name, path) in [
         ("a database", "/location/eu-central-h1/postgres/orders"),
         ("a private subnet", "/location/eu-central-h1/private-subnet/backend"),
         ("a page of 10", "/location/eu-central-h1/vm?page_size=10"),
     ] {
         assert_eq!(service.get(path), memory.get(path), "{name}: both must answer the same");
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        for round in 0..=ROUNDS {
-            let (one, other) = (service.measure(path), memory.measure(path));
-            if round > 0 {
-                ours.push(one);
-                theirs.push(other);
+        for callers in [1, CALLERS] {
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            for round in 0..=ROUNDS {
+                let (one, other) = (service.measure(path, callers), memory.measure(path, callers));
+                if round > 0 {
+                    ours.push(one);
+                    theirs.push(other);
+                }
             }
+            let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
+            table.row([
+                name.to_owned(),
+                callers.to_string(),
+                format!("{ours:.1} µs"),
+                format!("{theirs:.1} µs"),
+                format!("{:.2}", ours / theirs),
+            ]);
         }
-        let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
-        table.row([
-            name.to_owned(),
-            format!("{ours:.1} µs"),
-            format!("{theirs:.1} µs"),
-            format!("{:.2}", ours / theirs),
-        ]);
     }
     table.print("CPU per read, the service on SQLite and an implementation in memory");
 }
@@ -85,21 +90,25 @@ fn json(text: &str) -> serde_json::Value {
 }
 
 struct Caller {
-    connection: Connection,
+    connections: Vec<Connection>,
     token: String,
 }
 
 impl Caller {
+    fn new(address: SocketAddr, token: String) -> Self {
+        Self { connections: (0..CALLERS).map(|_| Connection::open(address)).collect(), token }
+    }
+
     fn get(&mut self, path: &str) -> String {
         let request = self.request("GET", path, "");
-        let answer = self.connection.send(&request);
+        let answer = self.connections[0].send(&request);
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         answer.body
     }
 
     fn post(&mut self, path: &str, body: &serde_json::Value) -> String {
         let request = self.request("POST", path, &body.to_string());
-        let answer = self.connection.send(&request);
+        let answer = self.connections[0].send(&request);
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         answer.body
     }
@@ -115,12 +124,16 @@ impl Caller {
         .into_bytes()
     }
 
-    /// CPU time per request, in microseconds.
-    fn measure(&mut self, path: &str) -> f64 {
+    /// CPU time per request, in microseconds, with so many connections that each wait for an answer.
+    fn measure(&mut self, path: &str, callers: usize) -> f64 {
         let request = self.request("GET", path, "");
         let before = cpu_of_others();
-        for _ in 0..REPEAT {
-            self.connection.send(&request);
+        for _ in 0..REPEAT as usize / callers {
+            let connections = &mut self.connections[..callers];
+            connections.iter_mut().for_each(|connection| connection.ask(&request));
+            for connection in connections {
+                connection.answer();
+            }
         }
         // The threads sleep now, so that their time is accounted for.
         thread::sleep(Duration::from_millis(5));

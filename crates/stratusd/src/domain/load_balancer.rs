@@ -84,7 +84,7 @@ impl Change for Update {
         let project = &self.place.project;
         storage::load_balancer::update(tx, project, &found).await?;
         storage::load_balancer::attach_only(tx, project, &found.id, &ids(&self.body.vms)).await?;
-        Ok(shown(&found, &vms, &self.service_domain)?)
+        Ok(shown(&found, vms, &self.service_domain)?)
     }
 }
 
@@ -144,7 +144,7 @@ impl Change for DetachVm {
         }
         storage::load_balancer::detach(tx, project, &found, vm).await?;
         let vms = storage::load_balancer::vms(tx, project, &found.id).await?;
-        Ok(shown(&found, &vms, &self.service_domain)?)
+        Ok(shown(&found, vms, &self.service_domain)?)
     }
 }
 
@@ -193,10 +193,10 @@ fn summary(
 
 fn shown(
     of: &storage::load_balancer::LoadBalancer,
-    vms: &[storage::vm::Vm],
+    vms: Vec<storage::vm::Vm>,
     service_domain: &str,
 ) -> Result<LoadBalancer, StorageError> {
-    let vms: Result<Vec<_>, _> = vms.iter().map(vm::shown).collect();
+    let vms: Result<Vec<_>, _> = vms.into_iter().map(vm::shown).collect();
     let mut shown = LoadBalancer::from(LoadBalancerFields {
         algorithm: stored(&of.algorithm, "an algorithm")?,
         dst_port: stored_number(of.dst_port, "a port")?,

@@ -4,10 +4,10 @@ use std::fmt;
 
 use diesel::QueryableByName;
 
-use super::page::{page_sql, split};
+use super::page::{PageSql, fetch, page_sql};
 use super::schema::postgres_database;
 use super::statement::Sql;
-use super::{Connection, Listed, Order, Page, StorageError, count};
+use super::{Connection, Order, Page, StorageError, count};
 
 /// A Postgres database. Times are in seconds since 1970.
 #[derive(Clone, PartialEq, Eq, QueryableByName)]
@@ -136,7 +136,7 @@ pub async fn page(
         Order::Id => sql!("t.id > $2", "id"),
         Order::Name => sql!("t.name > $2", "name, id"),
     };
-    c.fetch_all::<Listed<DatabaseSummary>>(sql, &[&project, &page.after, &page.size]).await.map(split)
+    fetch(c, sql, &[&project, &page.after, &page.size]).await
 }
 
 /// One of a location, by id.

@@ -3,11 +3,11 @@
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
 
-use super::page::{page_sql, split};
+use super::page::{PageSql, fetch, page_sql};
 use super::schema::load_balancer;
 use super::statement::Sql;
 use super::vm::Vm;
-use super::{Connection, Listed, Order, Page, StorageError, count};
+use super::{Connection, Order, Page, StorageError, count};
 
 /// A load balancer.
 #[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
@@ -63,20 +63,19 @@ pub async fn page(
             )
         };
     }
-    let rows = if let Some(location) = location {
+    if let Some(location) = location {
         let sql = match page.order {
             Order::Id => sql!(" AND location = $4", "t.id > $2", "id"),
             Order::Name => sql!(" AND location = $4", "t.name > $2", "name, id"),
         };
-        c.fetch_all::<Listed<LoadBalancer>>(sql, &[&project, &page.after, &page.size, &location]).await
+        fetch(c, sql, &[&project, &page.after, &page.size, &location]).await
     } else {
         let sql = match page.order {
             Order::Id => sql!("", "t.id > $2", "id"),
             Order::Name => sql!("", "t.name > $2", "name, id"),
         };
-        c.fetch_all::<Listed<LoadBalancer>>(sql, &[&project, &page.after, &page.size]).await
-    };
-    rows.map(split)
+        fetch(c, sql, &[&project, &page.after, &page.size]).await
+    }
 }
 
 macro_rules! select {

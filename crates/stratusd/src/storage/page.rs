@@ -3,9 +3,10 @@
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::row::NamedRow;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sql_types::BigInt;
 
-use super::statement::Present;
+use super::statement::{Parameter, Record};
+use super::{Connection, StorageError};
 
 /// What orders a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,13 +28,36 @@ pub struct Page {
     pub size: i64,
 }
 
-/// An item of a list beside the size of the whole, which is told even where there is no item.
-#[derive(Debug)]
-pub struct Listed<T> {
-    /// How many items the list has.
-    pub count: i64,
-    /// The item.
-    pub item: Option<T>,
+/// The statements of a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageSql {
+    /// The items, each beside the size of the whole list.
+    pub items: &'static str,
+    /// The size alone.
+    pub count: &'static str,
+}
+
+/// The size of a list and a page of its items.
+///
+/// A page without items asks for the size once more. As one statement that has a row in any case, each page would be
+/// sorted a second time.
+pub(super) async fn fetch<T: Record>(
+    c: &mut Connection<'_>,
+    sql: PageSql,
+    parameters: &[&dyn Parameter],
+) -> Result<(i64, Vec<T>), StorageError> {
+    let rows = c.fetch_all::<Listed<T>>(sql.items, parameters).await?;
+    let count = match rows.first() {
+        Some(first) => first.count,
+        None => c.fetch_optional::<Size>(sql.count, parameters).await?.map_or(0, |size| size.count),
+    };
+    Ok((count, rows.into_iter().map(|row| row.item).collect()))
+}
+
+/// An item of a list beside the size of the whole.
+struct Listed<T> {
+    count: i64,
+    item: T,
 }
 
 impl<DB, T> QueryableByName<DB> for Listed<T>
@@ -41,46 +65,52 @@ where
     DB: Backend,
     T: QueryableByName<DB>,
     i64: FromSql<BigInt, DB>,
-    Option<Present>: FromSql<Nullable<Text>, DB>,
 {
     fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
-        let present: Option<Present> = NamedRow::get::<Nullable<Text>, _>(row, "id")?;
-        let item = present.map(|_| T::build(row)).transpose()?;
-        Ok(Self { count: NamedRow::get::<BigInt, _>(row, "count")?, item })
+        Ok(Self { count: NamedRow::get::<BigInt, _>(row, "count")?, item: T::build(row)? })
     }
 }
 
-/// The size of a list and a page of its items.
-pub(super) fn split<T>(rows: Vec<Listed<T>>) -> (i64, Vec<T>) {
-    let count = rows.first().map_or(0, |first| first.count);
-    (count, rows.into_iter().filter_map(|row| row.item).collect())
+/// The size of a list.
+#[derive(QueryableByName)]
+struct Size {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
 }
 
-/// A query for a page of a table: the count stands in each row, also in the only one of an empty page.
+/// The statements for a page of a table.
 ///
 /// SQLite plans a statement again for each new value of a bare `LIMIT $3`, which takes longer than running it.
 macro_rules! page_sql {
-    ($columns:literal, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
-     order: $order:literal) => {
+    (@count $kind:literal, $location:literal) => {
         concat!(
-            "SELECT size.count, item.* FROM (SELECT CAST(COALESCE(SUM(items), 0) AS BIGINT) AS count \
-             FROM resource_count WHERE project_id = $1 AND kind = '",
+            "SELECT CAST(COALESCE(SUM(items), 0) AS BIGINT) AS count FROM resource_count \
+             WHERE project_id = $1 AND kind = '",
             $kind,
             "'",
-            $location,
-            ") AS size LEFT JOIN (SELECT ",
-            $columns,
-            " FROM ",
-            $from,
-            " AS t WHERE t.project_id = $1",
-            $location,
-            " AND ",
-            $after,
-            " ORDER BY ",
-            $order,
-            " LIMIT CAST($3 AS BIGINT)) AS item ON TRUE ORDER BY ",
-            $order
+            $location
         )
+    };
+    ($columns:literal, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
+     order: $order:literal) => {
+        PageSql {
+            items: concat!(
+                "SELECT (",
+                page_sql!(@count $kind, $location),
+                ") AS count, ",
+                $columns,
+                " FROM ",
+                $from,
+                " AS t WHERE t.project_id = $1",
+                $location,
+                " AND ",
+                $after,
+                " ORDER BY ",
+                $order,
+                " LIMIT CAST($3 AS BIGINT)"
+            ),
+            count: page_sql!(@count $kind, $location),
+        }
     };
 }
 

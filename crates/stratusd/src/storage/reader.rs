@@ -5,11 +5,10 @@ use std::sync::{Arc, PoisonError};
 
 use deadpool::managed::Object;
 use diesel::SqliteConnection;
-use diesel::connection::SimpleConnection;
 
 use super::Connection;
 use super::postgresql::Server;
-use super::sqlite::Idle;
+use super::sqlite::{Idle, execute};
 
 /// A connection to read with.
 pub struct Reader(pub(super) Held);
@@ -47,7 +46,7 @@ impl Drop for SqliteReader {
     fn drop(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
         // One whose transaction does not end is of no use to the next.
-        if self.is_snapshot && connection.batch_execute("COMMIT").is_err() {
+        if self.is_snapshot && execute(&mut connection, "COMMIT").is_err() {
             return;
         }
         self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).push(connection);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
-use diesel::{Connection as _, SqliteConnection};
+use diesel::{Connection as _, QueryResult, SqliteConnection};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -85,7 +85,7 @@ impl Sqlite {
             connection
         };
         if is_snapshot {
-            connection.batch_execute("BEGIN")?;
+            execute(&mut connection, "BEGIN")?;
         }
         let reader = SqliteReader { connection: Some(connection), is_snapshot, idle: Arc::clone(&self.idle) };
         Ok(Reader(Held::Sqlite(reader)))
@@ -309,11 +309,8 @@ impl Writer {
         committed
     }
 
-    /// Runs a statement that begins or ends a transaction, kept prepared as the others are.
     fn execute(&mut self, sql: &'static str) -> Result<(), StorageError> {
-        let statement = Statement { sql: sql.into(), parameters: &[] };
-        diesel::RunQueryDsl::execute(statement, &mut self.connection)?;
-        Ok(())
+        Ok(execute(&mut self.connection, sql)?)
     }
 
     /// Undoes what is left of a transaction. SQLite may have done so by itself, then there is nothing to undo.
@@ -322,6 +319,12 @@ impl Writer {
             tracing::debug!(error = %Causes(&error), "there was no transaction to roll back");
         }
     }
+}
+
+/// Runs a statement that begins or ends a transaction, kept prepared as the others are.
+pub(super) fn execute(connection: &mut SqliteConnection, sql: &'static str) -> QueryResult<()> {
+    let statement = Statement { sql: sql.into(), parameters: &[] };
+    diesel::RunQueryDsl::execute(statement, connection).map(|_| ())
 }
 
 /// Runs a job to its end: there is nothing in it that waits, but for statements, which SQLite ends before they return.

@@ -5,7 +5,7 @@
 
 use diesel::QueryResult;
 use diesel::backend::Backend;
-use diesel::deserialize::{self, FromSql, QueryableByName};
+use diesel::deserialize::{self, QueryableByName};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::row::NamedRow;
@@ -133,12 +133,6 @@ pub(super) struct Present;
 
 impl<DB: Backend> QueryableByName<DB> for Present {
     fn build<'a>(_: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
-        Ok(Self)
-    }
-}
-
-impl<DB: Backend> FromSql<Text, DB> for Present {
-    fn from_sql(_: DB::RawValue<'_>) -> deserialize::Result<Self> {
         Ok(Self)
     }
 }

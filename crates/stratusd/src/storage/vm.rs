@@ -3,10 +3,10 @@
 use diesel::QueryableByName;
 use diesel::sql_types::{Nullable, Text};
 
-use super::page::{page_sql, split};
+use super::page::{PageSql, fetch, page_sql};
 use super::schema::vm;
 use super::statement::Sql;
-use super::{Connection, Listed, Order, Page, StorageError, count};
+use super::{Connection, Order, Page, StorageError, count};
 
 /// A virtual machine.
 #[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
@@ -68,7 +68,7 @@ pub async fn page(
         Order::Id => sql!("t.id > $2", "id"),
         Order::Name => sql!("t.name > $2", "name, id"),
     };
-    c.fetch_all::<Listed<Vm>>(sql, &[&project, &page.after, &page.size, &location]).await.map(split)
+    fetch(c, sql, &[&project, &page.after, &page.size, &location]).await
 }
 
 /// Those of a location that have one of these ids, with whom they are attached to; by id. `ids` is a JSON array.
