@@ -59,7 +59,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 
             #[automatically_derived]
             impl ::core::iter::FromIterator<#item> for #ident {
-                fn from_iter<I: ::core::iter::IntoIterator<Item = #item>>(items: I) -> Self {
+                fn from_iter<__I: ::core::iter::IntoIterator<Item = #item>>(items: __I) -> Self {
                     Self(items.into_iter().collect())
                 }
             }

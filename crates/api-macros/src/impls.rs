@@ -7,23 +7,25 @@ use syn::{Data, DeriveInput, Fields, Ident, LitStr, Result, Type};
 use crate::schema::wrong_shape;
 
 /// serde's traits on top of `Wire`.
+///
+/// What an expansion names itself begins with `__`: the contract may call its types anything else.
 pub(crate) fn serde(ident: &Ident) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl ::api_runtime::__private::serde::Serialize for #ident {
-            fn serialize<S: ::api_runtime::__private::serde::Serializer>(
+            fn serialize<__S: ::api_runtime::__private::serde::Serializer>(
                 &self,
-                serializer: S,
-            ) -> ::core::result::Result<S::Ok, S::Error> {
+                serializer: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
                 ::api_runtime::Wire::encode(self, serializer)
             }
         }
 
         #[automatically_derived]
         impl<'de> ::api_runtime::__private::serde::Deserialize<'de> for #ident {
-            fn deserialize<D: ::api_runtime::__private::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::core::result::Result<Self, D::Error> {
+            fn deserialize<__D: ::api_runtime::__private::serde::Deserializer<'de>>(
+                deserializer: __D,
+            ) -> ::core::result::Result<Self, __D::Error> {
                 ::api_runtime::Wire::decode(deserializer)
             }
         }
@@ -35,16 +37,16 @@ pub(crate) fn wire(ident: &Ident, decode: &TokenStream, encode: &TokenStream) ->
     quote! {
         #[automatically_derived]
         impl ::api_runtime::Wire for #ident {
-            fn decode<'de, D: ::api_runtime::__private::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::core::result::Result<Self, D::Error> {
+            fn decode<'de, __D: ::api_runtime::__private::serde::Deserializer<'de>>(
+                deserializer: __D,
+            ) -> ::core::result::Result<Self, __D::Error> {
                 #decode
             }
 
-            fn encode<S: ::api_runtime::__private::serde::Serializer>(
+            fn encode<__S: ::api_runtime::__private::serde::Serializer>(
                 &self,
-                serializer: S,
-            ) -> ::core::result::Result<S::Ok, S::Error> {
+                serializer: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
                 #encode
             }
         }

@@ -66,9 +66,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 
             #[automatically_derived]
             impl ::core::iter::FromIterator<(::std::string::String, #values)> for #ident {
-                fn from_iter<I>(entries: I) -> Self
+                fn from_iter<__I>(entries: __I) -> Self
                 where
-                    I: ::core::iter::IntoIterator<Item = (::std::string::String, #values)>,
+                    __I: ::core::iter::IntoIterator<Item = (::std::string::String, #values)>,
                 {
                     Self(entries.into_iter().collect())
                 }

@@ -183,18 +183,18 @@ impl Object<'_> {
             }
         });
         quote! {
-            struct Properties;
-            impl<'de> ::api_runtime::__private::serde::de::Visitor<'de> for Properties {
+            struct __Properties;
+            impl<'de> ::api_runtime::__private::serde::de::Visitor<'de> for __Properties {
                 type Value = #ident;
 
                 fn expecting(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                     f.write_str("an object")
                 }
 
-                fn visit_map<A: ::api_runtime::__private::serde::de::MapAccess<'de>>(
+                fn visit_map<__A: ::api_runtime::__private::serde::de::MapAccess<'de>>(
                     self,
-                    mut map: A,
-                ) -> ::core::result::Result<#ident, A::Error> {
+                    mut map: __A,
+                ) -> ::core::result::Result<#ident, __A::Error> {
                     let keys = ::api_runtime::__private::Keys(|name: &str| match name {
                         #(#wires => ::core::option::Option::Some(#places_at),)*
                         _ => ::core::option::Option::None,
@@ -214,7 +214,7 @@ impl Object<'_> {
                     ::core::result::Result::Ok(#ident { #(#fields,)* #kept })
                 }
             }
-            ::api_runtime::__private::serde::Deserializer::deserialize_map(deserializer, Properties)
+            ::api_runtime::__private::serde::Deserializer::deserialize_map(deserializer, __Properties)
         }
     }
 
@@ -281,7 +281,7 @@ impl Object<'_> {
         });
         quote! {
             use ::api_runtime::__private::serde::ser::SerializeMap as _;
-            let count = #certain #(+ usize::from(self.#optional.is_some()))* #more;
+            let count = #certain #(+ <usize as ::core::convert::From<bool>>::from(self.#optional.is_some()))* #more;
             let mut map = serializer.serialize_map(::core::option::Option::Some(count))?;
             #(#entries)*
             #others
@@ -310,7 +310,7 @@ impl Object<'_> {
         let required: Vec<&String> =
             self.properties.iter().filter(|property| property.is_required()).map(|property| &property.wire).collect();
         if !required.is_empty() {
-            pairs.push(quote!(("required", ::api_runtime::__private::Value::from_iter([#(#required),*]))));
+            pairs.push(quote!(("required", ::core::iter::FromIterator::from_iter([#(#required),*]))));
         }
         if self.rules.closed {
             pairs.push(quote!(("additionalProperties", json!(false))));

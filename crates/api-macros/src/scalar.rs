@@ -115,8 +115,8 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
         let max = optional(rules.max_length.as_ref());
         let (declared, pattern) = match &rules.pattern {
             Some(pattern) => (
-                quote!(static PATTERN: ::api_runtime::Pattern = ::api_runtime::Pattern::new(#pattern);),
-                quote!(::core::option::Option::Some(&PATTERN)),
+                quote!(static __PATTERN: ::api_runtime::Pattern = ::api_runtime::Pattern::new(#pattern);),
+                quote!(::core::option::Option::Some(&__PATTERN)),
             ),
             None => (quote!(), quote!(::core::option::Option::None)),
         };
@@ -259,7 +259,7 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
                 #[automatically_derived]
                 impl ::core::convert::From<&str> for #ident {
                     fn from(value: &str) -> Self {
-                        Self(value.to_owned())
+                        Self(::std::borrow::ToOwned::to_owned(value))
                     }
                 }
             }
@@ -281,7 +281,7 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
                     type Error = ::api_runtime::ConstraintError;
 
                     fn try_from(value: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
-                        Self::checked(value.to_owned())
+                        Self::checked(::std::borrow::ToOwned::to_owned(value))
                     }
                 }
             }
@@ -299,7 +299,7 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
         }
     };
     let parse = if is_text {
-        quote!(Self::checked(text.to_owned()))
+        quote!(Self::checked(::std::borrow::ToOwned::to_owned(text)))
     } else {
         quote! {
             let value = text.parse::<#inner>().map_err(|_| ::api_runtime::ConstraintError::Kind("a number in range"))?;

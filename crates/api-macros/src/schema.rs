@@ -56,7 +56,7 @@ impl Annotations {
         let mut pairs = Vec::new();
         let mut text = |name: &str, value: &Option<String>| {
             if let Some(value) = value {
-                pairs.push(quote!((#name, #value.into())));
+                pairs.push(quote!((#name, ::core::convert::Into::into(#value))));
             }
         };
         text("title", &self.title);
@@ -71,7 +71,7 @@ impl Annotations {
             [("deprecated", self.deprecated), ("readOnly", self.read_only), ("writeOnly", self.write_only)]
         {
             if set {
-                pairs.push(quote!((#name, true.into())));
+                pairs.push(quote!((#name, ::core::convert::Into::into(true))));
             }
         }
         let mut made = schema.clone();
@@ -151,7 +151,7 @@ pub(crate) fn described(
         #[automatically_derived]
         impl ::api_runtime::__private::schemars::JsonSchema for #ident {
             fn schema_name() -> ::std::borrow::Cow<'static, str> {
-                #own.into()
+                ::core::convert::Into::into(#own)
             }
 
             fn inline_schema() -> bool {
@@ -177,7 +177,7 @@ pub(crate) fn described(
         #[automatically_derived]
         impl ::api_runtime::__private::utoipa::ToSchema for #ident {
             fn name() -> ::std::borrow::Cow<'static, str> {
-                #own.into()
+                ::core::convert::Into::into(#own)
             }
 
             fn schemas(

@@ -15,7 +15,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let names: Vec<&Ident> = enumeration.listed.iter().map(|listed| &listed.ident).collect();
     let keywords = quote! {
         ::api_runtime::described::with(json!({"type": "string"}), &[
-            ("enum", ::api_runtime::__private::Value::from_iter([#(#texts),*])),
+            ("enum", ::core::iter::FromIterator::from_iter([#(#texts),*])),
         ])
     };
     let described = schema::described(enumeration.input, &annotations, &keywords, &[]);
@@ -25,7 +25,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let lenient = match &enumeration.unlisted {
         Some(unlisted) => quote! {
             ::core::option::Option::None if ::api_runtime::is_lenient() =>
-                ::core::result::Result::Ok(Self::#unlisted(text.to_owned())),
+                ::core::result::Result::Ok(Self::#unlisted(::std::borrow::ToOwned::to_owned(text))),
         },
         None => quote!(),
     };
@@ -123,14 +123,14 @@ fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
                 type Err = ::core::convert::Infallible;
 
                 fn from_str(text: &str) -> ::core::result::Result<Self, ::core::convert::Infallible> {
-                    ::core::result::Result::Ok(text.into())
+                    ::core::result::Result::Ok(::core::convert::Into::into(text))
                 }
             }
 
             #[automatically_derived]
             impl ::core::convert::From<&str> for #ident {
                 fn from(text: &str) -> Self {
-                    Self::listed(text).unwrap_or_else(|| Self::#unlisted(text.to_owned()))
+                    Self::listed(text).unwrap_or_else(|| Self::#unlisted(::std::borrow::ToOwned::to_owned(text)))
                 }
             }
 

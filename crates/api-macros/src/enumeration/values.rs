@@ -17,7 +17,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let keywords = quote! {
         ::api_runtime::described::with(json!({}), &[
             #ty
-            ("enum", ::api_runtime::__private::Value::from_iter([#(::api_runtime::__private::parsed(#texts)),*])),
+            ("enum", ::core::iter::FromIterator::from_iter([#(::api_runtime::__private::parsed(#texts)),*])),
         ])
     };
     let described = schema::described(enumeration.input, &annotations, &keywords, &[]);

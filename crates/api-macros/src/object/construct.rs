@@ -94,7 +94,10 @@ fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
         let inside = if property.optional { argument(&property.ty, 0).unwrap_or(&property.ty) } else { &property.ty };
         let (ty, value) = if property.nullable {
             let inner = argument(inside, 0).unwrap_or(inside);
-            (quote!(impl ::core::convert::Into<::core::option::Option<#inner>>), quote!(value.into()))
+            (
+                quote!(impl ::core::convert::Into<::core::option::Option<#inner>>),
+                quote!(::core::convert::Into::into(value)),
+            )
         } else {
             (quote!(#inside), quote!(value))
         };
