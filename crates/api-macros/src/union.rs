@@ -136,36 +136,12 @@ fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
 }
 
 fn by_trial(variants: &[Variant], exactly_one: bool) -> TokenStream {
-    let tries = variants.iter().map(|variant| {
+    let choose = if exactly_one { quote!(one_of) } else { quote!(any_of) };
+    let alternatives = variants.iter().map(|variant| {
         let (name, ty) = (&variant.ident, &variant.ty);
-        let known = if exactly_one {
-            quote! {
-                if found.is_some() {
-                    return ::core::result::Result::Err(::api_runtime::__private::several_fit());
-                }
-                found = ::core::option::Option::Some(Self::#name(inner));
-            }
-        } else {
-            quote!(return ::core::result::Result::Ok(Self::#name(inner));)
-        };
-        quote! {
-            if let ::core::result::Result::Ok(inner) = <#ty as ::api_runtime::Wire>::decode(&value) {
-                #known
-            }
-        }
+        quote!(|value| <#ty as ::api_runtime::Wire>::decode(value).map(Self::#name))
     });
-    if exactly_one {
-        quote! {
-            let mut found = ::core::option::Option::None;
-            #(#tries)*
-            found.ok_or_else(::api_runtime::__private::none_fits)
-        }
-    } else {
-        quote! {
-            #(#tries)*
-            ::core::result::Result::Err(::api_runtime::__private::none_fits())
-        }
-    }
+    quote!(::api_runtime::__private::#choose(&value, &[#(#alternatives),*]))
 }
 
 fn keywords(rules: &Rules, variants: &[Variant]) -> TokenStream {
@@ -176,7 +152,7 @@ fn keywords(rules: &Rules, variants: &[Variant]) -> TokenStream {
     let keyword = if rules.any_of { "anyOf" } else { "oneOf" };
     let base = quote! {
         ::api_runtime::described::with(json!({}), &[
-            (#keyword, ::api_runtime::__private::Value::from_iter([#(#references),*])),
+            (#keyword, ::core::iter::FromIterator::from_iter([#(#references),*])),
         ])
     };
     match &rules.tag {

@@ -9,6 +9,7 @@ pub use api_macros::{Array, Enumeration, Json, Map, Object, Scalar, Union};
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+mod alternatives;
 mod constraint;
 pub mod described;
 pub mod format;

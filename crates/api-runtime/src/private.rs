@@ -8,6 +8,7 @@ pub use schemars;
 #[cfg(feature = "utoipa")]
 pub use utoipa;
 
+pub use crate::alternatives::{any_of, one_of};
 pub use crate::constraint::{Bounds, Items, Text, json_eq};
 pub use crate::object::{Key, Keys, count, depends, fill, skip};
 pub use crate::wire::{Seed, Written, duplicate, keep, missing};
@@ -87,18 +88,6 @@ pub fn tag<'v, E: Error>(value: &'v Value, property: &str) -> Result<&'v str, E>
 #[must_use]
 pub fn unknown_tag<E: Error>(property: &str, known: &[&str]) -> E {
     E::custom(format_args!("property `{property}` must be one of `{}`", known.join("`, `")))
-}
-
-/// No variant accepts the value.
-#[must_use]
-pub fn none_fits<E: Error>() -> E {
-    E::custom("must fit one of the alternatives")
-}
-
-/// More than one variant accepts the value where one must.
-#[must_use]
-pub fn several_fit<E: Error>() -> E {
-    E::custom("must fit exactly one of the alternatives, but fits several")
 }
 
 /// A union's schema with its discriminator.

@@ -1,11 +1,28 @@
 //! Alternatives without a tag, told apart by what they require and by their types; enumerations of any values.
 
 use features_client::prelude::*;
-use features_server::unions::{ShapeEchoAnswer, ShapeEchoError, ShapeEchoRequest, Unions};
-use features_types::{Circle, Shapes, ShapesItem, Square, SquareVote};
+use features_server::unions::{
+    KeyViewAnswer, KeyViewError, KeyViewRequest, PointEchoAnswer, PointEchoError, PointEchoRequest, ShapeEchoAnswer,
+    ShapeEchoError, ShapeEchoRequest, Unions,
+};
+use features_types::{
+    Circle, Key, KeyViewOkBody as AnyKey, Mark, NamedKey, NamedPoint, Point, Shapes, ShapesItem, Square, SquareVote,
+};
 
 impl Unions for crate::Features {
     async fn shape_echo(&self, request: ShapeEchoRequest) -> Result<ShapeEchoAnswer, ShapeEchoError> {
+        Ok(request.body.into())
+    }
+
+    async fn key_view(&self, request: KeyViewRequest) -> Result<KeyViewAnswer, KeyViewError> {
+        let id = "1".to_owned();
+        Ok(KeyViewAnswer::Ok(match request.kind.as_str() {
+            "named" => NamedKey::new(id).with_name("one".to_owned()).into(),
+            _ => Key::new(id).into(),
+        }))
+    }
+
+    async fn point_echo(&self, request: PointEchoRequest) -> Result<PointEchoAnswer, PointEchoError> {
         Ok(request.body.into())
     }
 }
@@ -24,6 +41,16 @@ pub async fn check(client: &Client, url: &str) {
     };
     let right = post(r#"[{"radius": 1.0}, {"side": 2, "vote": "+1"}, {"side": 2, "vote": 3}, null]"#).await;
     assert_eq!(right.status(), 200);
+    let key = async |kind: &str| client.key_view().kind(kind).send().await.expect("a success").into_inner();
+    assert_eq!(key("plain").await, AnyKey::Key(Key::new("1".to_owned())));
+    assert_eq!(key("named").await, AnyKey::NamedKey(NamedKey::new("1".to_owned()).with_name("one".to_owned())));
+    for point in [
+        Mark::from(Point::new().with_at(1.0)),
+        Mark::from(NamedPoint::new().with_at(1.0).with_name("a".to_owned())),
+    ] {
+        let answer = client.point_echo().body(point.clone()).send().await.expect("a success").into_inner();
+        assert_eq!(answer, point);
+    }
     for wrong in [r#"[{"radius": 1, "side": 2}]"#, "[{}]", r#"[{"side": 2, "vote": "ADD"}]"#, "[1]", "{}"] {
         assert_eq!(post(wrong).await.status(), 400, "{wrong}");
     }

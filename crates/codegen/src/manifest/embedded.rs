@@ -28,6 +28,7 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
 /// What generated code calls.
 pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "api-runtime":
+    "src/alternatives.rs",
     "src/client.rs",
     "src/client/body.rs",
     "src/client/config.rs",

@@ -1,0 +1,127 @@
+//! Choosing among the alternatives of a union that no tag tells apart: what the `Union` derive leans on.
+//!
+//! Where answers are read leniently the alternatives are tried strictly first: what is newer than this crate must fit
+//! somewhere, but never makes an answer ambiguous that is not.
+
+use serde::de::Error;
+use serde_json::Value;
+
+use crate::Wire;
+use crate::mode::{is_lenient, strict};
+use crate::wire::Written;
+
+/// Reads a value as one of the alternatives.
+pub type Read<T> = fn(&Value) -> Result<T, serde_json::Error>;
+
+/// The only alternative that accepts the value.
+pub fn one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
+    let (found, others) = strict(|| {
+        let mut fitting = fitting(value, alternatives);
+        (fitting.next(), fitting.next().is_some())
+    });
+    match found {
+        Some(_) if others => Err(E::custom("must fit exactly one of the alternatives, but fits several")),
+        Some(found) => Ok(found),
+        None if is_lenient() => fullest(value, alternatives).ok_or_else(none_fits),
+        None => Err(none_fits()),
+    }
+}
+
+/// The alternative that accepts the value and loses the least of it.
+pub fn any_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
+    let strictly = strict(|| fullest(value, alternatives));
+    let leniently = || if is_lenient() { fullest(value, alternatives) } else { None };
+    strictly.or_else(leniently).ok_or_else(none_fits)
+}
+
+fn none_fits<E: Error>() -> E {
+    E::custom("must fit one of the alternatives")
+}
+
+fn fitting<'a, T>(value: &'a Value, alternatives: &'a [Read<T>]) -> impl Iterator<Item = T> + 'a {
+    alternatives.iter().filter_map(|read| read(value).ok())
+}
+
+/// The first of those that accept the value and keep the most of its properties.
+fn fullest<T: Wire>(value: &Value, alternatives: &[Read<T>]) -> Option<T> {
+    let mut fitting = fitting(value, alternatives);
+    let mut best = fitting.next()?;
+    if !matches!(value, Value::Object(_) | Value::Array(_)) {
+        return Some(best);
+    }
+    let mut most = None;
+    for other in fitting {
+        let before = *most.get_or_insert_with(|| kept(value, &best));
+        let now = kept(value, &other);
+        if now > before {
+            (best, most) = (other, Some(now));
+        }
+    }
+    Some(best)
+}
+
+/// How many properties of the value, at any depth, what was made of it still has.
+fn kept<T: Wire>(value: &Value, made: &T) -> usize {
+    serde_json::to_value(Written(made)).map_or(0, |written| shared(value, &written))
+}
+
+fn shared(value: &Value, written: &Value) -> usize {
+    match (value, written) {
+        (Value::Object(value), Value::Object(written)) => {
+            value.iter().filter_map(|(name, value)| Some(1 + shared(value, written.get(name)?))).sum()
+        }
+        (Value::Array(value), Value::Array(written)) => {
+            value.iter().zip(written).map(|(value, written)| shared(value, written)).sum()
+        }
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::Error as _;
+    use serde_json::{Error, Map, Value, json};
+
+    use super::{any_of, one_of};
+    use crate::{is_lenient, lenient};
+
+    /// Reads an object with these properties, which is closed or open.
+    fn object(value: &Value, names: &[&str], closed: bool) -> Result<Value, Error> {
+        let object = value.as_object().ok_or_else(|| Error::custom("no object"))?;
+        if closed && !is_lenient() && object.keys().any(|name| !names.contains(&name.as_str())) {
+            return Err(Error::custom("too much"));
+        }
+        let known = names.iter().filter_map(|name| Some(((*name).to_owned(), object.get(*name)?.clone())));
+        Ok(known.collect::<Map<_, _>>().into())
+    }
+
+    const CLOSED: [super::Read<Value>; 2] =
+        [|value| object(value, &["id"], true), |value| object(value, &["id", "name"], true)];
+
+    const OPEN: [super::Read<Value>; 2] =
+        [|value| object(value, &["id"], false), |value| object(value, &["id", "name"], false)];
+
+    #[test]
+    fn what_fits_strictly_is_taken_leniently_too() {
+        let value = json!({"id": 1, "name": 2});
+        assert_eq!(one_of::<_, Error>(&value, &CLOSED).expect("one fits"), value);
+        assert_eq!(lenient(|| one_of::<_, Error>(&value, &CLOSED)).expect("one fits strictly"), value);
+        assert_eq!(lenient(|| any_of::<_, Error>(&value, &CLOSED)).expect("one fits strictly"), value);
+    }
+
+    #[test]
+    fn a_newer_value_goes_where_the_most_of_it_is_known() {
+        let value = json!({"id": 1, "name": 2, "new": 3});
+        assert!(one_of::<Value, Error>(&value, &CLOSED).is_err());
+        let known = json!({"id": 1, "name": 2});
+        assert_eq!(lenient(|| one_of::<_, Error>(&value, &CLOSED)).expect("both fit"), known);
+        assert_eq!(lenient(|| any_of::<_, Error>(&value, &CLOSED)).expect("both fit"), known);
+    }
+
+    #[test]
+    fn any_of_open_objects_loses_nothing() {
+        let value = json!({"id": 1, "name": 2});
+        assert_eq!(any_of::<_, Error>(&value, &OPEN).expect("both fit"), value);
+        assert!(one_of::<Value, Error>(&value, &OPEN).is_err());
+    }
+}
