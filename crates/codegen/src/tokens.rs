@@ -1,10 +1,14 @@
 //! Pieces of Rust that every pass writes: types, docs, whole formatted files.
 
+mod doc_lines;
+
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 
 use crate::ir::{Api, Primitive, TypeId, TypeRef};
+use doc_lines::doc_lines;
+pub(crate) use doc_lines::is_deceptive;
 
 /// Stands for a blank line until the file is text; no doc comment can hold it, see [`doc_lines`].
 const BLANK: &str = "\u{1}";
@@ -91,42 +95,10 @@ pub(crate) fn inner_docs(text: &str) -> TokenStream {
     quote!(#(#![doc = #lines])*)
 }
 
-/// Whether a character makes text read differently from what it is: those that reverse the direction.
-/// rustc refuses them in comments and literals.
-pub(crate) fn is_deceptive(sign: char) -> bool {
-    matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// The lines of a doc comment, each with its leading space: no control characters, and no block that
-/// rustdoc would take for a Rust example.
-fn doc_lines(text: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut in_fence = false;
-    let mut after_blank = true;
-    for line in text.trim().lines() {
-        let mut clean = String::with_capacity(line.len());
-        for sign in line.chars() {
-            match sign {
-                _ if is_deceptive(sign) => clean.extend(sign.escape_unicode()),
-                _ if sign.is_control() => clean.push(' '),
-                _ => clean.push(sign),
-            }
-        }
-        let clean = clean.trim_end();
-        let body = clean.trim_start();
-        let fences = body.starts_with("```") || body.starts_with("~~~");
-        let line = if fences && !in_fence && body.trim_start_matches(['`', '~']).trim().is_empty() {
-            format!("{clean}text")
-        } else if !in_fence && after_blank && clean.len() - body.len() >= 4 {
-            format!("   {body}")
-        } else {
-            clean.to_owned()
-        };
-        in_fence ^= fences;
-        after_blank = body.is_empty();
-        lines.push(if line.is_empty() { line } else { format!(" {line}") });
-    }
-    lines
+/// A text of ours as inner doc comments, whose examples are compiled.
+pub(crate) fn inner_docs_with_examples(text: &str) -> TokenStream {
+    let lines = text.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    quote!(#(#![doc = #lines])*)
 }
 
 /// A whole file: the line that names the command which makes it, then the items, a blank line between each two.

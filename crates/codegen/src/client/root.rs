@@ -7,11 +7,11 @@ use quote::quote;
 use super::names::ClientNames;
 use super::parts;
 use crate::ir::{Api, SecurityScheme};
-use crate::tokens::{docs, ident, inner_docs, letters};
+use crate::tokens::{docs, ident, inner_docs, inner_docs_with_examples, letters};
 
 /// The file `lib.rs`.
 pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
-    let head = inner_docs(&head(api, names));
+    let head = head(api, names);
     let letters = letters(api);
     let reexports = reexports(api, names);
     let modules = modules(api, names);
@@ -30,7 +30,7 @@ pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     }
 }
 
-fn head(api: &Api<'_>, names: &ClientNames) -> String {
+fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let info = &api.contract.info;
     let mut text = format!("Client of {}, version {}.", one_line(&info.title), one_line(&info.version));
     if let Some(description) = &info.description {
@@ -45,7 +45,8 @@ fn head(api: &Api<'_>, names: &ClientNames) -> String {
         })
     });
     let (krate, credential) = (api.names.krate("client"), credential.unwrap_or_default());
-    text.push_str("\n\n# Example\n\n```rust\n");
+    let words = inner_docs(&text);
+    let mut text = "\n# Example\n\n```rust\n".to_owned();
     text.extend([
         format!("let client = {krate}::Client::builder(\"http://localhost:8080\"){credential}.build()?;\n"),
         format!("# Ok::<(), {krate}::BuildError>(())\n```\n\n"),
@@ -56,7 +57,8 @@ fn head(api: &Api<'_>, names: &ClientNames) -> String {
          Answers are read leniently: a property or an enumeration value that is newer than this crate fails nothing. \
          An [`Error`] keeps status, headers and the contract's error body, and shows nothing secret when it is printed.",
     );
-    text
+    let example = inner_docs_with_examples(&text);
+    quote!(#words #example)
 }
 
 fn one_line(text: &str) -> String {
