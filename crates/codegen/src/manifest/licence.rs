@@ -1,20 +1,15 @@
-//! The licence of generated crates: the contract's own, or else that of the generator.
+//! The licence of generated crates: the contract's own, or none.
 
 use contract::model::Info;
 
 use super::text::one_line;
 
-/// What generated crates are under when the contract says nothing.
-const DEFAULT: &str = "MIT OR Apache-2.0";
-
 const MIT: &str = include_str!("../../../../LICENSE-MIT");
 const APACHE: &str = include_str!("../../../../LICENSE-APACHE");
 
-/// The SPDX expression for the manifest; none for a licence that has none.
+/// The SPDX expression for the manifest; none where the contract names no licence, or one that has none.
 pub(super) fn expression(info: &Info) -> Option<String> {
-    let Some(written) = info.license.as_deref().map(str::trim).filter(|written| !written.is_empty()) else {
-        return Some(DEFAULT.to_owned());
-    };
+    let written = info.license.as_deref().map(str::trim).filter(|written| !written.is_empty())?;
     if spdx::Expression::parse(written).is_ok() {
         return Some(one_line(written));
     }

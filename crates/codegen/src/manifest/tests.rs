@@ -66,10 +66,13 @@ fn a_version_and_a_licence_of_the_contract_are_those_of_the_crates() {
 }
 
 #[test]
-fn a_contract_that_says_nothing_has_crates_under_the_generators_licence() {
-    let manifest = manifest(&manifests(&json!({"title": "T", "version": "2022-11-28"})));
-    assert_eq!(manifest["package"]["license"].as_str(), Some("MIT OR Apache-2.0"));
+fn a_contract_without_a_licence_has_crates_without_one() {
+    let files = manifests(&json!({"title": "T", "version": "2022-11-28"}));
+    let manifest = manifest(&files);
+    assert!(manifest["package"].get("license").is_none());
     assert_eq!(manifest["package"]["version"].as_str(), Some("0.1.0"));
+    assert!(!files.iter().any(|file| file.path.contains("LICENSE")));
+    assert!(!text_of(&files, "small-client/README.md").contains("## Licence"));
 }
 
 #[test]
