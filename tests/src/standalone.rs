@@ -75,6 +75,18 @@ impl Standalone {
         self.write(path, &text.replace(old, new));
     }
 
+    /// The features of a crate that are on unless switched off.
+    ///
+    /// # Panics
+    ///
+    /// If the crate is not there.
+    #[must_use]
+    pub fn features(&self, krate: &str) -> Vec<String> {
+        let manifest = fs::read_to_string(self.root.join(krate).join("Cargo.toml")).expect("the manifest can be read");
+        let line = manifest.lines().find_map(|line| line.strip_prefix("default = ")).expect("it has features");
+        line.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
     /// Adds a program `name` that depends on crates of this folder, given as lines of a manifest.
     pub fn add_program(&self, name: &str, dependencies: &str, main: &str) {
         let manifest = format!(

@@ -92,7 +92,8 @@ fn both_sides_of_every_feature_understand_each_other() {
     );
     let libraries: String = LIBRARIES.iter().map(|(name, requirement)| format!("{name} = {requirement}\n")).collect();
     // All features but that for https, so that the program may have HTTP clients of its own.
-    let tags = contracts.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let tags = crates.features("features-client").into_iter().filter(|name| name != "rustls");
+    let tags = tags.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     let callers: String = [("client", tags.as_str()), ("webhook-sender", "\"callbacks\"")]
         .map(|(part, tags)| {
             format!(

@@ -6,7 +6,7 @@
 mod answers;
 mod carrier;
 mod fixups;
-mod names;
+pub(crate) mod names;
 mod own;
 mod paging;
 mod parts;

@@ -30,7 +30,7 @@ use contract::Contract;
 ///
 /// # Errors
 ///
-/// If the name cannot be a crate's, or progenitor refuses the view that was made for it.
+/// If the name cannot be a crate's, progenitor refuses the view that was made for it, or two files have one path.
 pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Error> {
     check_prefix(&options.prefix)?;
     let reversed = contract::reversed(contract);
@@ -47,7 +47,10 @@ pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Err
     }
     files.extend(manifest::files(&api, events.as_ref(), &options.runtime));
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
+    match files.windows(2).find(|pair| pair[0].path == pair[1].path) {
+        Some([file, _]) => Err(Error::Twice(file.path.clone())),
+        _ => Ok(files),
+    }
 }
 
 /// The sources of those who call and of those who are called.
@@ -100,6 +103,9 @@ pub enum Error {
     /// The client cannot be written.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// Two files would be one. It is a fault of the generator, never of the contract.
+    #[error("two files are called `{0}`: this is a fault of the generator")]
+    Twice(String),
 }
 
 /// A crate's name has at most 64 characters on crates.io; this leaves room for `-webhook-receiver`.

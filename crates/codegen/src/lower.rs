@@ -37,10 +37,14 @@ pub fn lower_both<'c>(
     reversed: Option<&'c Contract>,
     prefix: &str,
 ) -> (Api<'c>, Option<Api<'c>>) {
+    let names = |is_reversed| CrateNames { prefix: prefix.to_owned(), is_reversed };
     let mut lowering = Lowering::new(contract);
     lowering.components();
-    let mut directions: Vec<Direction<'c>> =
-        [Some(contract), reversed].into_iter().flatten().map(|contract| lowering.direction(contract)).collect();
+    let mut directions: Vec<Direction<'c>> = [Some(contract), reversed]
+        .into_iter()
+        .flatten()
+        .map(|contract| lowering.direction(contract, &names(false)))
+        .collect();
     let mut types: Vec<TypeDef> =
         lowering.types.into_iter().map(|slot| slot.expect("every item that was begun is finished")).collect();
     name_required_fields(&mut types);
@@ -50,7 +54,6 @@ pub fn lower_both<'c>(
     let error = operation::shared_error(&types, &own.operations);
     let events = others.as_ref().map(|direction| direction.operations.as_slice()).unwrap_or_default();
     reach::mark(&mut types, &own.operations, events, error.as_ref());
-    let names = |is_reversed| CrateNames { prefix: prefix.to_owned(), is_reversed };
     let others = others.map(|direction| {
         let error = operation::shared_error(&types, &direction.operations);
         direction.api(names(true), types.clone(), error)
@@ -104,8 +107,10 @@ impl<'c> Lowering<'c> {
 
     /// Components take their names before any inline schema does, so that adding an operation renames none.
     fn components(&mut self) {
-        for (name, id) in &self.contract.components {
-            let rust = names::unique(&mut self.taken, names::pascal(name));
+        let wanted: Vec<_> =
+            self.contract.components.iter().map(|(name, _)| (name.as_str(), names::pascal(name))).collect();
+        let names = names::unique_all(&mut self.taken, &wanted);
+        for ((_, id), rust) in self.contract.components.iter().zip(names) {
             let type_id = self.slot();
             self.reserved.insert(*id, (type_id, rust));
             self.lowered.insert(*id, TypeRef::Named(type_id));
@@ -117,8 +122,8 @@ impl<'c> Lowering<'c> {
         }
     }
 
-    fn direction(&mut self, contract: &'c Contract) -> Direction<'c> {
-        let tags = operation::tags(contract);
+    fn direction(&mut self, contract: &'c Contract, names: &CrateNames) -> Direction<'c> {
+        let tags = operation::tags(contract, names);
         let operations = operation::operations(self, contract, &tags);
         Direction { contract, tags, operations }
     }

@@ -14,7 +14,7 @@ use semver::Version;
 
 use crate::ir::{Api, Tag};
 use crate::tokens::GENERATED;
-use crate::{File, Runtime, types};
+use crate::{File, Runtime, names, types};
 use text::{feature_key, one_line, quoted, shortened};
 
 /// Everything but sources, of every crate.
@@ -160,21 +160,21 @@ fn features(api: &Api<'_>, part: Part) -> String {
     match part {
         Part::Types => {
             let compiled = if types::needs_validator(api) { vec![] } else { vec!["api-runtime/jsonschema".to_owned()] };
-            feature("The contract's schemas, to be validated against as a whole.", "schemas", &compiled);
-            feature("`schemars::JsonSchema` for every type.", "schemars", &["api-runtime/schemars".to_owned()]);
-            feature("`utoipa::ToSchema` for every type.", "utoipa", &["api-runtime/utoipa".to_owned()]);
+            feature("The contract's schemas, to be validated against as a whole.", names::SCHEMAS, &compiled);
+            feature("`schemars::JsonSchema` for every type.", names::SCHEMARS, &["api-runtime/schemars".to_owned()]);
+            feature("`utoipa::ToSchema` for every type.", names::UTOIPA, &["api-runtime/utoipa".to_owned()]);
         }
         Part::Client => {
-            default.push("rustls");
+            default.push(names::RUSTLS);
             feature(
                 "https with rustls and the certificates that the platform trusts.",
-                "rustls",
+                names::RUSTLS,
                 &["api-runtime/rustls".to_owned()],
             );
         }
         Part::Server => feature(
             "The document, derived again from the code that serves it.",
-            "utoipa",
+            names::UTOIPA,
             &["api-runtime/utoipa".to_owned(), format!("{types}/utoipa")],
         ),
     }

@@ -37,8 +37,14 @@ const RESERVED_TYPES: &[&str] = &[
     "Fn",
     "FnMut",
     "FnOnce",
+    "AsyncFn",
+    "AsyncFnMut",
+    "AsyncFnOnce",
     "Iterator",
     "IntoIterator",
+    "FromIterator",
+    "DoubleEndedIterator",
+    "ExactSizeIterator",
     "Extend",
     "ToString",
     "ToOwned",
@@ -47,6 +53,7 @@ const RESERVED_TYPES: &[&str] = &[
     "Sized",
     "Unpin",
     "Future",
+    "IntoFuture",
     "Ipv4Addr",
     "Ipv6Addr",
 ];
@@ -59,6 +66,49 @@ const KEYWORDS: &[&str] = &[
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
+/// What the module of a tag cannot be called, since something else in a generated crate is: a file that cargo takes
+/// for a root, a crate that the code names, what a root re-exports, the types of several tags, a feature.
+const RESERVED_MODULES: &[&str] = &[
+    "self",
+    "super",
+    "crate",
+    "lib",
+    "main",
+    "std",
+    "core",
+    "api_runtime",
+    "serde_json",
+    "server",
+    "runtime",
+    "reqwest",
+    "shared",
+    "default",
+    SCHEMAS,
+    SCHEMARS,
+    UTOIPA,
+    RUSTLS,
+];
+
+/// The feature for the contract's schemas, and the module that holds them.
+pub(crate) const SCHEMAS: &str = "schemas";
+
+/// The feature for `schemars::JsonSchema`.
+pub(crate) const SCHEMARS: &str = "schemars";
+
+/// The feature for what utoipa derives.
+pub(crate) const UTOIPA: &str = "utoipa";
+
+/// The feature for https.
+pub(crate) const RUSTLS: &str = "rustls";
+
+/// Methods that a client, or whatever implements a server's trait, has anyway: an operation of that name could not be
+/// called.
+const METHODS: &[&str] =
+    &["base_url", "builder", "clone", "clone_into", "into", "new", "to_owned", "transport", "try_into"];
+
+/// What the generated code calls its type parameters, where traits stand beside them.
+const PARAMETERS: &[&str] = &["A", "P", "R", "S", "T"];
+
 /// Longest name that is written; hostile documents hold longer ones.
 const MAX_LENGTH: usize = 96;
 
@@ -66,6 +116,12 @@ const MAX_LENGTH: usize = 96;
 pub(crate) fn pascal(words: &str) -> String {
     let name = legal(&spell_out(words).to_pascal_case(), "N");
     if RESERVED_TYPES.contains(&name.as_str()) { format!("{name}Type") } else { name }
+}
+
+/// The name of a tag's trait: `PascalCase`.
+pub(crate) fn trait_name(words: &str) -> String {
+    let name = pascal(words);
+    if PARAMETERS.contains(&name.as_str()) { format!("{name}Operations") } else { name }
 }
 
 /// A variant's name: `PascalCase`. It lives in its enum's scope, so only `Self` is reserved.
@@ -93,23 +149,42 @@ pub(crate) fn identifier(snake: &str) -> String {
 /// A module's name: `snake_case` and no keyword, since it is a file's name and a cargo feature too.
 pub(crate) fn module(words: &str) -> String {
     let name = snake(words);
-    if KEYWORDS.contains(&name.as_str()) || matches!(name.as_str(), "self" | "super" | "crate" | "default" | "shared") {
+    if [KEYWORDS, RESERVED_MODULES].iter().any(|names| names.contains(&name.as_str())) {
         format!("{name}_")
     } else {
         name
     }
 }
 
+/// An operation's name: `snake_case`, without `r#`, and no method of what it is called on.
+pub(crate) fn operation(words: &str) -> String {
+    let name = snake(words);
+    if METHODS.contains(&name.as_str()) { format!("{name}_") } else { name }
+}
+
 /// Makes a name unique among those taken, by a number from 2 on, and takes it.
 pub(crate) fn unique(taken: &mut HashSet<String>, name: String) -> String {
-    if taken.insert(name.clone()) {
+    first_free(name, |candidate| taken.insert(candidate.to_owned()))
+}
+
+/// Makes several names unique, each with the words that it comes from. Who is spelt like the name keeps it, wherever
+/// it stands; otherwise the first does.
+pub(crate) fn unique_all(taken: &mut HashSet<String>, wanted: &[(&str, String)]) -> Vec<String> {
+    let exact = wanted.iter().map(|(words, name)| words == name && taken.insert(name.clone())).collect::<Vec<_>>();
+    let each = wanted.iter().zip(exact);
+    each.map(|((_, name), keeps)| if keeps { name.clone() } else { unique(taken, name.clone()) }).collect()
+}
+
+/// The first that is free of a name and the same name with a number, from 2 on.
+pub(crate) fn first_free(name: String, mut is_free: impl FnMut(&str) -> bool) -> String {
+    if is_free(&name) {
         return name;
     }
     // `foo2` and `foo_2` are both legal; digits at the end keep the case conventions.
     let mut n = 2_u32;
     loop {
         let candidate = format!("{name}{n}");
-        if taken.insert(candidate.clone()) {
+        if is_free(&candidate) {
             return candidate;
         }
         n += 1;

@@ -114,9 +114,13 @@ fn in_parallel<T: Sync, U: Send>(work: &[T], run: impl Fn(&T) -> U + Sync) -> Ve
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The name of a module that is no tag's: as it is, or `shared_` before it where a tag has taken it.
+/// The name of a module that is no tag's: as it is, or with `shared_` before it where a tag has taken it.
 fn fixed(api: &Api<'_>, name: &str) -> String {
-    if api.tags.iter().any(|tag| tag.module == name) { format!("shared_{name}") } else { name.to_owned() }
+    let mut name = name.to_owned();
+    while api.tags.iter().any(|tag| tag.module == name) {
+        name.insert_str(0, "shared_");
+    }
+    name
 }
 
 /// `use crate::responses;`, whatever the module is called.

@@ -8,13 +8,13 @@ use crate::ir::{Api, Operation};
 use crate::names::{identifier, unique};
 
 /// The methods that every builder has.
-const METHODS: [&str; 4] = ["new", "send", "stream", "clone"];
+pub(crate) const METHODS: [&str; 4] = ["new", "send", "stream", "clone"];
 
 /// The modules of the crate's root beside those of tags.
 const MODULES: [&str; 4] = ["types", "prelude", "schemes", "sealed"];
 
 /// The methods of the client's builder beside those of security schemes.
-const SETTINGS: [&str; 10] = [
+pub(crate) const SETTINGS: [&str; 10] = [
     "new",
     "build",
     "connect_timeout",

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::Lowering;
 use crate::ir::{
-    Answer, Body, Field, Media, MediaKind, Operation, PagedOperation, Parameter, Primitive, SecurityScheme, Tag,
-    TypeDef, TypeKind, TypeRef,
+    Answer, Body, CrateNames, Field, Media, MediaKind, Operation, PagedOperation, Parameter, Primitive, SecurityScheme,
+    Tag, TypeDef, TypeKind, TypeRef,
 };
 use crate::names;
 
@@ -17,7 +17,7 @@ use crate::names;
 const UNTAGGED: &str = "untagged";
 
 /// Every group that has an operation, declared order first.
-pub(super) fn tags(contract: &Contract) -> Vec<Tag> {
+pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
     let used: HashSet<Option<&str>> = contract.operations.iter().map(|operation| operation.tag.as_deref()).collect();
     let declared = contract
         .tags
@@ -25,23 +25,22 @@ pub(super) fn tags(contract: &Contract) -> Vec<Tag> {
         .filter(|tag| used.contains(&Some(tag.name.as_str())))
         .map(|tag| (Some(tag.name.clone()), tag.description.clone()));
     let untagged = used.contains(&None).then_some((None, None));
-    let mut modules = HashSet::new();
-    let mut traits = HashSet::new();
-    declared
-        .chain(untagged)
-        .map(|(name, description)| {
-            let words = name.as_deref().unwrap_or(UNTAGGED);
-            let module = names::unique(&mut modules, names::module(words));
-            Tag {
-                feature: module.trim_end_matches('_').to_owned()
-                    + if module.ends_with('_') { "-operations" } else { "" },
-                trait_name: names::unique(&mut traits, names::pascal(words)),
-                module,
-                name,
-                description,
-            }
-        })
-        .collect()
+    let groups: Vec<(Option<String>, Option<String>)> = declared.chain(untagged).collect();
+    let unique = |mut taken: HashSet<String>, name: fn(&str) -> String| {
+        let words = groups.iter().map(|(name, _)| name.as_deref().unwrap_or(UNTAGGED));
+        names::unique_all(&mut taken, &words.map(|words| (words, name(words))).collect::<Vec<_>>())
+    };
+    let modules = unique([crates.krate("types")].into(), names::module);
+    let traits = unique(HashSet::new(), names::trait_name);
+    let names = modules.into_iter().zip(traits);
+    let tags = groups.iter().cloned().zip(names).map(|((name, description), (module, trait_name))| Tag {
+        feature: module.trim_end_matches('_').to_owned() + if module.ends_with('_') { "-operations" } else { "" },
+        trait_name,
+        module,
+        name,
+        description,
+    });
+    tags.collect()
 }
 
 /// The security schemes that operations use.
@@ -54,14 +53,15 @@ pub(super) fn security_schemes(contract: &Contract) -> Vec<SecurityScheme> {
         .flat_map(|requirement| &requirement.schemes)
         .map(|(name, _)| name.as_str())
         .collect();
-    let mut taken = HashSet::new();
-    contract
-        .security_schemes
-        .iter()
-        .filter(|(name, _)| used.contains(name.as_str()))
-        .map(|(name, scheme)| SecurityScheme {
-            wire: name.clone(),
-            name: names::identifier(&names::unique(&mut taken, names::snake(name))),
+    let schemes: Vec<_> = contract.security_schemes.iter().filter(|(name, _)| used.contains(name.as_str())).collect();
+    let wanted: Vec<_> = schemes.iter().map(|(name, _)| (name.as_str(), names::snake(name))).collect();
+    let names = names::unique_all(&mut HashSet::new(), &wanted);
+    schemes
+        .into_iter()
+        .zip(names)
+        .map(|((wire, scheme), name)| SecurityScheme {
+            wire: wire.clone(),
+            name: names::identifier(&name),
             kind: scheme.kind.clone(),
             description: scheme.description.clone(),
         })
@@ -72,18 +72,17 @@ pub(super) fn security_schemes(contract: &Contract) -> Vec<SecurityScheme> {
 pub(super) fn operations(lowering: &mut Lowering<'_>, contract: &Contract, tags: &[Tag]) -> Vec<Operation> {
     let by_name: HashMap<Option<&str>, usize> =
         tags.iter().enumerate().map(|(at, tag)| (tag.name.as_deref(), at)).collect();
-    let mut names = HashSet::new();
-    let mut pascals = HashSet::new();
+    let names = operation_names(contract, tags, &by_name);
+    let components = response_names(contract);
     contract
         .operations
         .iter()
+        .zip(names)
         .enumerate()
-        .map(|(index, operation)| {
-            let name = names::unique(&mut names, names::snake(&operation.id));
-            let pascal = names::unique(&mut pascals, names::pascal(&operation.id));
+        .map(|(index, (operation, (name, pascal)))| {
             let parameters = parameters(lowering, operation, &pascal);
             let body = operation.request_body.as_ref().map(|body| request_body(lowering, body, &pascal));
-            let answers = answers(lowering, operation, &pascal);
+            let answers = answers(lowering, operation, &pascal, &components);
             let paging = contract.paging.as_ref().and_then(|paging| paged(lowering, paging, &parameters, &answers));
             Operation {
                 index,
@@ -106,6 +105,77 @@ pub(super) fn operations(lowering: &mut Lowering<'_>, contract: &Contract, tags:
         .collect()
 }
 
+/// The names of every operation: as a method, and the stem of its types, none of which is another's in the module of
+/// its tag.
+fn operation_names(contract: &Contract, tags: &[Tag], by_name: &HashMap<Option<&str>, usize>) -> Vec<(String, String)> {
+    let wanted: Vec<_> =
+        contract.operations.iter().map(|operation| (operation.id.as_str(), names::operation(&operation.id))).collect();
+    let names = names::unique_all(&mut HashSet::new(), &wanted);
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|at| names[*at] != contract.operations[*at].id);
+    let mut stems = vec![String::new(); names.len()];
+    let mut clients: HashSet<String> = tags.iter().map(|tag| format!("Client{}Ext", tag.trait_name)).collect();
+    let mut servers: Vec<HashSet<String>> = tags.iter().map(|tag| [tag.trait_name.clone()].into()).collect();
+    for at in order {
+        let operation = &contract.operations[at];
+        let module = &mut servers[by_name[&operation.tag.as_deref()]];
+        let suffixes = type_suffixes(operation);
+        let types = |stem: &str| suffixes.iter().map(|suffix| format!("{stem}{suffix}")).collect::<Vec<_>>();
+        stems[at] = names::first_free(names::pascal(&operation.id), |stem| {
+            let is_free = !types(stem).iter().any(|name| module.contains(name));
+            is_free && clients.insert(stem.to_owned())
+        });
+        module.extend(types(&stems[at]));
+    }
+    names.into_iter().zip(stems).collect()
+}
+
+/// What follows an operation's stem in the names of the server's types.
+fn type_suffixes(operation: &model::Operation) -> Vec<String> {
+    let mut suffixes = ["Request", "Answer", "Error"].map(str::to_owned).to_vec();
+    if operation.request_body.as_ref().is_some_and(|body| body.content.len() > 1) {
+        suffixes.push("Body".to_owned());
+    }
+    for response in operation.responses.iter().filter(|response| response.component.is_none()) {
+        let name = status_name(response.status);
+        if response.content.len() > 1 {
+            suffixes.push(format!("{name}Body"));
+        }
+        if response.content.len() > 1 || !response.headers.is_empty() {
+            suffixes.push(name);
+        }
+    }
+    suffixes
+}
+
+/// The types of the responses that the contract names, which lie in one module.
+fn response_names(contract: &Contract) -> HashMap<String, String> {
+    let mut several: HashMap<&str, bool> = HashMap::new();
+    let mut order = Vec::new();
+    for response in contract.operations.iter().flat_map(|operation| &operation.responses) {
+        if let Some(component) = response.component.as_deref()
+            && several.insert(component, response.content.len() > 1).is_none()
+        {
+            order.push(component);
+        }
+    }
+    order.sort_by_key(|component| names::pascal(component) != *component);
+    let mut taken = HashSet::new();
+    let mut name = |component: &str| {
+        let name = names::first_free(names::pascal(component), |name| {
+            let body = format!("{name}Body");
+            let is_free = !taken.contains(name) && !(several[component] && taken.contains(&body));
+            if is_free {
+                taken.insert(name.to_owned());
+                taken.extend(several[component].then_some(body));
+            }
+            is_free
+        });
+        (component.to_owned(), name)
+    };
+    order.into_iter().map(&mut name).collect()
+}
+
 fn joined(summary: Option<&str>, description: Option<&str>) -> String {
     match (summary, description) {
         (Some(summary), Some(description)) if summary.trim() != description.trim() => {
@@ -117,23 +187,23 @@ fn joined(summary: Option<&str>, description: Option<&str>) -> String {
 }
 
 fn parameters(lowering: &mut Lowering<'_>, operation: &model::Operation, pascal: &str) -> Vec<Parameter> {
-    let mut taken: HashSet<String> = ["body".to_owned()].into();
-    operation
-        .parameters
-        .iter()
-        .map(|parameter| {
-            let hint = format!("{pascal}{}", names::pascal(&parameter.name));
-            lowered_parameter(lowering, parameter, &hint, &mut taken)
-        })
-        .collect()
+    let names = parameter_names(&operation.parameters, &["body"]);
+    let each = operation.parameters.iter().zip(names).map(|(parameter, name)| {
+        let hint = format!("{pascal}{}", names::pascal(&parameter.name));
+        lowered_parameter(lowering, parameter, &hint, &name)
+    });
+    each.collect()
 }
 
-fn lowered_parameter(
-    lowering: &mut Lowering<'_>,
-    parameter: &model::Parameter,
-    hint: &str,
-    taken: &mut HashSet<String>,
-) -> Parameter {
+/// A name for each parameter, none of them one of these.
+fn parameter_names(parameters: &[model::Parameter], taken: &[&str]) -> Vec<String> {
+    let mut taken: HashSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
+    let wanted: Vec<_> =
+        parameters.iter().map(|parameter| (parameter.name.as_str(), names::snake(&parameter.name))).collect();
+    names::unique_all(&mut taken, &wanted)
+}
+
+fn lowered_parameter(lowering: &mut Lowering<'_>, parameter: &model::Parameter, hint: &str, name: &str) -> Parameter {
     let hint = match &parameter.component {
         Some(component) => names::pascal(component),
         None => hint.to_owned(),
@@ -142,10 +212,9 @@ fn lowered_parameter(
         TypeRef::Nullable(inner) => *inner,
         other => other,
     };
-    let name = names::unique(taken, names::snake(&parameter.name));
     Parameter {
         wire: parameter.name.clone(),
-        name: names::identifier(&name),
+        name: names::identifier(name),
         location: parameter.location,
         encoding: parameter.encoding.clone(),
         ty,
@@ -174,25 +243,31 @@ fn request_body(lowering: &mut Lowering<'_>, body: &model::RequestBody, pascal: 
     }
 }
 
-fn answers(lowering: &mut Lowering<'_>, operation: &model::Operation, pascal: &str) -> Vec<Answer> {
+fn answers(
+    lowering: &mut Lowering<'_>,
+    operation: &model::Operation,
+    pascal: &str,
+    components: &HashMap<String, String>,
+) -> Vec<Answer> {
     let mut answers: Vec<Answer> = operation
         .responses
         .iter()
         .enumerate()
         .map(|(index, response)| {
             let name = status_name(response.status);
-            let component = response.component.as_deref().map(names::pascal);
+            let component = response.component.as_ref().map(|component| components[component].clone());
             let stem = component.clone().unwrap_or_else(|| format!("{pascal}{name}"));
-            let mut taken: HashSet<String> = ["body".to_owned(), "status".to_owned()].into();
+            let names = parameter_names(&response.headers, &["body", "status", "media"]);
             Answer {
                 status: response.status,
                 index,
                 headers: response
                     .headers
                     .iter()
-                    .map(|header| {
+                    .zip(names)
+                    .map(|(header, name)| {
                         let hint = format!("{stem}{}", names::pascal(&header.name));
-                        lowered_parameter(lowering, header, &hint, &mut taken)
+                        lowered_parameter(lowering, header, &hint, &name)
                     })
                     .collect(),
                 media: media(lowering, &response.content, &format!("{stem}Body")),

@@ -3,25 +3,9 @@
 use contract::model::{Method, SecurityKind};
 
 use super::Part;
+use crate::client::names::{METHODS, SETTINGS};
 use crate::ir::{Api, Operation, Parameter, Primitive, TypeDef, TypeKind, TypeRef};
 use crate::tokens::foreign_type;
-
-/// Names that the client's builders keep for themselves, so that a parameter or scheme has another setter there.
-const TAKEN: [&str; 13] = [
-    "new",
-    "send",
-    "stream",
-    "clone",
-    "build",
-    "connect_timeout",
-    "timeout",
-    "no_timeout",
-    "user_agent",
-    "header",
-    "retries",
-    "http_client",
-    "body",
-];
 
 /// The example as a block of Markdown; none where the contract gives nothing to show.
 pub(super) fn example(api: &Api<'_>, part: Part) -> Option<String> {
@@ -90,7 +74,8 @@ fn client(api: &Api<'_>) -> String {
 /// `.bearer("…")`, if the contract has such a scheme.
 fn credential(api: &Api<'_>) -> String {
     let bearer = api.security.iter().find(|scheme| {
-        matches!(scheme.kind, SecurityKind::HttpBearer | SecurityKind::OAuth2) && !TAKEN.contains(&scheme.name.as_str())
+        matches!(scheme.kind, SecurityKind::HttpBearer | SecurityKind::OAuth2)
+            && !SETTINGS.contains(&scheme.name.as_str())
     });
     bearer.map(|scheme| format!(".{}(\"…\")", scheme.name)).unwrap_or_default()
 }
@@ -108,7 +93,7 @@ fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
         && operation
             .parameters
             .iter()
-            .all(|parameter| !TAKEN.contains(&parameter.name.as_str()) && (!parameter.required || is_text(parameter)))
+            .all(|parameter| !METHODS.contains(&parameter.name.as_str()) && (!parameter.required || is_text(parameter)))
 }
 
 /// Serves whatever implements the traits.

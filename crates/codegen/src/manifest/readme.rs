@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::text::{one_line, plain, shortened};
 use super::{Part, example, licence, mark};
 use crate::ir::{Api, Tag};
+use crate::names;
 
 /// The README of one crate.
 pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
@@ -75,15 +76,17 @@ fn features(api: &Api<'_>, part: Part) -> String {
     let mut rows: Vec<(String, String)> = api.tags.iter().map(|tag| (tag.feature.clone(), purpose(api, tag))).collect();
     let fixed: &[(&str, &str)] = match part {
         Part::Types => &[
-            ("schemas", "the contract's schemas, to be validated against as a whole; off unless asked for"),
-            ("schemars", "`schemars::JsonSchema` for every type; off unless asked for"),
-            ("utoipa", "`utoipa::ToSchema` for every type; off unless asked for"),
+            (names::SCHEMAS, "the contract's schemas, to be validated against as a whole; off unless asked for"),
+            (names::SCHEMARS, "`schemars::JsonSchema` for every type; off unless asked for"),
+            (names::UTOIPA, "`utoipa::ToSchema` for every type; off unless asked for"),
         ],
         Part::Client => &[(
-            "rustls",
+            names::RUSTLS,
             "https with rustls and the certificates that the platform trusts; a `reqwest::Client` of your own beside it has to choose rustls's provider itself",
         )],
-        Part::Server => &[("utoipa", "the document, derived again from the code that serves it; off unless asked for")],
+        Part::Server => {
+            &[(names::UTOIPA, "the document, derived again from the code that serves it; off unless asked for")]
+        }
     };
     rows.extend(fixed.iter().map(|(name, purpose)| ((*name).to_owned(), (*purpose).to_owned())));
     let rows: Vec<String> = rows.iter().map(|(name, purpose)| format!("| `{name}` | {purpose} |")).collect();

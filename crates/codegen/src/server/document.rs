@@ -2,7 +2,7 @@
 //!
 //! The words that no Rust enforces are in a file beside it, see `words`.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::payload::{self, Payload};
@@ -82,7 +82,7 @@ pub(super) fn tag_file(api: &Api<'_>, tag: usize) -> String {
     let module = ident(&api.tags[tag].module);
     let operations: Vec<&Operation> = api.operations_of(tag).collect();
     let calls = operations.iter().map(|operation| {
-        let name = ident(&operation.name);
+        let name = function(operation);
         quote!(#name(document);)
     });
     let uses_responses =
@@ -105,8 +105,13 @@ pub(super) fn tag_file(api: &Api<'_>, tag: usize) -> String {
     file.finish()
 }
 
+/// The function of an operation, which cannot be called like that of the tag.
+fn function(operation: &Operation) -> Ident {
+    ident(if operation.name == "describe" { "describe_" } else { &operation.name })
+}
+
 fn describe(operation: &Operation) -> TokenStream {
-    let name = ident(&operation.name);
+    let name = function(operation);
     let static_name = constant(&operation.name);
     let [request, _, _] = type_names(operation);
     let parameters = operation.parameters.iter().map(|parameter| {
