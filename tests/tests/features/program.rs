@@ -45,6 +45,15 @@ impl features_server::Security for Credentials {
             Err(AuthError::Forbidden("a scope is missing".to_owned()))
         }
     }
+
+    async fn oauth2(
+        &self,
+        token: Bearer,
+        scopes: &'static [&'static str],
+        operation: &'static Operation,
+    ) -> Result<String, AuthError> {
+        self.oauth(token, scopes, operation).await
+    }
 }
 
 /// Serves a router on a port of its own; gives the URL.

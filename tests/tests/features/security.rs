@@ -1,10 +1,7 @@
 //! Credentials: none, one of several, several at once, and scopes.
 
 use features_client::prelude::*;
-use features_server::security::{
-    BothAnswer, BothError, BothRequest, EitherAnswer, EitherError, EitherRequest, OpenAnswer, OpenError, OpenRequest,
-    ScopedAnswer, ScopedError, ScopedRequest, Security,
-};
+use features_server::security::{BothAnswer, BothError, BothRequest, EitherAnswer, EitherError, EitherRequest, OpenAnswer, OpenError, OpenRequest, ScopedAnswer, ScopedChangeAnswer, ScopedChangeError, ScopedChangeRequest, ScopedError, ScopedListAnswer, ScopedListError, ScopedListRequest, ScopedRequest, Security};
 
 impl Security<String> for crate::Features {
     async fn open(&self, _: OpenRequest) -> Result<OpenAnswer, OpenError> {
@@ -23,6 +20,14 @@ impl Security<String> for crate::Features {
 
     async fn scoped(&self, _: String, _: ScopedRequest) -> Result<ScopedAnswer, ScopedError> {
         Ok(ScopedAnswer::NoContent)
+    }
+
+    async fn scoped_list(&self, _: String, _: ScopedListRequest) -> Result<ScopedListAnswer, ScopedListError> {
+        Ok(ScopedListAnswer::NoContent)
+    }
+
+    async fn scoped_change(&self, _: String, _: ScopedChangeRequest) -> Result<ScopedChangeAnswer, ScopedChangeError> {
+        Ok(ScopedChangeAnswer::NoContent)
     }
 }
 
@@ -51,4 +56,8 @@ pub async fn check(client: &Client, url: &str) {
     assert_eq!(status(&with(Some("key"), Some("word"), None)).await, [204, 204, 204, 401]);
     assert_eq!(status(&with(Some("key"), Some("wrong"), Some("read+write"))).await, [204, 204, 401, 204]);
     assert_eq!(status(&with(Some("wrong"), None, Some("read"))).await, [204, 401, 401, 403]);
+    let reader = Client::builder(url).oauth2("read").build().expect("the URL is right");
+    assert_eq!(reader.scoped_list().send().await.expect("a success").status(), 204);
+    let refused = reader.scoped_change().send().await.expect_err("a scope is missing");
+    assert_eq!(refused.status().map(|status| status.as_u16()), Some(403));
 }

@@ -1,12 +1,13 @@
 //! Credentials: the trait that turns them into a principal, and a check per combination that operations ask for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use contract::model::{Location, Security, SecurityKind, SecurityRequirement};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use crate::ir::{Api, SecurityScheme};
+use crate::names;
 use crate::tokens::{docs, ident, inner_docs};
 
 /// Whether some credential is asked for, be it optional.
@@ -24,7 +25,7 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
         inner_docs("Credentials: implement [`Security`] to say who calls; operations get what it makes of them.");
     let mut methods: BTreeMap<String, TokenStream> = BTreeMap::new();
     for security in securities(api) {
-        for alternative in security.iter().filter(|alternative| !alternative.schemes.is_empty()) {
+        for alternative in asked(security) {
             methods.entry(method_name(api, alternative)).or_insert_with(|| method(api, alternative));
         }
     }
@@ -45,6 +46,11 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
     }
 }
 
+/// The alternatives that ask for something.
+fn asked(security: &Security) -> impl Iterator<Item = &SecurityRequirement> {
+    security.iter().filter(|alternative| !alternative.schemes.is_empty())
+}
+
 /// What protects operations, and unknown routes.
 fn securities<'a>(api: &'a Api<'_>) -> impl Iterator<Item = &'a Security> {
     api.operations
@@ -62,26 +68,18 @@ pub(super) fn guards_unknown_routes(api: &Api<'_>) -> bool {
 /// Every combination that is asked for, with the name of its check.
 fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
     let mut found: Vec<(String, &Security)> = Vec::new();
+    let mut taken = HashSet::new();
     for security in securities(api) {
         if found.iter().any(|(_, known)| *known == security) {
             continue;
         }
-        let mut names: Vec<String> = security
-            .iter()
-            .filter(|alternative| !alternative.schemes.is_empty())
-            .map(|alternative| method_name(api, alternative))
-            .collect();
-        names.dedup();
-        let mut name = names.join("_or_");
+        let mut methods: Vec<String> = asked(security).map(|alternative| method_name(api, alternative)).collect();
+        methods.dedup();
+        let mut name = methods.join("_or_");
         if is_optional(security) {
             name = format!("optional_{name}");
         }
-        let same =
-            found.iter().filter(|(known, _)| known.trim_end_matches(|c: char| c.is_ascii_digit()) == name).count();
-        if same > 0 {
-            name = format!("{name}{}", same + 1);
-        }
-        found.push((name, security));
+        found.push((names::unique(&mut taken, name), security));
     }
     found
 }
@@ -106,8 +104,11 @@ fn schemes<'a>(
 
 /// `bearer`, or `app_id_and_app_key` for those that must all hold.
 fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
-    let names: Vec<&str> = schemes(api, alternative).map(|(scheme, _)| scheme.name.trim_start_matches("r#")).collect();
-    names.join("_and_")
+    let bare = |scheme: &SecurityScheme| scheme.name.trim_start_matches("r#").to_owned();
+    let schemes: Vec<&SecurityScheme> = schemes(api, alternative).map(|(scheme, _)| scheme).collect();
+    let name = schemes.iter().map(|scheme| bare(scheme)).collect::<Vec<_>>().join("_and_");
+    // A scheme may be called like two others together.
+    names::first_free(name, |name| schemes.len() < 2 || api.security.iter().all(|scheme| bare(scheme) != name))
 }
 
 /// The method that judges the credentials of one alternative.
@@ -185,11 +186,7 @@ fn credential_type(kind: &SecurityKind) -> Ident {
 /// The function that checks a combination: alternatives in order, the first that opens counts.
 fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
     let function = format_ident!("check_{name}");
-    let attempts: Vec<TokenStream> = security
-        .iter()
-        .filter(|alternative| !alternative.schemes.is_empty())
-        .map(|alternative| attempt(api, alternative))
-        .collect();
+    let attempts: Vec<TokenStream> = asked(security).map(|alternative| attempt(api, alternative)).collect();
     let optional = is_optional(security);
     let principal = if optional { quote!(Option<S::Principal>) } else { quote!(S::Principal) };
     let words = docs(&format!("Checks {}.", words(security)));
