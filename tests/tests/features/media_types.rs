@@ -1,11 +1,17 @@
 //! One body in several media types, told apart by `Content-Type`; answers in several, each its own variant.
 
-use features_client::media_types::NoteAddAnswer as Answered;
+use features_client::media_types::{NoteAddAnswer as Answered, NoteReadAnswer as ReadAnswered};
 use features_client::prelude::*;
 use features_server::media_types::{
-    MediaTypes, NoteAddAnswer, NoteAddBody, NoteAddError, NoteAddOk, NoteAddOkBody, NoteAddRequest,
+    BlobAddAnswer, BlobAddBody, BlobAddError, BlobAddRequest, MediaTypes, NoteAddAnswer, NoteAddBody, NoteAddError,
+    NoteAddOk, NoteAddOkBody, NoteAddRequest, NoteReadAnswer, NoteReadError, NoteReadOk, NoteReadOkBody,
+    NoteReadRequest, WordsAddAnswer, WordsAddError, WordsAddRequest,
 };
-use features_types::{NoteAddBody as Note, NoteAddBody2 as Words, NoteAddBody2By as By};
+use features_server::server::StatusCode;
+use features_types::{
+    NoteAddBody as Note, NoteAddBody2 as Words, NoteAddBody2By as By, NoteReadOkBody as Problem,
+    NoteReadOkBody2 as ReadNote,
+};
 
 impl MediaTypes for crate::Features {
     async fn note_add(&self, request: NoteAddRequest) -> Result<NoteAddAnswer, NoteAddError> {
@@ -24,6 +30,28 @@ impl MediaTypes for crate::Features {
         };
         Ok(NoteAddOk::new(body).into())
     }
+
+    async fn note_read(&self, request: NoteReadRequest) -> Result<NoteReadAnswer, NoteReadError> {
+        let kind = request.kind;
+        let body = match kind.as_str() {
+            "note" => NoteReadOkBody::ApplicationJson(ReadNote::new(kind)),
+            "problem" => NoteReadOkBody::ApplicationProblemJson(Problem::new(kind)),
+            _ => NoteReadOkBody::Text(kind),
+        };
+        Ok(NoteReadOk::new(body).into())
+    }
+
+    async fn blob_add(&self, request: BlobAddRequest) -> Result<BlobAddAnswer, BlobAddError> {
+        Ok(match request.body {
+            BlobAddBody::Image(_) => "image".to_owned().into(),
+            BlobAddBody::Any(_) => "any".to_owned().into(),
+        })
+    }
+
+    async fn words_add(&self, request: WordsAddRequest) -> Result<WordsAddAnswer, WordsAddError> {
+        let status = StatusCode::CREATED.try_into().expect("it is a success");
+        Ok(WordsAddAnswer::Default { status, body: request.body })
+    }
 }
 
 pub async fn check(client: &Client, url: &str) {
@@ -39,6 +67,20 @@ pub async fn check(client: &Client, url: &str) {
         let answer = call.send().await.expect("a success").into_inner();
         assert!(matches!(&answer, Answered::OkText(text) if text == expected), "{answer:?}");
     }
+    let read = async |kind: &str| client.note_read().kind(kind).send().await.expect("a success").into_inner();
+    assert!(matches!(read("note").await, ReadAnswered::OkJson2(note) if note.text == "note"));
+    assert!(matches!(read("problem").await, ReadAnswered::OkJson(problem) if problem.title == "problem"));
+    assert!(matches!(read("text").await, ReadAnswered::OkText(text) if text == "text"));
+    for (call, expected) in [
+        (client.blob_add().body("image/png", "x"), "image"),
+        (client.blob_add().body_any("video/mp4", "x"), "any"),
+    ] {
+        assert_eq!(call.send().await.expect("a success").into_inner(), expected);
+    }
+    let words = client.words_add().body("text/markdown", "*a*").send().await.expect("a success");
+    assert_eq!((words.status().as_u16(), words.into_inner().as_str()), (201, "*a*"));
+    let refused = client.words_add().body("application/json", "a").send().await.expect_err("it is no text");
+    assert_eq!(refused.status().map(|status| status.as_u16()), Some(415));
     let other = reqwest::Client::new().post(format!("{url}/notes")).header("content-type", "video/mp4").body("x");
     assert_eq!(other.send().await.expect("an answer").status(), 415);
 }

@@ -49,8 +49,8 @@ pub(super) struct Choice {
     pub(super) variant: String,
     /// What the contract says of it.
     pub(super) description: String,
-    /// The media type as written; empty for no body.
-    pub(super) media: String,
+    /// The media types as written, the first of which is asked for; none for no body.
+    pub(super) media: Vec<String>,
     /// The body.
     pub(super) body: Body,
 }
@@ -73,7 +73,10 @@ impl Side {
     }
 }
 
-/// The successes: everything listed below 400. Without any, whatever a 2XX holds.
+/// What a success is where the contract lists none.
+const SUCCESSES: (u16, u16) = (200, 299);
+
+/// The successes: everything listed below 400. Without any, `default`; without that, whatever a 2XX holds.
 pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
     let mut taken = HashSet::new();
     let mut arms: Vec<Arm> = operation
@@ -83,14 +86,18 @@ pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
         .map(|answer| arm(api, operation, answer, statuses(answer.status), &mut taken))
         .collect();
     if arms.is_empty() {
-        arms.push(Arm {
-            statuses: (200, 299),
-            bodies: vec![Choice {
-                variant: "Success".to_owned(),
-                description: "What the contract does not say.".to_owned(),
-                media: String::new(),
-                body: Body::Bytes,
-            }],
+        let default = operation.answers.iter().find(|answer| answer.status == StatusKey::Default);
+        arms.push(match default {
+            Some(default) => arm(api, operation, default, SUCCESSES, &mut taken),
+            None => Arm {
+                statuses: SUCCESSES,
+                bodies: vec![Choice {
+                    variant: "Success".to_owned(),
+                    description: "What the contract does not say.".to_owned(),
+                    media: Vec::new(),
+                    body: Body::Bytes,
+                }],
+            },
         });
     }
     Side::new(arms)
@@ -132,17 +139,17 @@ fn arm(
     statuses: (u16, u16),
     taken: &mut HashSet<String>,
 ) -> Arm {
-    let choice = |variant: String, media: &str, body: Body| Choice {
+    let choice = |variant: String, media: &[&str], body: Body| Choice {
         variant,
         description: answer.description.clone(),
-        media: media.to_owned(),
+        media: media.iter().map(|name| (*name).to_owned()).collect(),
         body,
     };
     let bodies = bodies(api, operation, answer);
     let bodies = match &bodies[..] {
         [] => {
             let body = if statuses == (101, 101) { Body::Upgrade } else { Body::Empty };
-            vec![choice(names::unique(taken, answer.name.clone()), "", body)]
+            vec![choice(names::unique(taken, answer.name.clone()), &[], body)]
         }
         [(media, body)] => vec![choice(names::unique(taken, answer.name.clone()), media, body.clone())],
         several => several
@@ -156,9 +163,9 @@ fn arm(
     Arm { statuses, bodies }
 }
 
-/// The kinds of body of an answer, JSON first. What is only another spelling of its JSON is left out: the client
+/// The kinds of body of an answer with their media types, JSON first. What is only another spelling of its JSON is left out: the client
 /// asks for JSON.
-fn bodies<'o>(api: &Api<'_>, operation: &Operation, answer: &'o Answer) -> Vec<(&'o str, Body)> {
+fn bodies<'o>(api: &Api<'_>, operation: &Operation, answer: &'o Answer) -> Vec<(Vec<&'o str>, Body)> {
     let bodiless = matches!(answer.status, StatusKey::Code(101 | 204 | 205 | 304));
     if bodiless || operation.method == Method::Head {
         return Vec::new();
@@ -167,11 +174,12 @@ fn bodies<'o>(api: &Api<'_>, operation: &Operation, answer: &'o Answer) -> Vec<(
     let (json, others): (Vec<&Media>, Vec<&Media>) =
         answer.media.iter().partition(|media| media.kind == MediaKind::Json);
     let spelt_as_json = |media: &&Media| json.iter().any(|json| schema(json) == schema(media));
-    let mut bodies: Vec<(&str, Body)> = Vec::new();
+    let mut bodies: Vec<(Vec<&str>, Body)> = Vec::new();
     for media in json.iter().copied().chain(others.into_iter().filter(|media| !spelt_as_json(media))) {
         let body = body(media);
-        if bodies.iter().all(|(_, before)| *before != body) {
-            bodies.push((&media.name, body));
+        match bodies.iter_mut().find(|(_, before)| *before == body) {
+            Some((names, _)) => names.push(&media.name),
+            None => bodies.push((vec![&media.name], body)),
         }
     }
     bodies

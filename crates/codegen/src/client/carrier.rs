@@ -212,7 +212,8 @@ fn answer(api: &Api<'_>, operation: &Operation) -> Option<Reason> {
     }
     let choices = |side: &answers::Side| {
         let bodies = side.arms.iter().flat_map(|arm| &arm.bodies);
-        bodies.map(|choice| (choice.media.clone(), choice.body.clone())).collect::<Vec<_>>()
+        let first = |choice: &answers::Choice| choice.media.first().cloned().unwrap_or_default();
+        bodies.map(|choice| (first(choice), choice.body.clone())).collect::<Vec<_>>()
     };
     for (media, body) in choices(&successes) {
         match body {

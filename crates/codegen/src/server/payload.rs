@@ -94,7 +94,11 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
         .iter()
         .map(|this| {
             let is_only = media.iter().filter(|other| kind(other) == kind(this)).count() == 1;
-            let name = if is_only { kind(this).to_owned() } else { names::pascal(&this.name.to_pascal_case()) };
+            let name = match this.name.trim() {
+                _ if is_only => kind(this).to_owned(),
+                "*/*" => "Any".to_owned(),
+                other => names::pascal(&other.to_pascal_case()),
+            };
             ident(&names::unique(&mut taken, name))
         })
         .collect()

@@ -26,14 +26,15 @@ impl Own<'_> {
             if is_error { quote!(Err(runtime::Error::listed(#value))) } else { quote!(Ok(#value)) }
         };
         // What remains when no other fits: any media type at all, else the first.
-        let rest = arm.bodies.iter().position(|choice| essence(&choice.media) == "*/*").unwrap_or_default();
+        let is_anything = |choice: &Choice| choice.media.iter().any(|media| essence(media) == "*/*");
+        let rest = arm.bodies.iter().position(is_anything).unwrap_or_default();
         let default = read(&arm.bodies[rest]);
         if arm.bodies.len() == 1 {
             return quote!(#pattern => #default,);
         }
         let response = &self.locals.response;
-        let others = arm.bodies.iter().enumerate().filter(|(at, _)| *at != rest).map(|(_, choice)| {
-            let (media, read) = (media_pattern(choice), read(choice));
+        let others = media_patterns(&arm.bodies, rest).into_iter().map(|(media, at)| {
+            let read = read(&arm.bodies[at]);
             quote!(#media => #read,)
         });
         quote! {
@@ -106,12 +107,29 @@ impl Own<'_> {
     }
 }
 
-/// The pattern of a media type: ranges, and every JSON, since the contract and the server may name it differently.
-fn media_pattern(choice: &Choice) -> TokenStream {
-    let essence = essence(&choice.media);
-    match (essence.strip_suffix('*'), &choice.body) {
-        (Some(prefix), _) => quote!(media if media.starts_with(#prefix)),
-        (None, Body::Json(_)) => quote!(media if media == #essence || media.ends_with("json")),
-        (None, _) => quote!(#essence),
+/// The patterns of media types, each with its choice: exact names before ranges, and last what else is JSON, since the
+/// contract and the server may name that differently. `rest` is chosen where none of them fits.
+fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> {
+    let all =
+        choices.iter().enumerate().flat_map(|(at, choice)| choice.media.iter().map(move |name| (essence(name), at)));
+    let (mut ranges, names): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.contains('*'));
+    ranges.retain(|(_, at)| *at != rest);
+    ranges.sort_by_key(|(range, _)| std::cmp::Reverse(range.len()));
+    let json = choices.iter().position(|choice| matches!(choice.body, Body::Json(_))).filter(|at| *at != rest);
+    let mut patterns = Vec::new();
+    for at in 0..choices.len() {
+        // What comes later leads to the same choice, unless something stands between.
+        let follows = if json.is_some() { json } else { Some(rest) };
+        let own: Vec<&String> = names.iter().filter(|(_, of)| *of == at).map(|(name, _)| name).collect();
+        if !own.is_empty() && (!ranges.is_empty() || follows != Some(at)) {
+            patterns.push((quote!(#(#own)|*), at));
+        }
     }
+    for (range, at) in ranges {
+        let (before, after) = range.split_once('*').unwrap_or_default();
+        let ends = (!after.is_empty()).then(|| quote!(&& media.ends_with(#after)));
+        patterns.push((quote!(media if media.starts_with(#before) #ends), at));
+    }
+    patterns.extend(json.map(|at| (quote!(media if media.ends_with("json")), at)));
+    patterns
 }

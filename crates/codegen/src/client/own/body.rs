@@ -66,7 +66,7 @@ impl Own<'_> {
             .into_iter()
             .enumerate()
             .map(|(at, media)| {
-                let name = if at == 0 { "body".to_owned() } else { format!("body_{}", kind_word(media)) };
+                let name = if at == 0 { "body".to_owned() } else { format!("body_{}", kind_word(media, &body.media)) };
                 let name = ident(&identifier(&unique(&mut taken, name)));
                 self.body_setter(body, media, &name)
             })
@@ -74,16 +74,20 @@ impl Own<'_> {
     }
 
     fn body_setter(&self, body: &Body, media: &Media, name: &Ident) -> TokenStream {
-        let media_type = &media.name;
+        let name_as_written = &media.name;
         let words = match body.description.as_deref().map(str::trim) {
-            None | Some("") => format!("The body, as `{media_type}`."),
-            Some(description) => format!("{description}\n\nThe body, as `{media_type}`."),
+            None | Some("") => format!("The body, as `{name_as_written}`."),
+            Some(description) => format!("{description}\n\nThe body, as `{name_as_written}`."),
         };
         let docs = docs(&words);
         let field = &self.locals.body;
         let any = TypeRef::Any;
         let ty = media.ty.as_ref().unwrap_or(&any);
         let misfit = text::misfit(self.api, "body", ty);
+        // Any of a range is chosen by the caller.
+        let is_range = media.name.contains('*');
+        let argument = is_range.then(|| quote!(media_type: &str,));
+        let media_type = if is_range { quote!(media_type) } else { quote!(#name_as_written) };
         let (ty, made) = match media.kind {
             MediaKind::Json => (parts::type_of(self.api, ty), quote!(runtime::Payload::json(#media_type, &value))),
             MediaKind::Text => (parts::type_of(self.api, ty), quote!(runtime::Payload::text(#media_type, &value))),
@@ -93,20 +97,13 @@ impl Own<'_> {
                 (parts::type_of(self.api, ty), made)
             }
             MediaKind::Multipart => {
-                let essence = essence(media_type);
-                (quote!(runtime::Multipart), quote!(runtime::Payload::multipart(#essence, value)))
+                let essence = essence(name_as_written);
+                let media_type = if is_range { media_type } else { quote!(#essence) };
+                (quote!(runtime::Multipart), quote!(runtime::Payload::multipart(#media_type, value)))
             }
             MediaKind::EventStream | MediaKind::Bytes => {
                 (quote!(runtime::reqwest::Body), quote!(runtime::Payload::bytes(#media_type, value)))
             }
-        };
-        // Any of a range is chosen by the caller.
-        let is_range = media.name.contains('*');
-        let (argument, made) = match (is_range, media.kind) {
-            (true, MediaKind::Bytes) => {
-                (Some(quote!(media_type: &str,)), quote!(runtime::Payload::bytes(media_type, value)))
-            }
-            _ => (None, made),
         };
         let whole = matches!(media.kind, MediaKind::Json | MediaKind::Form | MediaKind::Text);
         let into = (whole && !self.body_is_whole()).then(|| quote!(.map(runtime::Payload::into_stream)));
@@ -145,15 +142,20 @@ impl Own<'_> {
     }
 }
 
-/// The word for a media type in a setter's name.
-fn kind_word(media: &Media) -> String {
+/// The word for a media type in a setter's name, beside others.
+fn kind_word(media: &Media, all: &[Media]) -> String {
+    let essence = essence(&media.name);
+    let (kind, subtype) = essence.split_once('/').unwrap_or_default();
+    let is_range = |media: &Media| media.kind == MediaKind::Bytes && media.name.contains("/*");
     match media.kind {
         MediaKind::Form => "form".to_owned(),
         MediaKind::Multipart => "multipart".to_owned(),
-        MediaKind::Json | MediaKind::Text | MediaKind::EventStream | MediaKind::Bytes => {
-            let essence = essence(&media.name);
-            let subtype = essence.rsplit('/').next().unwrap_or_default();
-            snake(if subtype == "*" { "bytes" } else { subtype })
-        }
+        MediaKind::Text if subtype == "*" => "text".to_owned(),
+        MediaKind::Bytes if subtype == "*" => match all.iter().filter(|media| is_range(media)).count() {
+            1 => "bytes".to_owned(),
+            _ if kind == "*" => "any".to_owned(),
+            _ => snake(kind),
+        },
+        MediaKind::Json | MediaKind::Text | MediaKind::EventStream | MediaKind::Bytes => snake(subtype),
     }
 }

@@ -171,8 +171,8 @@ impl Own<'_> {
             |name: &str| self.located(Location::Header).any(|(parameter, _)| parameter.wire.eq_ignore_ascii_case(name));
         let choices = |choices: &mut dyn Iterator<Item = &Choice>| {
             let mut media: Vec<String> = Vec::new();
-            for choice in choices.filter(|choice| !choice.media.is_empty()) {
-                let name = essence(&choice.media);
+            for name in choices.filter_map(|choice| choice.media.first()) {
+                let name = essence(name);
                 if !media.contains(&name) {
                     media.push(name);
                 }
