@@ -1,9 +1,11 @@
 //! The tightest Rust form that can hold every value of a schema.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use contract::Contract;
 use contract::model::{SchemaId, SchemaKind, Types};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::Lowering;
 use super::flatten::{AdditionalProperties, Flat};
@@ -51,7 +53,7 @@ pub(super) struct Subject<'a> {
 impl Lowering<'_> {
     /// The type of a schema; an inline one that needs an item is called `hint`.
     pub(super) fn type_of(&mut self, id: SchemaId, hint: &str) -> TypeRef {
-        let id = self.contract.resolve(id);
+        let id = self.followed(id);
         if let Some(known) = self.lowered.get(&id) {
             return known.clone();
         }
@@ -81,6 +83,21 @@ impl Lowering<'_> {
         };
         self.lowered.insert(id, ty.clone());
         ty
+    }
+
+    /// The schema that a reference means, be it wrapped in an `allOf` that only annotates it: so does 3.0, where
+    /// nothing may stand beside a reference.
+    pub(super) fn followed(&self, id: SchemaId) -> SchemaId {
+        let mut id = self.contract.resolve(id);
+        let mut seen = Vec::new();
+        while self.contract.schema(id).component.is_none()
+            && let Some(target) = wrapped_reference(self.contract, id)
+            && !seen.contains(&id)
+        {
+            seen.push(id);
+            id = self.contract.resolve(target);
+        }
+        id
     }
 
     /// The type of a conjunction of schemas; `false` when the type alone accepts more than they do.
@@ -266,12 +283,14 @@ impl Lowering<'_> {
         }
         let mut residual = flat.residual || undeclared;
         let mut taken = HashSet::new();
+        let wanted: Vec<_> = flat.properties.keys().map(|wire| (wire.as_str(), names::snake(wire))).collect();
+        let names = names::unique_all(&mut taken, &wanted);
         let mut fields = Vec::with_capacity(flat.properties.len());
-        for (wire, schemas) in &flat.properties {
+        for ((wire, schemas), name) in flat.properties.iter().zip(names) {
             let hint = format!("{}{}", subject.name, names::pascal(wire));
             let (ty, exact) = self.type_of_all(schemas, &hint);
             residual |= !exact;
-            fields.push(self.field(flat, wire, schemas[0], ty, &mut taken));
+            fields.push(self.field(flat, (wire, &name), schemas[0], ty));
         }
         let additional = match &flat.additional {
             // A required property that nobody declares has to be kept somewhere.
@@ -312,8 +331,7 @@ impl Lowering<'_> {
         }))
     }
 
-    fn field(&self, flat: &Flat, wire: &str, schema: SchemaId, ty: TypeRef, taken: &mut HashSet<String>) -> Field {
-        let name = names::unique(taken, names::snake(wire));
+    fn field(&self, flat: &Flat, (wire, name): (&str, &str), schema: SchemaId, ty: TypeRef) -> Field {
         let (ty, nullable) = match ty {
             TypeRef::Nullable(inner) => (*inner, true),
             other => (other, false),
@@ -321,7 +339,7 @@ impl Lowering<'_> {
         let required = flat.required.contains(wire);
         Field {
             wire: wire.to_owned(),
-            name: names::identifier(&name),
+            name: names::identifier(name),
             ty,
             required,
             nullable,
@@ -409,7 +427,7 @@ fn number(inner: Primitive, flat: &Flat, check: Option<String>) -> Shape {
 
 /// The integer that holds what a schema allows: by format, so that moving a bound keeps the type.
 fn integer(flat: &Flat) -> Primitive {
-    let not_negative = flat.minimum.as_ref().and_then(serde_json::Number::as_f64).is_some_and(|low| low >= 0.0);
+    let not_negative = flat.minimum.as_ref().and_then(Number::as_f64).is_some_and(|low| low >= 0.0);
     match flat.format.as_deref() {
         Some("int8") => Primitive::I8,
         Some("int16") => Primitive::I16,
@@ -428,7 +446,17 @@ fn integer(flat: &Flat) -> Primitive {
 
 /// Whether an integer's own type can say all of its bounds: steps are whole, and no bound lies beyond the far end.
 fn is_exact(flat: &Flat, inner: Primitive) -> bool {
-    let (low, high) = match inner {
+    let (low, high) = range(inner);
+    let is =
+        |bound: &Option<Number>, holds: &dyn Fn(f64) -> bool| bound.as_ref().and_then(Number::as_f64).is_none_or(holds);
+    is(&flat.multiple_of, &|step| step.fract() == 0.0 && step < high)
+        && [&flat.minimum, &flat.exclusive_minimum].iter().all(|bound| is(bound, &|bound| bound < high))
+        && [&flat.maximum, &flat.exclusive_maximum].iter().all(|bound| is(bound, &|bound| bound > low))
+}
+
+/// The ends of an integer's type; those of 64 bits as near as a float comes.
+fn range(inner: Primitive) -> (f64, f64) {
+    match inner {
         Primitive::I8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
         Primitive::I16 => (f64::from(i16::MIN), f64::from(i16::MAX)),
         Primitive::U8 => (0.0, f64::from(u8::MAX)),
@@ -437,13 +465,7 @@ fn is_exact(flat: &Flat, inner: Primitive) -> bool {
         Primitive::U32 => (0.0, f64::from(u32::MAX)),
         Primitive::U64 => (0.0, TWO_POW_64),
         _ => (-TWO_POW_64 / 2.0, TWO_POW_64 / 2.0),
-    };
-    let is = |bound: &Option<serde_json::Number>, holds: &dyn Fn(f64) -> bool| {
-        bound.as_ref().and_then(serde_json::Number::as_f64).is_none_or(holds)
-    };
-    is(&flat.multiple_of, &|step| step.fract() == 0.0 && step < high)
-        && [&flat.minimum, &flat.exclusive_minimum].iter().all(|bound| is(bound, &|bound| bound < high))
-        && [&flat.maximum, &flat.exclusive_maximum].iter().all(|bound| is(bound, &|bound| bound > low))
+    }
 }
 
 /// One beyond the largest `u64`.
@@ -502,8 +524,13 @@ fn enumeration(flat: &Flat, subject: &Subject<'_>) -> Form {
     }
     let mut values = Vec::new();
     for value in flat.values.iter().flatten() {
-        if flat.types.is_none_or(|types| accepts(types, value)) && !values.contains(value) {
-            values.push(value.clone());
+        if values.contains(value) || !flat.types.is_none_or(|types| accepts(types, value)) {
+            continue;
+        }
+        match is_within(flat, value) {
+            Some(true) => values.push(value.clone()),
+            Some(false) => {}
+            None => return Form::json(&subject.check),
         }
     }
     let null = values.iter().any(Value::is_null);
@@ -517,21 +544,110 @@ fn enumeration(flat: &Flat, subject: &Subject<'_>) -> Form {
     Form { shape: Shape::Item(TypeKind::Enumeration(variants_of(values, flat.extensible))), nullable }
 }
 
+/// Whether a listed value is one that the other keywords accept too; none if only the compiled schema can say.
+fn is_within(flat: &Flat, value: &Value) -> Option<bool> {
+    match value {
+        Value::Null | Value::Bool(_) => Some(true),
+        Value::String(text) => {
+            let format = flat.format.as_deref().is_some_and(crate::ir::format_is_enforced);
+            if flat.pattern.is_some() || format {
+                return None;
+            }
+            let length = text.chars().count() as u64;
+            Some(
+                flat.min_length.is_none_or(|least| length >= least)
+                    && flat.max_length.is_none_or(|most| length <= most),
+            )
+        }
+        Value::Number(number) => {
+            if flat.multiple_of.is_some() {
+                return None;
+            }
+            let bounds: [(_, fn(Ordering) -> bool); 4] = [
+                (&flat.minimum, Ordering::is_ge),
+                (&flat.maximum, Ordering::is_le),
+                (&flat.exclusive_minimum, Ordering::is_gt),
+                (&flat.exclusive_maximum, Ordering::is_lt),
+            ];
+            let has_width = flat.types == Some(Types::INTEGER)
+                && matches!(flat.format.as_deref(), Some("int8" | "int16" | "int32" | "uint8" | "uint16" | "uint32"));
+            let (low, high) = range(integer(flat));
+            let mut within = !has_width || number.as_f64().is_some_and(|number| (low..=high).contains(&number));
+            for (bound, holds) in bounds {
+                if let Some(bound) = bound {
+                    within &= holds(compared(number, bound)?);
+                }
+            }
+            Some(within)
+        }
+        Value::Array(_) => (!flat.speaks_of_arrays()).then_some(true),
+        Value::Object(_) => (!flat.speaks_of_objects()).then_some(true),
+    }
+}
+
+/// Two numbers in order: exactly if both are integers, else as floats.
+fn compared(one: &Number, other: &Number) -> Option<Ordering> {
+    match (one.as_i128(), other.as_i128()) {
+        (Some(one), Some(other)) => Some(one.cmp(&other)),
+        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
+    }
+}
+
+/// The reference that is the only member of an `allOf` beside which nothing constrains a value.
+fn wrapped_reference(contract: &Contract, id: SchemaId) -> Option<SchemaId> {
+    const ANNOTATIONS: [&str; 12] = [
+        "title",
+        "description",
+        "default",
+        "example",
+        "examples",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "nullable",
+        "externalDocs",
+        "xml",
+        "$comment",
+    ];
+    let SchemaKind::Object(k) = &contract.schema(id).kind else { return None };
+    let [only] = k.all_of.as_slice() else { return None };
+    let is_annotation = |name: &String| ANNOTATIONS.contains(&name.as_str()) || name.starts_with("x-");
+    let is_bare = k.raw.as_object().is_none_or(|raw| raw.keys().all(is_annotation))
+        && !k.secret
+        && !k.extensible
+        && k.reference.is_none()
+        && k.any_of.is_empty()
+        && k.one_of.is_empty()
+        && k.not.is_none()
+        && k.if_schema.is_none()
+        && k.items.is_none()
+        && k.prefix_items.is_empty()
+        && k.contains.is_none()
+        && k.unevaluated_items.is_none()
+        && k.properties.is_empty()
+        && k.additional_properties.is_none()
+        && k.pattern_properties.is_empty()
+        && k.property_names.is_none()
+        && k.dependent_schemas.is_empty()
+        && k.unevaluated_properties.is_none();
+    let is_reference = matches!(&contract.schema(*only).kind, SchemaKind::Object(member) if member.only_reference);
+    (is_bare && is_reference).then_some(*only)
+}
+
 /// An enumeration with a name for each value.
 pub(super) fn variants_of(values: Vec<Value>, extensible: bool) -> Enumeration {
     let strings = values.iter().all(Value::is_string);
-    let mut taken = HashSet::new();
-    let variants = values
-        .into_iter()
-        .map(|value| {
-            let name = match &value {
-                Value::String(text) => names::variant(text),
-                Value::Array(_) | Value::Object(_) => "Variant".to_owned(),
-                other => names::variant(&other.to_string()),
-            };
-            (names::unique(&mut taken, name), value)
+    let wanted: Vec<_> = values
+        .iter()
+        .map(|value| match value {
+            Value::String(text) => (text.as_str(), names::variant(text)),
+            Value::Array(_) | Value::Object(_) => ("", "Variant".to_owned()),
+            other => ("", names::variant(&other.to_string())),
         })
         .collect();
+    let mut taken = HashSet::new();
+    let names = names::unique_all(&mut taken, &wanted);
+    let variants = names.into_iter().zip(values).collect();
     let unlisted = (extensible && strings).then(|| {
         if taken.contains("Unlisted") {
             names::unique(&mut taken, "UnlistedValue".to_owned())

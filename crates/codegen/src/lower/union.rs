@@ -217,7 +217,7 @@ impl Lowering<'_> {
 
     /// Words for a variant's name: the component, the title, the tag, the type.
     fn variant_words(&self, member: SchemaId, tags: &[String]) -> Option<String> {
-        let member = self.contract.resolve(member);
+        let member = self.followed(member);
         let schema = self.contract.schema(member);
         if let Some(component) = &schema.component {
             return Some(component.clone());
