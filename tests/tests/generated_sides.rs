@@ -254,8 +254,6 @@ paths:
     #[derive(Debug, Clone)]
     pub enum PetPutError {}
 
-    impl PetPutError {}
-
     impl server::IntoResponse for PetPutError {
         fn into_response(self) -> server::Response {
             match self {}
@@ -767,8 +765,6 @@ components:
     /// What `GET /door` refuses with.
     #[derive(Debug, Clone)]
     pub enum DoorOpenError {}
-
-    impl DoorOpenError {}
 
     impl server::IntoResponse for DoorOpenError {
         fn into_response(self) -> server::Response {

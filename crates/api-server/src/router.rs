@@ -92,8 +92,8 @@ where
     S: Security,
     R: server::Refuse<Body = api_types::Error>,
 {
-    let mut routes = Vec::new();
-    routes.reserve(OPERATIONS.len());
+    #[allow(unused_mut, reason = "without any tag there is nothing to add")]
+    let mut routes = Vec::with_capacity(OPERATIONS.len());
     #[cfg(feature = "load_balancer")]
     routes.extend(crate::load_balancer::routes::<A, S>());
     #[cfg(feature = "postgres")] routes.extend(crate::postgres::routes::<A, S>());

@@ -98,7 +98,8 @@ fn library(api: &Api<'_>) -> TokenStream {
     let title = format!(
         "The types of {}: what its requests and answers carry, checked when they are made and when they are read.\n\n\
          A type accepts exactly what its schema in the contract accepts. \
-         Start at the module of a tag; `shared` holds what several tags use.",
+         They stand side by side, each under the feature of the tag whose operations carry it; \
+         what several tags use is always there.",
         api.contract.info.title
     );
     let title = inner_docs(&title);

@@ -78,6 +78,7 @@ impl Side<'_> {
         let derives = if is_clone { quote!(Debug, Clone) } else { quote!(Debug) };
         let variants = self.answers.iter().map(|answer| self.variant(answer));
         let constants = self.answers.iter().map(|answer| reply(&operation.pascal, answer));
+        let constants = (!self.answers.is_empty()).then(|| quote!(impl #name { #(#constants)* }));
         let respond = self.respond();
         let statuses = self.statuses();
         let conversions = self.conversions();
@@ -85,9 +86,7 @@ impl Side<'_> {
             #words
             #[derive(#derives)]
             pub enum #name { #(#variants),* }
-            impl #name {
-                #(#constants)*
-            }
+            #constants
             #respond
             #statuses
             #conversions

@@ -5,6 +5,7 @@ use quote::quote;
 
 use super::{constant, fixed, import, security, tag, types_crate};
 use crate::ir::Api;
+use crate::names;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
 
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
@@ -57,7 +58,10 @@ fn imports(api: &Api<'_>) -> TokenStream {
 fn alias(api: &Api<'_>, at: usize) -> proc_macro2::Ident {
     let name = &api.tags[at].trait_name;
     match name.as_str() {
-        "Api" | "Security" | "Absent" | "AbsentSecured" => ident(&format!("{name}Operations")),
+        "Api" | "Security" | "Absent" | "AbsentSecured" => {
+            let is_free = |alias: &str| api.tags.iter().all(|tag| tag.trait_name != alias);
+            ident(&names::first_free(format!("{name}Operations"), is_free))
+        }
         _ => ident(name),
     }
 }
@@ -162,8 +166,8 @@ fn router(api: &Api<'_>) -> TokenStream {
             #security_bound
             R: #error,
         {
-            let mut routes = Vec::new();
-            routes.reserve(OPERATIONS.len());
+            #[allow(unused_mut, reason = "without any tag there is nothing to add")]
+            let mut routes = Vec::with_capacity(OPERATIONS.len());
             #(#routes)*
             server::router(server::Blueprint {
                 app: server::App { api, #security_value },
