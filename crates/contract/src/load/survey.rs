@@ -62,7 +62,7 @@ impl Survey {
 
 /// The references that an object makes: its own, and those of its discriminator's mapping that are no names.
 fn references(node: &Node) -> impl Iterator<Item = &str> {
-    let own = node.get("$ref").and_then(Node::as_str).into_iter();
+    let own = ["$ref", "$dynamicRef"].into_iter().filter_map(|key| node.get(key)?.as_str());
     let mapping = node.get("discriminator").and_then(|discriminator| discriminator.get("mapping"));
     let mapped = mapping.and_then(Node::as_object).unwrap_or_default().iter();
     own.chain(mapped.filter_map(|entry| entry.value.as_str().filter(|text| text.contains(['/', '#']))))
