@@ -7,16 +7,25 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::bundle::fragment;
+use crate::diagnostic::Diagnostic;
 use crate::documents::Document;
 use crate::lint::{Findings, Reference};
 use crate::node::{Entry, Node, NodeValue};
+use crate::read::MAX_DEPTH;
 use crate::resolve::{Place, Resolver, address};
 use crate::source::Span;
 
+/// How many nodes may stand in the place of references: path items can double at each of their callbacks.
+const MOST_IN_PLACE: usize = 4_000_000;
+
 /// The document with everything that it refers to; none where it is one file, or cannot be told without its files.
-pub(crate) fn gather(resolver: &Resolver<'_>, findings: &Findings<'_>) -> Option<Node> {
+///
+/// # Errors
+///
+/// A finding, where path items that stand in the place of references would have no end, or hardly one.
+pub(crate) fn gather(resolver: &Resolver<'_>, findings: &Findings<'_>) -> Copied<Option<Node>> {
     if resolver.documents.files() < 2 || findings.is_dynamic {
-        return None;
+        return Ok(None);
     }
     let root = resolver.root();
     let mut gathering = Gathering {
@@ -27,11 +36,16 @@ pub(crate) fn gather(resolver: &Resolver<'_>, findings: &Findings<'_>) -> Option
         homes: HashMap::new(),
         in_place: HashSet::new(),
         moved: Vec::new(),
+        copying: Vec::new(),
+        depth: 0,
+        budget: MOST_IN_PLACE,
     };
     gathering.keep_aliases(&root);
     gathering.find_homes(&root);
-    Some(gathering.write(root.node))
+    gathering.write(root.node).map(Some)
 }
+
+type Copied<T> = Result<T, Box<Diagnostic>>;
 
 struct Gathering<'g, 'a> {
     metaschema: Option<usize>,
@@ -46,10 +60,16 @@ struct Gathering<'g, 'a> {
     in_place: HashSet<usize>,
     /// What moves: section of `components`, name, node.
     moved: Vec<(&'static str, String, &'a Node)>,
+    /// What is being copied in the place of a reference, outermost first: its address, and where the reference is.
+    copying: Vec<(usize, Span)>,
+    /// How deep in the new document the copying is.
+    depth: usize,
+    /// How many nodes more may be copied in the place of references.
+    budget: usize,
 }
 
-impl<'a> Gathering<'_, 'a> {
-    fn reference(&self, holder: &Node) -> Option<&Reference<'a>> {
+impl<'g, 'a> Gathering<'g, 'a> {
+    fn reference(&self, holder: &Node) -> Option<&'g Reference<'a>> {
         self.references.get(&address(holder.get("$ref")?)).copied()
     }
 
@@ -148,25 +168,31 @@ impl<'a> Gathering<'_, 'a> {
     }
 
     /// The whole document.
-    fn write(&self, root: &'a Node) -> Node {
-        let mut made = self.copy(root);
-        for (section, name, node) in &self.moved {
+    fn write(&mut self, root: &'a Node) -> Copied<Node> {
+        let mut made = self.copy(root)?;
+        for (section, name, node) in std::mem::take(&mut self.moved) {
+            let copy = self.copy(node)?;
             let components = entry(&mut made, "components", node.span);
             let section = entry(components, section, node.span);
-            *entry(section, name, node.span) = self.copy(node);
+            *entry(section, &name, node.span) = copy;
         }
-        made
+        Ok(made)
     }
 
-    fn copy(&self, node: &Node) -> Node {
+    fn copy(&mut self, node: &Node) -> Copied<Node> {
         if let Some(reference) = self.reference(node)
             && self.in_place.contains(&address(node))
         {
-            return self.merged(node, self.copy(reference.target.node));
+            let target = self.copy_in_place(reference)?;
+            return self.merged(node, target);
         }
+        self.pay()?;
+        self.depth += 1;
         let value = match &node.value {
             NodeValue::String(text) => NodeValue::String(self.rewritten(node, text)),
-            NodeValue::Array(items) => NodeValue::Array(items.iter().map(|item| self.copy(item)).collect()),
+            NodeValue::Array(items) => {
+                NodeValue::Array(items.iter().map(|item| self.copy(item)).collect::<Copied<_>>()?)
+            }
             NodeValue::Object(entries) => {
                 let is_identified = self.identified.contains(&address(node));
                 let kept = entries.iter().filter(|entry| {
@@ -174,25 +200,57 @@ impl<'a> Gathering<'_, 'a> {
                         && entry.value.as_str().is_some()
                         && matches!(entry.key.as_str(), "$id" | "$anchor"))
                 });
-                NodeValue::Object(kept.map(|entry| Entry { value: self.copy(&entry.value), ..entry.clone() }).collect())
+                NodeValue::Object(kept.map(|entry| self.copy_entry(entry)).collect::<Copied<_>>()?)
             }
             plain => plain.clone(),
         };
-        Node { span: node.span, value }
+        self.depth -= 1;
+        Ok(Node { span: node.span, value })
+    }
+
+    /// Notes that one more node stands in the place of a reference.
+    fn pay(&mut self) -> Copied<()> {
+        let Some((_, span)) = self.copying.last() else { return Ok(()) };
+        if self.depth > MAX_DEPTH {
+            let message = format!("path items of other files within each other nest deeper than {MAX_DEPTH} levels");
+            return Err(refusal("too-deep", *span, &message));
+        }
+        let Some(left) = self.budget.checked_sub(1) else {
+            let message = format!("path items of other files would stand here with more than {MOST_IN_PLACE} nodes");
+            return Err(refusal("too-large", *span, &message));
+        };
+        self.budget = left;
+        Ok(())
+    }
+
+    fn copy_entry(&mut self, entry: &Entry) -> Copied<Entry> {
+        Ok(Entry { key: entry.key.clone(), key_span: entry.key_span, value: self.copy(&entry.value)? })
+    }
+
+    /// What a reference means, unless that contains the reference.
+    fn copy_in_place(&mut self, reference: &Reference<'a>) -> Copied<Node> {
+        let (target, span) = (address(reference.target.node), reference.text.span);
+        if self.copying.iter().any(|(copied, _)| *copied == target) {
+            let message = "the path item of another file contains itself, so that no one document can hold it";
+            return Err(refusal("circular-ref", span, message));
+        }
+        self.copying.push((target, span));
+        let copy = self.copy(reference.target.node);
+        self.copying.pop();
+        copy
     }
 
     /// What stands beside a reference goes before what it means.
-    fn merged(&self, holder: &Node, target: Node) -> Node {
-        let NodeValue::Object(meant) = target.value else { return target };
+    fn merged(&mut self, holder: &Node, target: Node) -> Copied<Node> {
+        let NodeValue::Object(meant) = target.value else { return Ok(target) };
         let beside = holder.as_object().unwrap_or_default().iter().filter(|entry| entry.key != "$ref");
-        let mut entries: Vec<Entry> =
-            beside.map(|entry| Entry { value: self.copy(&entry.value), ..entry.clone() }).collect();
+        let mut entries: Vec<Entry> = beside.map(|entry| self.copy_entry(entry)).collect::<Copied<_>>()?;
         for entry in meant {
             if entries.iter().all(|own| own.key != entry.key) {
                 entries.push(entry);
             }
         }
-        Node { span: target.span, value: NodeValue::Object(entries) }
+        Ok(Node { span: target.span, value: NodeValue::Object(entries) })
     }
 
     /// The text of a node, with the new place if it is a reference.
@@ -205,6 +263,11 @@ impl<'a> Gathering<'_, 'a> {
         let home = if target.document == 0 { Some(target.pointer.to_string()) } else { self.home(&target.pointer) };
         home.map_or_else(|| text.to_owned(), |pointer| fragment(&pointer))
     }
+}
+
+fn refusal(code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
+    let help = "write the path item into this document, and refer to it there";
+    Box::new(Diagnostic::error(code, span, message).help(help))
 }
 
 /// The names in use, by section of `components`.

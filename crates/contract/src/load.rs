@@ -199,7 +199,11 @@ impl Loader {
         if is_wrong(&found) {
             return;
         }
-        let Some(root) = gather(&resolver, &findings) else { return };
+        let root = match gather(&resolver, &findings) {
+            Ok(Some(root)) => root,
+            Ok(None) => return,
+            Err(finding) => return self.diagnostics.push(*finding),
+        };
         self.documents = Documents::default();
         self.push(root, "", Base::Folder(PathBuf::new()));
         if self.wants_metaschema {

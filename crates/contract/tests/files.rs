@@ -225,3 +225,57 @@ fn mappings_mean_schemas_of_other_files() {
     let meant = json!({"c": "#/components/schemas/cat", "d": "#/components/schemas/dog"});
     assert_eq!(schema["discriminator"]["mapping"], meant);
 }
+
+/// A path item, whose answer to a call is another one.
+fn calling(callbacks: &[&str]) -> String {
+    let callbacks: Vec<String> =
+        callbacks.iter().enumerate().map(|(at, item)| format!("c{at}: {{'{{$url}}': {{$ref: {item}}}}}")).collect();
+    format!("{{post: {{responses: {{'204': {{description: Done.}}}}, callbacks: {{{}}}}}}}", callbacks.join(", "))
+}
+
+#[test]
+fn a_path_item_that_calls_itself_has_no_place_in_one_document() {
+    let root = "openapi: 3.1.0\ninfo: {title: Pets, version: 1.0.0}\npaths:\n  /pet: {$ref: 'other.yaml#/p'}\n";
+    for (other, expected) in [
+        (format!("q: {{get: {{responses: {{'204': {{description: Done.}}}}}}}}\np: {}\n", calling(&["'#/q'"])), vec![]),
+        (
+            format!("q: 1\np: {}\n", calling(&["'other.yaml#/p'"])),
+            vec![("circular-ref".to_owned(), "other.yaml".to_owned(), 2)],
+        ),
+    ] {
+        let files = folder(&[("openapi.yaml", root), ("other.yaml", &other)]);
+        assert_eq!(errors(&read(files.path(), &[])), expected);
+    }
+}
+
+#[test]
+fn path_items_that_double_in_each_other_are_refused() {
+    let root = "openapi: 3.1.0\ninfo: {title: Pets, version: 1.0.0}\npaths:\n  /pet: {$ref: 'other.yaml#/p0'}\n";
+    let chain = |length: usize, callbacks: usize| -> String {
+        let items = (0..length).map(|at| {
+            let next = format!("'#/p{}'", at + 1);
+            format!("p{at}: {}\n", calling(&vec![next.as_str(); callbacks]))
+        });
+        items.collect::<String>() + &format!("p{length}: {}\n", calling(&[]))
+    };
+    for (length, callbacks, code) in [(5, 2, None), (22, 2, Some("too-large")), (5000, 1, Some("too-deep"))] {
+        let files = folder(&[("openapi.yaml", root), ("other.yaml", &chain(length, callbacks))]);
+        let found = errors(&read(files.path(), &[]));
+        assert_eq!(found.first().map(|(code, ..)| code.as_str()), code, "{length} {callbacks}: {found:?}");
+    }
+}
+
+#[test]
+fn a_dynamic_reference_leads_to_another_file() {
+    let files = folder(&[
+        ("openapi.yaml", &answering("{$dynamicRef: 'other.yaml#node'}")),
+        ("other.yaml", "$dynamicAnchor: node\ntype: string\n"),
+    ]);
+    let loaded = read(files.path(), &[]);
+    assert_eq!(errors(&loaded), []);
+    let contract = loaded.contract.expect("it is a contract");
+    let media = &contract.operations[0].responses[0].content[0];
+    let end = contract.resolve(media.schema.expect("it has one"));
+    let contract::model::SchemaKind::Object(keywords) = &contract.schema(end).kind else { panic!("an object") };
+    assert_eq!(keywords.types, Some(contract::model::Types::STRING));
+}
