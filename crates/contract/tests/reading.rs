@@ -118,16 +118,52 @@ fn what_is_no_text_of_its_kind_is_refused_at_its_place() {
 }
 
 #[test]
-fn depth_and_size_are_bounded() {
+fn depth_is_bounded() {
     for (name, open) in [("t.json", "["), ("t.yaml", "["), ("t.yaml", "- "), ("t.json", "{\"a\":")] {
         let found = findings(name, open.repeat(100_000).as_bytes());
         assert!(!found.is_empty(), "{name} {open}");
     }
-    // Nine names for a list of nine of the one before: a thousand million items if they were copied.
-    let mut bomb = String::from("a0: &a0 [x]\n");
-    for level in 1..10 {
-        let items = vec![format!("*a{}", level - 1); 9].join(", ");
-        bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+    // The document's own object is one level more.
+    for (levels, codes) in [(119, vec![]), (120, vec!["too-deep"]), (121, vec!["too-deep"])] {
+        let nested = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(codes_with(&nested, "t.json"), codes, "{levels}");
+        assert_eq!(codes_with(&nested, "t.yaml"), codes, "{levels}");
     }
-    assert!(!findings("t.yaml", bomb.as_bytes()).is_empty());
+}
+
+#[test]
+fn aliases_count_with_the_levels_that_they_stand_for() {
+    let nested = |levels: usize, inner: &str| format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels));
+    for (levels, codes) in [(59, vec![]), (60, vec!["too-deep"])] {
+        let value = format!("{{ a: &a {}, b: {} }}", nested(59, "1"), nested(levels, "*a"));
+        assert_eq!(codes_with(&value, "t.yaml"), codes, "{levels}");
+    }
+    let mut chain = format!("{{ a0: &a0 {}", nested(100, "1"));
+    for level in 1..90 {
+        chain.push_str(&format!(", a{level}: &a{level} {}", nested(100, &format!("*a{}", level - 1))));
+    }
+    assert_eq!(codes_with(&format!("{chain} }}"), "t.yaml"), ["too-deep"]);
+}
+
+#[test]
+fn aliases_are_bounded() {
+    // Each name is a list of nine of the one before: a thousand million items if all were copied.
+    let bomb = |levels: usize| {
+        let mut bomb = String::from("{ a0: &a0 [x]");
+        for level in 1..levels {
+            let items = vec![format!("*a{}", level - 1); 9].join(", ");
+            bomb.push_str(&format!(", a{level}: &a{level} [{items}]"));
+        }
+        bomb + " }"
+    };
+    assert_eq!(codes_with(&bomb(4), "t.yaml"), [""; 0]);
+    assert_eq!(codes_with(&bomb(10), "t.yaml"), ["too-many-aliases"]);
+}
+
+/// The codes of the errors of a document that is right but for what stands at `x-value`.
+fn codes_with(value: &str, name: &str) -> Vec<String> {
+    let text = format!(
+        r#"{{"openapi": "3.1.0", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "x-value": {value}}}"#
+    );
+    findings(name, text.as_bytes()).into_iter().map(|(code, ..)| code).collect()
 }

@@ -39,10 +39,19 @@ struct Reader<'a, 'd> {
     file: FileId,
     offsets: Offsets<'a>,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-    /// Anchored nodes with their sizes.
-    anchors: HashMap<usize, (Node, usize)>,
+    /// Anchored nodes.
+    anchors: HashMap<usize, Anchored>,
     alias_budget: usize,
     diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+/// A node that aliases may stand for.
+struct Anchored {
+    node: Node,
+    /// How many nodes it is.
+    size: usize,
+    /// How many levels are below it.
+    height: usize,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -91,12 +100,7 @@ impl<'a> Reader<'a, '_> {
 
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Parsed<Node> {
         if depth > MAX_DEPTH {
-            return Err(error(
-                "too-deep",
-                span,
-                &format!("nesting deeper than {MAX_DEPTH} levels"),
-                "name inner schemas under components and refer to them",
-            ));
+            return Err(too_deep(span));
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -117,7 +121,7 @@ impl<'a> Reader<'a, '_> {
                 Ok(self.anchored(anchor, Node { span, value: NodeValue::Array(items) }))
             }
             Event::MappingStart(anchor, _) => self.mapping(anchor, span, depth),
-            Event::Alias(anchor) => self.alias(anchor, span),
+            Event::Alias(anchor) => self.alias(anchor, span, depth),
             Event::Nothing
             | Event::StreamStart
             | Event::StreamEnd
@@ -169,7 +173,7 @@ impl<'a> Reader<'a, '_> {
                 Ok(text.into_owned())
             }
             Event::Scalar(text, ..) => Ok(text.into_owned()),
-            Event::Alias(anchor) => match self.alias(anchor, span)?.value {
+            Event::Alias(anchor) => match self.alias(anchor, span, 0)?.value {
                 NodeValue::String(text) => Ok(text),
                 _ => Err(error("key-not-text", span, "a key that is no text", "write the key as a text")),
             },
@@ -209,14 +213,14 @@ impl<'a> Reader<'a, '_> {
 
     fn anchored(&mut self, anchor: usize, node: Node) -> Node {
         if anchor != 0 {
-            let size = size(&node);
-            self.anchors.insert(anchor, (node.clone(), size));
+            let (size, height) = measure(&node);
+            self.anchors.insert(anchor, Anchored { node: node.clone(), size, height });
         }
         node
     }
 
-    fn alias(&mut self, anchor: usize, span: Span) -> Parsed<Node> {
-        let Some((node, size)) = self.anchors.get(&anchor) else {
+    fn alias(&mut self, anchor: usize, span: Span, depth: usize) -> Parsed<Node> {
+        let Some(Anchored { node, size, height }) = self.anchors.get(&anchor) else {
             return Err(error(
                 "unknown-anchor",
                 span,
@@ -224,6 +228,9 @@ impl<'a> Reader<'a, '_> {
                 "an alias may only follow its anchor",
             ));
         };
+        if depth + height > MAX_DEPTH {
+            return Err(too_deep(span));
+        }
         let Some(left) = self.alias_budget.checked_sub(*size) else {
             return Err(error(
                 "too-many-aliases",
@@ -257,12 +264,26 @@ fn error(code: &'static str, span: Span, message: &str, help: &str) -> Box<Diagn
     Box::new(Diagnostic::error(code, span, message).help(help))
 }
 
-fn size(node: &Node) -> usize {
-    1 + match &node.value {
-        NodeValue::Array(items) => items.iter().map(size).sum(),
-        NodeValue::Object(entries) => entries.iter().map(|entry| size(&entry.value)).sum(),
-        NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => 0,
-    }
+fn too_deep(span: Span) -> Box<Diagnostic> {
+    error(
+        "too-deep",
+        span,
+        &format!("nesting deeper than {MAX_DEPTH} levels"),
+        "name inner schemas under components and refer to them",
+    )
+}
+
+/// How many nodes a node is, and how many levels are below it.
+fn measure(node: &Node) -> (usize, usize) {
+    let children: Vec<&Node> = match &node.value {
+        NodeValue::Array(items) => items.iter().collect(),
+        NodeValue::Object(entries) => entries.iter().map(|entry| &entry.value).collect(),
+        NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => return (1, 0),
+    };
+    children
+        .into_iter()
+        .map(measure)
+        .fold((1, 0), |(size, height), (inner, below)| (size + inner, height.max(below + 1)))
 }
 
 /// From where a collection starts to where its last part ends; flow collections end with their bracket.
