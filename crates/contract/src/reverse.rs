@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use crate::model::{Contract, Info, Location, Operation, PathPart, Tag};
+use crate::model::{Contract, Info, Location, Method, Operation, PathPart, Tag};
 use crate::resolve::join;
 
 /// The contract of a document's webhooks and callbacks; none where it has neither.
@@ -17,7 +17,8 @@ use crate::resolve::join;
 /// Security is only what an operation itself says: what protects the API says nothing of its subscribers.
 #[must_use]
 pub fn reversed(contract: &Contract) -> Option<Contract> {
-    let mut reversing = Reversing { ids: HashSet::new(), paths: IndexMap::new(), operations: Vec::new() };
+    let mut reversing =
+        Reversing { ids: HashSet::new(), paths: IndexMap::new(), routes: HashSet::new(), operations: Vec::new() };
     for webhook in &contract.webhooks {
         reversing.webhook(webhook);
     }
@@ -50,6 +51,8 @@ struct Reversing {
     ids: HashSet<String>,
     /// Paths, each with where its item stands.
     paths: IndexMap<String, String>,
+    /// Paths and methods that are taken.
+    routes: HashSet<(String, Method)>,
     operations: Vec<Operation>,
 }
 
@@ -60,11 +63,15 @@ impl Reversing {
 
     /// The callbacks of an operation, and theirs. A callback without a tag has that of its operation.
     fn callbacks(&mut self, operation: &Operation, tag: Option<&str>) {
+        // One component under two names is one callback.
+        let mut pointers = HashSet::new();
+        let callbacks = operation.callbacks.iter().filter(|callback| pointers.insert(&*callback.pointer));
+        let callbacks: Vec<&Operation> = callbacks.collect();
         let mut several: HashMap<&str, usize> = HashMap::new();
-        for callback in &operation.callbacks {
+        for callback in &callbacks {
             *several.entry(name(callback)).or_default() += 1;
         }
-        for callback in &operation.callbacks {
+        for callback in callbacks {
             let name = name(callback);
             let method = if several[name] > 1 { format!("_{}", callback.method.key()) } else { String::new() };
             let derived = format!("{}_{name}{method}", operation.id);
@@ -76,7 +83,7 @@ impl Reversing {
         }
     }
 
-    /// Adds an operation at a path; another one there with this method is moved aside.
+    /// Adds an operation at a path, or aside where that is another item's, unless it is there already.
     fn add(&mut self, operation: &Operation, path: &str, id: &str, tag: Option<String>) {
         let old = operation.pointer.rsplit_once('/').map_or("", |(item, _)| item);
         let candidates = std::iter::once(path.to_owned()).chain((2..).map(|count| format!("{path}/{count}")));
@@ -85,6 +92,9 @@ impl Reversing {
             .find(|path| self.paths.get(path).is_none_or(|item| item == old))
             .expect("there is always another number");
         self.paths.entry(path.clone()).or_insert_with(|| old.to_owned());
+        if !self.routes.insert((path.clone(), operation.method)) {
+            return;
+        }
         let mut counted = std::iter::once(id.to_owned()).chain((2..).map(|count| format!("{id}_{count}")));
         let id = counted.find(|id| self.ids.insert(id.clone())).expect("there is always another number");
         let mut operation = Operation {
