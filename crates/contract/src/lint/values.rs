@@ -53,14 +53,8 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
     let values: Vec<Value> = sites.iter().map(|site| site.node.to_json()).collect();
     let affordable = cost::is_affordable(contract, sites.iter().map(|site| site.schema).zip(&values));
     if !affordable {
-        diagnostics.push(
-            Diagnostic::warning(
-                "unchecked-values",
-                sites[0].node.span,
-                "the schemas are too entangled to check defaults and examples against them",
-            )
-            .help("name fewer schemas several times in one `allOf`, `anyOf` or `oneOf`"),
-        );
+        let help = "name fewer schemas several times in one `allOf`, `anyOf` or `oneOf`";
+        diagnostics.push(unchecked(sites[0], "the schemas are too entangled", help));
         return refused;
     }
     let schemas: Vec<Value> =
@@ -73,9 +67,13 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, judge)
             .ok()
-            .and_then(|thread| thread.join().ok())
-            .unwrap_or_default()
+            .and_then(|thread| thread.join().ok()?)
     });
+    let Some(violations) = violations else {
+        let help = "say less in schemas, defaults and examples at once";
+        diagnostics.push(unchecked(sites[0], "no validator can be made of the schemas", help));
+        return refused;
+    };
     if violations.is_empty() {
         return refused;
     }
@@ -100,6 +98,12 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
         });
     }
     refused
+}
+
+/// Says of all values, at the first of them, that nobody has looked.
+fn unchecked(first: &ValueSite<'_>, why: &str, help: &str) -> Diagnostic {
+    let message = format!("{why} to check defaults and examples against them");
+    Diagnostic::warning("unchecked-values", first.node.span, message).help(help)
 }
 
 /// Which schemas the operations use, directly or through others.
