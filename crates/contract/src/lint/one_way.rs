@@ -44,8 +44,12 @@ enum Way {
 
 /// The schemas that bodies are made of.
 fn reached(contract: &Contract, bodies: impl Fn(&Operation) -> Vec<&MediaType>) -> BTreeSet<SchemaId> {
-    let operations = contract.operations.iter().chain(&contract.webhooks);
-    let mut pending: Vec<SchemaId> = operations.flat_map(bodies).filter_map(|media| media.schema).collect();
+    let mut pending: Vec<SchemaId> = Vec::new();
+    let mut operations: Vec<&Operation> = contract.operations.iter().chain(&contract.webhooks).collect();
+    while let Some(operation) = operations.pop() {
+        operations.extend(&operation.callbacks);
+        pending.extend(bodies(operation).into_iter().filter_map(|media| media.schema));
+    }
     let mut seen = BTreeSet::new();
     while let Some(id) = pending.pop() {
         if seen.insert(id)
