@@ -495,6 +495,42 @@ fn required_properties_travel_both_ways() {
 }
 
 #[test]
+fn required_properties_travel_in_callbacks() {
+    let template = r#"openapi: 3.0.3
+info: { title: Pets, version: "1" }
+paths:
+  /pets:
+    post:
+      responses: { "204": { description: Done. } }
+      callbacks:
+        born:
+          "{$request.query.url}":
+            post:
+              requestBody: { content: { application/json: { schema: @@ } } }
+              responses: { "204": { description: Done. } }
+"#;
+    warning(
+        "one-way-required",
+        template,
+        "{ type: object, required: [id], properties: { ⟦id: { type: string, readOnly: true } } }",
+        "{ type: object, properties: { id: { type: string, readOnly: true } } }",
+    );
+}
+
+#[test]
+fn many_required_names_are_judged_in_time() {
+    let list = |name: &str, end: &str| (0..3000).map(|at| format!("{name}{at}{end}, ")).collect::<String>();
+    let schema = format!(
+        "{{ required: [{}], properties: {{ {} }} }}",
+        list("some_needed_name_", ""),
+        list("a_declared_property_", ": {}")
+    );
+    let start = std::time::Instant::now();
+    assert_eq!(findings(&SCHEMA_31.replace("@@", &schema)), vec![]);
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}
+
+#[test]
 fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
     let text = "openapi: 3.1.0\ninfo: { title: T, version: \"1\" }\ncomponents: { schemas: { A: { type: integer, default: a } } }\n";
     let loaded = load_text("a.yaml", text.as_bytes());

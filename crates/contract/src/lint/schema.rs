@@ -254,6 +254,9 @@ fn canonical(node: &Node) -> String {
     }
 }
 
+/// How many pairs of a required name and a property are compared: more are no slip of the pen.
+const MOST_GUESSES: usize = 100_000;
+
 fn required(walk: &mut Walk<'_, '_>, node: &Node) {
     let Some(names) = node.get("required").and_then(Node::as_array) else {
         return;
@@ -263,6 +266,9 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
     let closed = node.get("additionalProperties").and_then(Node::as_bool) == Some(false)
         && node.get("patternProperties").is_none();
     let alone = ["allOf", "anyOf", "oneOf", "$ref", "if"].iter().all(|key| node.get(key).is_none());
+    let needed: HashSet<&str> = names.iter().filter_map(Node::as_str).collect();
+    let others = properties.iter().map(|entry| entry.key.as_str()).filter(|name| !needed.contains(name));
+    let others: Vec<&str> = others.take(MOST_GUESSES / names.len().max(1)).collect();
     let mut seen = HashSet::new();
     for name in names {
         let Some(text) = name.as_str() else { continue };
@@ -277,8 +283,7 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
         if declared.contains(text) {
             continue;
         }
-        let others = declared.iter().copied().filter(|other| !names.iter().any(|name| name.as_str() == Some(*other)));
-        let meant = if alone { nearest(text, others) } else { None };
+        let meant = if alone { nearest(text, others.iter().copied()) } else { None };
         if closed {
             walk.warning(
                 "impossible-required",
