@@ -18,7 +18,7 @@ pub struct Contract {
     pub formats: Formats,
     /// The `openapi` field as written, such as `3.1.0`.
     pub version: String,
-    /// Title, version, description, contact, licence.
+    /// Title, version, description, licence.
     pub info: Info,
     /// Document-level servers.
     pub servers: Vec<Server>,
@@ -38,7 +38,8 @@ pub struct Contract {
     pub security: Security,
     /// The paging convention (`x-paging` at the top level).
     pub paging: Option<Paging>,
-    /// The whole document as JSON, as the author wrote it, in its order.
+    /// The whole document as JSON, in its author's words and order. Of several files it is the one that they were
+    /// gathered into, with references that lead there.
     pub document: Value,
 }
 
