@@ -15,6 +15,7 @@ mod load;
 mod mapping;
 pub mod model;
 pub mod node;
+pub mod number;
 pub mod read;
 mod resolve;
 mod reverse;

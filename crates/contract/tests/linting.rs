@@ -547,6 +547,10 @@ fn bounds_leave_room() {
         ("{ minLength: ⟦5, maxLength: 4 }", "{ minLength: 4, maxLength: 4 }"),
         ("{ minItems: ⟦5, maxItems: 4 }", "{ minItems: 4, maxItems: 4 }"),
         ("{ exclusiveMinimum: ⟦4, maximum: 4 }", "{ exclusiveMinimum: 3, maximum: 4 }"),
+        (
+            "{ minimum: ⟦9007199254740993, maximum: 9007199254740992 }",
+            "{ minimum: 9007199254740992, maximum: 9007199254740993 }",
+        ),
         ("{ multipleOf: ⟦0 }", "{ multipleOf: 0.5 }"),
     ] {
         error("impossible-bounds", SCHEMA_31, wrong, right);

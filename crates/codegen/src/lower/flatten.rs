@@ -1,7 +1,10 @@
 //! One conjunction out of a schema, its references and its `allOf`.
 
+use std::cmp::Ordering;
+
 use contract::Contract;
 use contract::model::{Discriminator, Formats, Keywords, SchemaId, SchemaKind, Types};
+use contract::number::compare;
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Number, Value};
 
@@ -189,10 +192,10 @@ impl Flat {
     }
 
     fn add_numbers(&mut self, k: &Keywords) {
-        tighten(&mut self.minimum, k.minimum.as_ref(), |new, old| new > old);
-        tighten(&mut self.maximum, k.maximum.as_ref(), |new, old| new < old);
-        tighten(&mut self.exclusive_minimum, k.exclusive_minimum.as_ref(), |new, old| new > old);
-        tighten(&mut self.exclusive_maximum, k.exclusive_maximum.as_ref(), |new, old| new < old);
+        tighten(&mut self.minimum, k.minimum.as_ref(), Ordering::Greater);
+        tighten(&mut self.maximum, k.maximum.as_ref(), Ordering::Less);
+        tighten(&mut self.exclusive_minimum, k.exclusive_minimum.as_ref(), Ordering::Greater);
+        tighten(&mut self.exclusive_maximum, k.exclusive_maximum.as_ref(), Ordering::Less);
         self.residual |= keep_one(&mut self.multiple_of, k.multiple_of.as_ref());
     }
 
@@ -296,13 +299,9 @@ fn intersect(one: Types, other: Types) -> Types {
     both
 }
 
-fn tighten(kept: &mut Option<Number>, new: Option<&Number>, tighter: fn(f64, f64) -> bool) {
+fn tighten(kept: &mut Option<Number>, new: Option<&Number>, tighter: Ordering) {
     let Some(new) = new else { return };
-    let replace = match kept.as_ref().and_then(Number::as_f64) {
-        Some(old) => new.as_f64().is_some_and(|new| tighter(new, old)),
-        None => true,
-    };
-    if replace {
+    if kept.as_ref().is_none_or(|old| compare(new, old) == Some(tighter)) {
         *kept = Some(new.clone());
     }
 }
@@ -323,5 +322,24 @@ fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering;
+
+    use serde_json::Number;
+
+    use super::tighten;
+
+    #[test]
+    fn the_tighter_bound_is_found_where_floats_are_too_coarse() {
+        let mut kept = None;
+        let least = 1_u64 << 53;
+        for (bound, tightest) in [(least, least), (least + 1, least + 1), (least, least + 1)] {
+            tighten(&mut kept, Some(&Number::from(bound)), Ordering::Greater);
+            assert_eq!(kept, Some(Number::from(tightest)));
+        }
     }
 }

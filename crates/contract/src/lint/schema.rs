@@ -1,12 +1,16 @@
 //! What the tables cannot say about a schema: types, bounds that exclude each other, patterns, formats.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
+
+use serde_json::Number;
 
 use super::syntax::{Item, Walk, count};
 use super::{format, pattern};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
+use crate::number::compare;
 use crate::spelling::nearest;
 
 /// The types of JSON Schema.
@@ -126,15 +130,15 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
-fn number(node: &Node, key: &str) -> Option<f64> {
-    node.get(key)?.as_number()?.as_f64()
+fn number<'n>(node: &'n Node, key: &str) -> Option<&'n Number> {
+    node.get(key)?.as_number()
 }
 
 fn bounds(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
     let (Some(least), Some(most)) = (number(node, low), number(node, high)) else {
         return;
     };
-    if least > most {
+    if compare(least, most) == Some(Ordering::Greater) {
         impossible(walk, node, low, high);
     }
 }
@@ -157,7 +161,7 @@ fn exclusive_bounds(walk: &mut Walk<'_, '_>, node: &Node) {
     let high = end("maximum", "exclusiveMaximum");
     if let (Some((least, least_open, low)), Some((most, most_open, high))) = (low, high)
         && (least_open || most_open)
-        && least >= most
+        && compare(least, most).is_some_and(Ordering::is_ge)
     {
         impossible(walk, node, low, high);
     }
