@@ -13,6 +13,7 @@ mod paging;
 mod paths;
 mod pattern;
 mod schema;
+mod sections;
 mod security;
 mod syntax;
 mod unused;
@@ -20,6 +21,7 @@ mod values;
 
 pub(crate) use grammar::{Field, SCHEMA};
 pub(crate) use objects::status_key;
+pub(crate) use sections::correct_sections;
 pub(crate) use syntax::{Findings, Reference, count};
 
 use crate::build::Built;

@@ -212,7 +212,9 @@ impl Loader {
     }
 
     fn build(&mut self) -> Option<Contract> {
-        let dialect = dialect(&self.documents.list.first()?.root, &mut self.diagnostics)?;
+        let root = &mut self.documents.list.first_mut()?.root;
+        let dialect = dialect(root, &mut self.diagnostics)?;
+        lint::correct_sections(root, dialect, &mut self.diagnostics);
         self.gather(dialect);
         let resolver = Resolver::new(&self.documents);
         let findings = lint::document(&resolver, dialect, &mut self.diagnostics);

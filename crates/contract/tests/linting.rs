@@ -114,6 +114,25 @@ fn misspelt_and_unknown_keywords() {
     assert_eq!(help(&wrong), "did you mean `minLength`?");
 }
 
+#[test]
+fn a_misspelt_section_is_one_finding() {
+    let template = r##"openapi: 3.1.0
+info: { title: Pets, version: "1" }
+security: [{ token: [] }]
+paths:
+  /pets/{id}:
+    parameters: [{ $ref: "#/components/parameters/Id" }]
+    get: { responses: { "404": { $ref: "#/components/responses/Missing" } } }
+@@:
+  parameters: { Id: { name: id, in: path, required: true, schema: { type: string } } }
+  securitySchemes: { token: { type: http, scheme: bearer } }
+  responses: { Missing: { description: Nothing here. } }
+"##;
+    error("misspelt-keyword", template, "component", "components");
+    let template = template.replace("  responses:", "  @@:").replace("\n@@:", "\ncomponents:");
+    error("misspelt-keyword", &template, "response", "responses");
+}
+
 /// The right operation, with a field more.
 fn ok(more: &str) -> String {
     format!("{{ {more} parameters: [{{ $ref: \"#/components/parameters/PetId\" }}], {OK} }}")

@@ -176,7 +176,8 @@ static SERVER: Grammar = plain(
 static SERVER_VARIABLE: Grammar =
     plain("a server variable", &[may("enum", List(&Text)), must("default", Text, Expected), may("description", Text)]);
 
-static COMPONENTS: Grammar = plain(
+/// What is referred to.
+pub(crate) static COMPONENTS: Grammar = plain(
     "the components object",
     &[
         may("schemas", Map(&Schema)),

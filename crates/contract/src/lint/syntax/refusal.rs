@@ -2,6 +2,7 @@
 
 use super::{Item, Walk};
 use crate::lint::grammar::{Field, Grammar, Need, OLD_KEYWORDS, SCHEMA};
+use crate::lint::sections::misspelt;
 use crate::model::Dialect;
 use crate::node::{Entry, NodeValue};
 use crate::resolve::RefProblem;
@@ -62,12 +63,7 @@ impl<'a> Walk<'_, 'a> {
         let dialect = self.dialect;
         let known = grammar.fields.iter().filter(|field| field.is_in(dialect));
         match nearest(&entry.key, known.map(|field| field.name)) {
-            Some(meant) => self.error(
-                "misspelt-keyword",
-                entry.key_span,
-                format!("{name} has no `{}`", entry.key),
-                format!("did you mean `{meant}`?"),
-            ),
+            Some(meant) => self.diagnostics.push(misspelt(&entry.key, meant, grammar, entry.key_span)),
             None => self.warning(
                 "unknown-keyword",
                 entry.key_span,

@@ -1,0 +1,42 @@
+//! Misspelt sections of the document, which are the cause of every reference into them that leads nowhere.
+
+use super::grammar::{COMPONENTS, DOCUMENT, Grammar};
+use crate::diagnostic::Diagnostic;
+use crate::model::Dialect;
+use crate::node::{Node, NodeValue};
+use crate::source::Span;
+use crate::spelling::nearest;
+
+/// Reports misspelt sections at the top level and in `components`, and calls them what was probably meant, so that
+/// everything else is judged as if they had been written right.
+pub(crate) fn correct_sections(root: &mut Node, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) {
+    correct(root, &DOCUMENT, dialect, diagnostics);
+    let NodeValue::Object(entries) = &mut root.value else { return };
+    if let Some(components) = entries.iter_mut().find(|entry| entry.key == "components") {
+        correct(&mut components.value, &COMPONENTS, dialect, diagnostics);
+    }
+}
+
+fn correct(node: &mut Node, grammar: &'static Grammar, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) {
+    let NodeValue::Object(entries) = &mut node.value else { return };
+    let known = || grammar.fields.iter().filter(|field| field.is_in(dialect)).map(|field| field.name);
+    let mut present: Vec<&str> = known().filter(|name| entries.iter().any(|entry| entry.key == *name)).collect();
+    for entry in entries {
+        if entry.key.starts_with("x-") || grammar.field(&entry.key).is_some() {
+            continue;
+        }
+        let Some(meant) = nearest(&entry.key, known()) else { continue };
+        if present.contains(&meant) {
+            continue;
+        }
+        present.push(meant);
+        diagnostics.push(misspelt(&entry.key, meant, grammar, entry.key_span));
+        meant.clone_into(&mut entry.key);
+    }
+}
+
+/// Says that an object has no such key, and which is probably meant.
+pub(super) fn misspelt(key: &str, meant: &str, grammar: &Grammar, span: Span) -> Diagnostic {
+    Diagnostic::error("misspelt-keyword", span, format!("{} has no `{key}`", grammar.name))
+        .help(format!("did you mean `{meant}`?"))
+}
