@@ -11,7 +11,7 @@ fn routes(text: &str) -> Vec<String> {
     operations.map(|operation| format!("{} {} {}", operation.method.key(), operation.path, operation.id)).collect()
 }
 
-const CALLING: &str = r##"openapi: 3.1.0
+const CALLING: &str = r#"openapi: 3.1.0
 info: { title: Pets, version: "1" }
 paths:
   /pets:
@@ -25,7 +25,7 @@ components:
       "{$request.query.url}":
         post: { responses: { "204": { description: Done. } } }
         put: { responses: { "204": { description: Done. } } }
-"##;
+"#;
 
 #[test]
 fn a_component_under_two_names_is_one_callback() {
@@ -40,7 +40,7 @@ fn a_component_under_two_names_is_one_callback() {
 
 #[test]
 fn another_callback_at_the_same_path_is_moved_aside() {
-    let own = r##"{ "{$request.query.other}": { post: { responses: { "204": { description: Done. } } } } }"##;
+    let own = r#"{ "{$request.query.other}": { post: { responses: { "204": { description: Done. } } } } }"#;
     let both =
         CALLING.replace("@@", &format!(r##"{{ first: {{ $ref: "#/components/callbacks/Event" }}, Event: {own} }}"##));
     let routes = routes(&both);
