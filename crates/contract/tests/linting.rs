@@ -322,6 +322,23 @@ fn patterns_are_regular_expressions() {
 }
 
 #[test]
+fn a_bad_pattern_is_explained() {
+    for (pattern, why) in [
+        ("[a-", "unclosed character class at character 1"),
+        ("é(", "unclosed group at character 2"),
+        ("a{2,1}", "at character 2"),
+        ("(?=a)(", "position"),
+        ("b\\\\Aa", "`\\A` at character 2"),
+        ("(?P<name>a)", "`(?P<` at character 1"),
+    ] {
+        let text = SCHEMA_31.replace("@@", &format!("{{ pattern: \"{pattern}\" }}"));
+        let loaded = load_text("pets.yaml", text.as_bytes());
+        let messages: Vec<&str> = loaded.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
+        assert!(messages.len() == 1 && messages[0].contains(why), "{pattern}: {messages:?}");
+    }
+}
+
+#[test]
 fn formats_that_look_like_known_ones() {
     for (wrong, meant) in [
         ("datetime", "date-time"),

@@ -27,20 +27,52 @@ fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
         return walk.error("bad-pattern", span, format!("the pattern cannot be used: {why}"), help);
     }
     if !jsonschema_regex::is_valid_ecma_regex(pattern) {
-        walk.warning(
-            "bad-pattern",
-            span,
-            "the pattern is not of the dialect ECMA 262, and is read as Rust reads it".to_owned(),
-            help,
-        );
+        let message = "the pattern is not of the dialect ECMA 262, and is read as Rust reads it".to_owned();
+        let (message, help) = match foreign(pattern) {
+            Some((written, at, help)) => (format!("{message}: `{written}` at character {at}"), help.to_owned()),
+            None => (message, help),
+        };
+        walk.warning("bad-pattern", span, message, help);
     }
+}
+
+/// What other dialects have, and ECMA 262 says otherwise.
+const FOREIGN: [(&str, &str); 11] = [
+    ("(?P<", "name a group as in `(?<name>…)`"),
+    ("(?P=", "mean a named group as in `\\k<name>`"),
+    ("(?x", "write the pattern without white space and comments"),
+    ("(?i)", "write both cases, as in `[aA]`"),
+    ("(?s)", "write `[^]` for any character"),
+    ("(?m)", "write the line breaks themselves"),
+    ("(?>", "write a plain group, as in `(?:…)`"),
+    ("[[:", "write the characters themselves, as in `[a-z]`"),
+    ("\\A", "write `^`"),
+    ("\\z", "write `$`"),
+    ("\\Z", "write `$`"),
+];
+
+/// The first part of another dialect: as written, its character from 1, and what to write instead.
+fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
+    let found = FOREIGN.into_iter().filter_map(|(written, help)| Some((pattern.find(written)?, written, help)));
+    let (at, written, help) = found.min_by_key(|(at, ..)| *at)?;
+    Some((written, pattern[..at].chars().count() + 1, help))
 }
 
 /// Why no engine can run the pattern; none if one can.
 pub(super) fn why_unusable(pattern: &str) -> Option<String> {
     let translated = jsonschema_regex::to_rust_regex(pattern);
-    let compiled = translated.map_err(|()| "it is not a regular expression".to_owned());
+    let compiled = translated.map_err(|()| why_unreadable(pattern));
     compiled.and_then(|translated| compile(&translated)).err()
+}
+
+/// Why a pattern is none, with the character from 1 where that shows.
+fn why_unreadable(pattern: &str) -> String {
+    match regex_syntax::ast::parse::Parser::new().parse(pattern) {
+        Err(error) => {
+            format!("{} at character {}", error.kind(), pattern[..error.span().start.offset].chars().count() + 1)
+        }
+        Ok(_) => "it is not a regular expression".to_owned(),
+    }
 }
 
 fn compile(pattern: &str) -> Result<(), String> {
