@@ -123,6 +123,21 @@ fn malformed(template: &str) -> Option<(String, String)> {
     if !template.starts_with('/') {
         return Some((format!("the path `{template}` does not start with a slash"), format!("write `/{template}`")));
     }
+    let end = segments(template).into_iter().find_map(|part| match part {
+        PathPart::Literal(text) => text.chars().find(|sign| matches!(sign, '?' | '#')),
+        PathPart::Parameter(_) => None,
+    });
+    if let Some(end) = end {
+        return Some((
+            format!(
+                "the path `{template}` holds `{end}`, where the path of a URL ends, so that it can never be called"
+            ),
+            match end {
+                '?' => "declare what follows as parameters with `in: query`".to_owned(),
+                _ => "leave out what follows, which no client sends".to_owned(),
+            },
+        ));
+    }
     let mut open = false;
     for char in template.chars() {
         let fits = match char {
