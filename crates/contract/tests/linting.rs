@@ -341,6 +341,21 @@ fn a_bad_pattern_is_explained() {
 }
 
 #[test]
+fn habits_of_the_older_standard_get_help() {
+    let template = OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, "));
+    let wrong = template.replace("@@", "{ name: q, in: query, type: string }");
+    let found = findings(&wrong);
+    let (line, column) = place(&wrong, "type: string }, {");
+    assert_eq!(found[1], ("unknown-keyword".to_owned(), Severity::Warning, line, column), "{found:?}");
+    assert!(help(&wrong).contains("put it into `schema`, as in `schema: { type: … }`"), "{}", help(&wrong));
+    let template = OPERATION.replace("@@", &ok("").replace("Done.", "Done., @@"));
+    let right = "content: { application/json: { schema: {} } }";
+    warning("unknown-keyword", &template, "schema: {}", right);
+    let help = help(&template.replace("@@", "schema: {}"));
+    assert!(help.starts_with("put it into `content`, as in `content: { application/json"), "{help}");
+}
+
+#[test]
 fn formats_that_look_like_known_ones() {
     for (wrong, meant) in [
         ("datetime", "date-time"),

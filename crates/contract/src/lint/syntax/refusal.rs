@@ -60,6 +60,14 @@ impl<'a> Walk<'_, 'a> {
                 (*help).to_owned(),
             );
         }
+        if let Some(help) = swagger_2(grammar.name, &entry.key) {
+            return self.warning(
+                "unknown-keyword",
+                entry.key_span,
+                format!("{name} has no `{}` since OpenAPI 3.0, so it means nothing", entry.key),
+                help,
+            );
+        }
         let dialect = self.dialect;
         let known = grammar.fields.iter().filter(|field| field.is_in(dialect));
         match nearest(&entry.key, known.map(|field| field.name)) {
@@ -177,6 +185,28 @@ impl<'a> Walk<'_, 'a> {
         let span = if empty { item.at } else { node.span };
         self.error("wrong-type", span, message, correction(item, wanted));
     }
+}
+
+/// What to write instead of a field that Swagger 2.0 had here.
+fn swagger_2(object: &str, key: &str) -> Option<String> {
+    let help = match (object, key) {
+        ("a parameter" | "a header", "collectionFormat") => "write `style` and `explode`",
+        ("a parameter" | "a header" | "a media type", _) if SCHEMA.field(key).is_some() => {
+            return Some(format!("put it into `schema`, as in `schema: {{ {key}: … }}`"));
+        }
+        ("a response", "schema") => "put it into `content`, as in `content: { application/json: { schema: … } }`",
+        ("a response", "examples") => "put it into `content`, beside the schema of its media type",
+        ("an operation" | "the document", "consumes") => "name the media types in the `content` of request bodies",
+        ("an operation" | "the document", "produces") => "name the media types in the `content` of answers",
+        ("an operation", "schemes") | ("the document", "host" | "basePath" | "schemes") => {
+            "write `servers`, as in `servers: [{ url: https://example.com/v1 }]`"
+        }
+        ("the document", "definitions") => "write `schemas` in `components`",
+        ("the document", "parameters" | "responses") => "put it into `components`",
+        ("the document", "securityDefinitions") => "write `securitySchemes` in `components`",
+        _ => return None,
+    };
+    Some(help.to_owned())
 }
 
 /// What to write instead of a value of the wrong kind.
