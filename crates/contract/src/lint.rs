@@ -6,6 +6,7 @@
 mod cycles;
 mod format;
 mod grammar;
+mod idle;
 mod objects;
 mod one_way;
 mod operations;

@@ -341,6 +341,20 @@ fn a_bad_pattern_is_explained() {
 }
 
 #[test]
+fn keywords_are_about_the_type() {
+    for (wrong, right) in [
+        ("{ type: integer, ⟦minLength: 3 }", "{ type: integer, minimum: 3 }"),
+        ("{ type: [string, \"null\"], ⟦maximum: 3 }", "{ type: [string, number], maximum: 3 }"),
+        ("{ type: string, ⟦properties: { a: {} } }", "{ properties: { a: {} } }"),
+        ("{ type: object, ⟦items: {} }", "{ type: array, items: {} }"),
+        ("{ type: string, format: ⟦int32 }", "{ type: integer, format: int32 }"),
+        ("{ type: integer, format: ⟦uuid }", "{ type: [\"null\", string], format: uuid }"),
+    ] {
+        warning("idle-keyword", SCHEMA_31, wrong, right);
+    }
+}
+
+#[test]
 fn habits_of_the_older_standard_get_help() {
     let template = OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, "));
     let wrong = template.replace("@@", "{ name: q, in: query, type: string }");

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::Number;
 
 use super::syntax::{Item, Walk, count};
-use super::{format, pattern};
+use super::{format, idle, pattern};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
@@ -14,7 +14,7 @@ use crate::number::compare;
 use crate::spelling::nearest;
 
 /// The types of JSON Schema.
-const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
+pub(super) const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
 
 /// Checks a schema's `type`.
 pub(super) fn check_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
@@ -106,6 +106,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     required(walk, node);
     pattern::check(walk, node);
     format::check(walk, node);
+    idle::check(walk, node);
     dynamic(walk, item);
     if let Some(value) = node.get("x-secret")
         && value.as_bool().is_none()
