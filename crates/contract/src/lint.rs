@@ -7,6 +7,7 @@ mod cycles;
 mod format;
 mod grammar;
 mod idle;
+mod impossible;
 mod objects;
 mod one_way;
 mod operations;
@@ -55,6 +56,7 @@ pub(crate) fn contract(
     security::check(resolver, built, diagnostics);
     unused::check(resolver, built, diagnostics);
     cycles::schemas(built, diagnostics);
+    impossible::check(built, diagnostics);
     paging::check(resolver, built, diagnostics);
     one_way::check(built, diagnostics);
     values::check(built, diagnostics);

@@ -238,6 +238,42 @@ fn parameters_that_mean_each_other() {
 }
 
 #[test]
+fn what_must_contain_itself_has_no_end() {
+    let pet = component("{ type: object, required: [friend], properties: { @@ } }");
+    let reference = "{ $ref: \"#/components/schemas/Pet\" }";
+    let right = format!("friend: {{ anyOf: [{reference}, {{ type: \"null\" }}] }}");
+    warning("endless-schema", &pet, &format!("⟦friend: {reference}"), &right);
+    let list = format!("friend: {{ type: array, items: {reference} }}");
+    warning("endless-schema", &pet, &list.replace("items", "minItems: 1, items"), &list);
+    let around = component(
+        "{ required: [a], properties: { @@ } }\n    \
+         Cat: { allOf: [{ required: [b], properties: { b: { $ref: \"#/components/schemas/Pet\" } } }] }",
+    );
+    let (wrong, right) =
+        ("⟦a: { $ref: \"#/components/schemas/Cat\" }", "a: { items: { $ref: \"#/components/schemas/Cat\" } }");
+    warning("endless-schema", &around, wrong, right);
+}
+
+#[test]
+fn types_that_exclude_each_other() {
+    for (wrong, right) in [
+        ("{ ⟦allOf: [{ type: integer }, { type: string }] }", "{ allOf: [{ type: integer }, { type: number }] }"),
+        (
+            "{ type: object, ⟦anyOf: [{ type: string }, { type: array }] }",
+            "{ type: object, anyOf: [{ type: string }, {}] }",
+        ),
+        (
+            "{ type: object, ⟦allOf: [{ type: [string, array] }] }",
+            "{ type: object, allOf: [{ type: [string, object] }] }",
+        ),
+    ] {
+        warning("impossible-schema", SCHEMA_31, wrong, right);
+    }
+    let alike = "{ properties: { a: { allOf: [{ type: integer }, { enum: [a] }] } } }";
+    assert_eq!(findings(&SCHEMA_31.replace("@@", alike)).len(), 1);
+}
+
+#[test]
 fn recursive_schemas_are_fine() {
     let text = component("{ properties: { friends: { items: { $ref: \"#/components/schemas/Pet\" } } } }");
     assert_eq!(findings(&text), vec![]);

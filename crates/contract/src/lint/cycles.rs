@@ -47,17 +47,32 @@ pub(super) fn schemas(built: &mut Built<'_>, diagnostics: &mut Vec<Diagnostic>) 
         })
         .collect();
     let mut circular = Vec::new();
-    let mut state = vec![State::New; schemas.len()];
-    for start in 0..schemas.len() {
+    circles(&steps, |circle| {
+        let spans = circle.iter().filter_map(|node| built.nodes[*node].get("$ref").map(|target| target.span));
+        let composed = circle.iter().any(|node| built.nodes[*node].get("$ref").is_none());
+        report(spans.collect(), composed, diagnostics);
+        circular.extend_from_slice(circle);
+    });
+    for node in circular {
+        built.contract.schemas[node].kind = SchemaKind::Bool(true);
+    }
+}
+
+/// Finds a circle for each step that leads back to where its path came from.
+pub(super) fn circles(steps: &[Vec<usize>], mut found: impl FnMut(&[usize])) {
+    let mut state = vec![State::New; steps.len()];
+    for start in 0..steps.len() {
         if state[start] != State::New {
             continue;
         }
         state[start] = State::Open;
-        let mut path = vec![(start, 0)];
-        while let Some((at, step)) = path.last_mut() {
-            let Some(next) = steps[*at].get(*step).copied() else {
-                state[*at] = State::Done;
+        let mut path = vec![start];
+        let mut next_steps = vec![0];
+        while let (Some(at), Some(step)) = (path.last().copied(), next_steps.last_mut()) {
+            let Some(next) = steps[at].get(*step).copied() else {
+                state[at] = State::Done;
                 path.pop();
+                next_steps.pop();
                 continue;
             };
             *step += 1;
@@ -65,22 +80,15 @@ pub(super) fn schemas(built: &mut Built<'_>, diagnostics: &mut Vec<Diagnostic>) 
                 State::Done => {}
                 State::New => {
                     state[next] = State::Open;
-                    path.push((next, 0));
+                    path.push(next);
+                    next_steps.push(0);
                 }
                 State::Open => {
-                    let from = path.iter().position(|(node, _)| *node == next).unwrap_or(0);
-                    let circle = &path[from..];
-                    let spans =
-                        circle.iter().filter_map(|(node, _)| built.nodes[*node].get("$ref").map(|target| target.span));
-                    let composed = circle.iter().any(|(node, _)| built.nodes[*node].get("$ref").is_none());
-                    report(spans.collect(), composed, diagnostics);
-                    circular.extend(circle.iter().map(|(node, _)| *node));
+                    let from = path.iter().position(|node| *node == next).unwrap_or(0);
+                    found(&path[from..]);
                 }
             }
         }
-    }
-    for node in circular {
-        built.contract.schemas[node].kind = SchemaKind::Bool(true);
     }
 }
 
