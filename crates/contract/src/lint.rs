@@ -3,6 +3,7 @@
 //! [`document`] looks at the syntax, [`contract`] at what the model says. Only what the standard forbids
 //! and what nothing can be made of is an error; the rest is a warning.
 
+mod bodies;
 mod cycles;
 mod format;
 mod grammar;

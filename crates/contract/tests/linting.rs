@@ -391,6 +391,69 @@ fn keywords_are_about_the_type() {
 }
 
 #[test]
+fn server_variables_are_declared() {
+    let template =
+        OPERATION.replace("paths:", "servers: [@@]\npaths:").replace("@@\ncomponents", "OPERATION\ncomponents");
+    let template = template.replace("OPERATION", &ok(""));
+    let right = "{ url: \"https://{host}/v1\", variables: { host: { default: example.com } } }";
+    warning("undeclared-server-variable", &template, "{ url: ⟦\"https://{host}/v1\" }", right);
+    warning("undeclared-server-variable", &template, &right.replace("\"https://{host}", "⟦\"https://{hots}"), right);
+    assert_eq!(help(&template.replace("@@", &right.replace("{host}", "{hots}"))), "did you mean `{host}`?");
+}
+
+#[test]
+fn a_deep_object_is_an_object() {
+    let template =
+        OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [{ name: q, in: query, @@ }, "));
+    let text = template.replace(
+        "components:",
+        "components:\n  schemas: { Name: { type: string }, Span: { type: [object, \"null\"] } }",
+    );
+    let right = "style: deepObject, schema: { $ref: \"#/components/schemas/Span\" }";
+    for schema in
+        ["{ type: array }", "{ allOf: [{ type: integer }] }", "{ oneOf: [{ type: string }, { type: integer }] }"]
+    {
+        error(
+            "impossible-style",
+            &template,
+            &format!("style: ⟦deepObject, schema: {schema}"),
+            "style: deepObject, schema: {}",
+        );
+    }
+    let used = text.replace("parameters: [{ name: q", "parameters: [{ name: m, in: query, schema: { $ref: \"#/components/schemas/Name\" } }, { name: s, in: query, style: deepObject, schema: { $ref: \"#/components/schemas/Span\" } }, { name: q");
+    error("impossible-style", &used, "style: ⟦deepObject, schema: { $ref: \"#/components/schemas/Name\" }", right);
+}
+
+#[test]
+fn schemas_of_bytes_are_not_applied() {
+    let template =
+        SCHEMA_31.replace("application/json:\n              schema: @@", "@@").replace("              @@", "@@");
+    let media = |name: &str, schema: &str| format!("{name}: {{ schema: {schema} }}");
+    let object = "{ properties: { a: {} } }";
+    for (name, schema) in [
+        ("application/xml", object),
+        ("application/x-ndjson", "{ type: object }"),
+        ("text/csv", "{ type: array, items: {} }"),
+        ("\"*/*\"", "{ allOf: [{ type: object }] }"),
+    ] {
+        warning("unapplied-schema", &template, &media(name, schema), &media(name, "{ type: string, format: binary }"));
+    }
+    for name in ["application/problem+json", "multipart/form-data", "text/json", "application/json; charset=utf-8"] {
+        assert_eq!(findings(&template.replace("@@", &media(name, object))), vec![], "{name}");
+    }
+}
+
+#[test]
+fn what_is_ignored_is_reported() {
+    let template = OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, "));
+    let parameter = "{ name: q, in: query, ⟦allowEmptyValue: true, schema: {} }";
+    warning("ignored-keyword", &template, parameter, &parameter.replace("⟦allowEmptyValue: true, ", ""));
+    let template =
+        OPERATION.replace("@@", &ok("").replace("Done.", "Done., headers: { @@: { required: true, schema: {} } }"));
+    warning("ignored-header", &template, "content-type", "X-Content-Type");
+}
+
+#[test]
 fn habits_of_the_older_standard_get_help() {
     let template = OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, "));
     let wrong = template.replace("@@", "{ name: q, in: query, type: string }");

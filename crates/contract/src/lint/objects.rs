@@ -1,8 +1,10 @@
 //! What the tables cannot say about an object of the standard: fields that depend on each other, and closed vocabularies.
 
+use super::bodies;
 use super::grammar::{Grammar, Shape};
 use super::syntax::{Item, Walk};
-use crate::model::StatusKey;
+use crate::build::segments;
+use crate::model::{PathPart, StatusKey};
 use crate::node::Node;
 use crate::resolve::RefProblem;
 use crate::spelling::nearest;
@@ -26,8 +28,17 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Gramm
                 walk.findings.named.push((name, id.span));
             }
         }
+        "a server" => server(walk, item),
         "a server variable" => server_variable(walk, item),
-        "a request body" | "a response" => media_types(walk, item),
+        "a request body" => {
+            media_types(walk, item);
+            bodies::check(walk, item);
+        }
+        "a response" => {
+            media_types(walk, item);
+            bodies::check(walk, item);
+            answer_headers(walk, item);
+        }
         _ => {}
     }
 }
@@ -54,6 +65,16 @@ fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             ),
         }
         style(walk, item, location);
+    }
+    if let Some(entry) = item.node.entry("allowEmptyValue")
+        && entry.value.as_bool() == Some(true)
+    {
+        walk.warning(
+            "ignored-keyword",
+            entry.key_span,
+            "`allowEmptyValue` is deprecated and ignored: an empty value is one of the schema, or refused".to_owned(),
+            "leave it out, and have the schema accept the empty text".to_owned(),
+        );
     }
     typed(walk, item, "a parameter");
 }
@@ -86,6 +107,20 @@ fn header_parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
+/// Media types say what `Content-Type` is, so a header of that name says nothing.
+fn answer_headers<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    for entry in item.node.get("headers").and_then(Node::as_object).unwrap_or_default() {
+        if entry.key.eq_ignore_ascii_case("content-type") {
+            walk.warning(
+                "ignored-header",
+                entry.key_span,
+                format!("tools that follow the standard ignore an answer's header `{}`", entry.key),
+                "media types say it in `content`".to_owned(),
+            );
+        }
+    }
+}
+
 fn name_of(node: &Node) -> &str {
     node.get("name").and_then(Node::as_str).unwrap_or_default()
 }
@@ -101,9 +136,20 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
     let Some(node) = item.node.get("style") else {
         return;
     };
-    let Some(style) = node.as_str().filter(|style| !allowed.contains(style)) else {
+    let Some(style) = node.as_str() else { return };
+    if allowed.contains(&style) {
+        if style == "deepObject"
+            && item.node.get("schema").is_some_and(|schema| bodies::is_no_object(walk, item, schema))
+        {
+            walk.error(
+                "impossible-style",
+                node.span,
+                "`deepObject` writes the properties of an object, and the schema accepts none".to_owned(),
+                "leave `style` out, or write a schema of type object".to_owned(),
+            );
+        }
         return;
-    };
+    }
     let help = match nearest(style, allowed.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("write `{}`", allowed.join("` or `")),
@@ -311,6 +357,26 @@ fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             match meant {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => "write the name of a schema in `components`, or a reference".to_owned(),
+            },
+        );
+    }
+}
+
+fn server<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let Some(url) = item.node.get("url") else { return };
+    let declared = item.node.get("variables").and_then(Node::as_object).unwrap_or_default();
+    for part in segments(url.as_str().unwrap_or_default()) {
+        let PathPart::Parameter(name) = part else { continue };
+        if declared.iter().any(|entry| entry.key == name) {
+            continue;
+        }
+        walk.warning(
+            "undeclared-server-variable",
+            url.span,
+            format!("nothing says what `{{{name}}}` in the server's URL is"),
+            match nearest(&name, declared.iter().map(|entry| entry.key.as_str())) {
+                Some(meant) => format!("did you mean `{{{meant}}}`?"),
+                None => format!("add `variables`, with a `default` for `{name}`"),
             },
         );
     }
