@@ -9,8 +9,8 @@
 //! 4. `required`, `type`, `tags` and lists of parameters are sets, so they are sorted.
 //! 5. `anyOf` of something and null is `oneOf` of the two.
 //! 6. A text's lines lose trailing blanks.
-//! 7. `required: false`, `deprecated: false`, and a parameter's default `style` and `explode` are left out, since
-//!    their absence means the same.
+//! 7. `required: false`, `deprecated: false`, `allowReserved: false`, and a parameter's default `style` and `explode`
+//!    are left out, since their absence means the same.
 
 use serde_json::{Map, Value, json};
 
@@ -68,7 +68,7 @@ fn compare(pointer: &str, contract: Option<&Value>, derived: Option<&Value>, fou
 /// Equality of JSON: `1` and `1.0` are one number.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Number(one), Value::Number(other)) if one.is_f64() || other.is_f64() => one.as_f64() == other.as_f64(),
         _ => one == other,
     }
 }

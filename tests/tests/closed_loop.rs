@@ -1,5 +1,7 @@
 //! The document that the generated Rust derives again is the contract.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tests::closed_loop::{differences, normalise};
 use tests::standalone::Standalone;
@@ -29,6 +31,9 @@ fn what_utoipa_writes_is_the_contract() {
 #[test]
 fn what_schemars_writes_is_the_contract() {
     let contract = normalise(&contract());
+    let components = contract["components"]["schemas"].as_object().expect("the contract has schemas");
+    let known: BTreeSet<&str> = api_types::schemas::JSON_SCHEMAS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(known, components.keys().map(String::as_str).collect(), "every component has its schema");
     for (name, json_schema) in api_types::schemas::JSON_SCHEMAS {
         let mut derived = json_schema().to_value();
         let own = derived.as_object_mut().expect("a schema that describes something is an object");

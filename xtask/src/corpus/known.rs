@@ -41,9 +41,7 @@ impl Known {
         for row in rows {
             let now = result(&row.outcome);
             let Some(before) = self.0.get(&row.name) else {
-                if rank(&now) > 0 {
-                    worse.push(format!("{} is new, and {now}", row.name));
-                }
+                worse.push(format!("{} is new, and {now}: keep what it is with --update", row.name));
                 continue;
             };
             if rank(&now) > rank(&before.result) {
