@@ -31,7 +31,7 @@ async fn get(url: &str) -> (u16, String) {
 async fn tokens_expire_and_are_revoked() {
     let home = home();
     let service = home.serve(&[]);
-    let short = Caller::new(&service.base, SHOP, &home.token("shop", &["--expires-in", "4s"]));
+    let short = Caller::new(&service.base, SHOP, &home.token("shop", &["--expires-in", "10s"]));
     let token = home.token("shop", &["--description", "of the test"]);
     let caller = Caller::new(&service.base, SHOP, &token);
     short.get("/postgres").await.ok();
@@ -355,6 +355,9 @@ async fn a_new_certificate_is_taken_without_a_restart() {
     std::fs::write(&certificate, "no certificate").expect("the folder is writable");
     tokio::time::sleep(Duration::from_millis(2500)).await;
     assert_eq!(trusting(&second).get(&url).send().await.expect("it is trusted").status(), 200);
+    let third = issue();
+    let is_taken = eventually(async || trusting(&third).get(&url).send().await.ok()).await.is_some();
+    assert!(is_taken, "the certificate after the broken one was not taken");
 }
 
 #[test]
