@@ -70,8 +70,11 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
             .and_then(|thread| thread.join().ok()?)
     });
     let Some(violations) = violations else {
-        let help = "say less in schemas, defaults and examples at once";
-        diagnostics.push(unchecked(sites[0], "no validator can be made of the schemas", help));
+        // What makes a schema impossible to compile is reported where it stands, most of the time.
+        if diagnostics.iter().all(|finding| finding.severity != Severity::Error) {
+            let help = "say less in schemas, defaults and examples at once";
+            diagnostics.push(unchecked(sites[0], "no validator can be made of the schemas", help));
+        }
         return refused;
     };
     if violations.is_empty() {
