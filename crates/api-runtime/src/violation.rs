@@ -11,6 +11,7 @@ pub struct Violation {
     pub message: String,
 }
 
+#[cfg(feature = "jsonschema")]
 impl Violation {
     /// Says that not all of them are told.
     pub(crate) fn more() -> Self {

@@ -305,7 +305,7 @@ pub enum Choice {
     Tag(String),
     /// Exactly one variant accepts.
     OneOf,
-    /// The first variant that accepts.
+    /// The variant that accepts and keeps the most, the first of several.
     AnyOf,
 }
 

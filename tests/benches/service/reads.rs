@@ -130,7 +130,9 @@ impl Caller {
         let before = cpu_of_others();
         for _ in 0..REPEAT as usize / callers {
             let connections = &mut self.connections[..callers];
-            connections.iter_mut().for_each(|connection| connection.ask(&request));
+            for connection in connections.iter_mut() {
+                connection.ask(&request);
+            }
             for connection in connections {
                 connection.answer();
             }

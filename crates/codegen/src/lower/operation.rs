@@ -164,7 +164,7 @@ fn response_names(contract: &Contract) -> HashMap<String, String> {
     let mut name = |component: &str| {
         let name = names::first_free(names::pascal(component), |name| {
             let body = format!("{name}Body");
-            let is_free = !taken.contains(name) && !(several[component] && taken.contains(&body));
+            let is_free = !(taken.contains(name) || several[component] && taken.contains(&body));
             if is_free {
                 taken.insert(name.to_owned());
                 taken.extend(several[component].then_some(body));

@@ -189,10 +189,9 @@ impl Before {
         let inside = within(line);
         let is_rule = inside.chars().all(|sign| matches!(sign, '*' | '-' | '_' | '=' | ' '));
         match inside.chars().next() {
-            None => Self::Gap,
+            None | Some('#' | '|') => Self::Gap,
             Some('<') => Self::Html,
             Some(_) if self == Self::Html => Self::Html,
-            Some('#' | '|') => Self::Gap,
             Some(_) if is_rule => Self::Gap,
             Some(_) => Self::Prose,
         }
