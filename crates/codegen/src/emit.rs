@@ -114,7 +114,7 @@ pub enum EmitError {
         wanted: &'static str,
     },
     /// The disk refuses.
-    #[error("failed to {action} `{}`: {source}", path.display())]
+    #[error("failed to {action} `{}`", path.display())]
     Io {
         /// What was tried.
         action: &'static str,
