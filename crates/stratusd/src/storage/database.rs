@@ -128,7 +128,8 @@ pub async fn page(
                 "postgres",
                 location: "",
                 after: $after,
-                order: $order
+                order: $order,
+                index: ""
             )
         };
     }

@@ -50,7 +50,7 @@ pub async fn page(
     page: &Page,
 ) -> Result<(i64, Vec<LoadBalancer>), StorageError> {
     macro_rules! sql {
-        ($location:literal, $after:literal, $order:literal) => {
+        ($location:literal, $after:literal, $order:literal, $index:literal) => {
             page_sql!(
                 "t.id, t.location, t.name, t.algorithm, t.src_port, t.dst_port, t.health_check_endpoint, \
                  t.health_check_protocol, t.stack, t.cert_enabled, t.subnet_id, t.revision, \
@@ -59,20 +59,21 @@ pub async fn page(
                 "load_balancer",
                 location: $location,
                 after: $after,
-                order: $order
+                order: $order,
+                index: $index
             )
         };
     }
     if let Some(location) = location {
         let sql = match page.order {
-            Order::Id => sql!(" AND location = $4", "t.id > $2", "id"),
-            Order::Name => sql!(" AND location = $4", "t.name > $2", "name, id"),
+            Order::Id => sql!(" AND location = $4", "t.id > $2", "id", " INDEXED BY load_balancer_by_location"),
+            Order::Name => sql!(" AND location = $4", "t.name > $2", "name, id", ""),
         };
         fetch(c, sql, &[&project, &page.after, &page.size, &location]).await
     } else {
         let sql = match page.order {
-            Order::Id => sql!("", "t.id > $2", "id"),
-            Order::Name => sql!("", "t.name > $2", "name, id"),
+            Order::Id => sql!("", "t.id > $2", "id", ""),
+            Order::Name => sql!("", "t.name > $2", "name, id", ""),
         };
         fetch(c, sql, &[&project, &page.after, &page.size]).await
     }

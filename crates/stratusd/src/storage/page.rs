@@ -5,7 +5,7 @@ use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::row::NamedRow;
 use diesel::sql_types::BigInt;
 
-use super::statement::{Parameter, Record};
+use super::statement::{Parameter, Record, Sql};
 use super::{Connection, StorageError};
 
 /// What orders a list.
@@ -32,7 +32,7 @@ pub struct Page {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageSql {
     /// The items, each beside the size of the whole list.
-    pub items: &'static str,
+    pub items: Sql,
     /// The size alone.
     pub count: &'static str,
 }
@@ -80,7 +80,9 @@ struct Size {
 
 /// The statements for a page of a table.
 ///
-/// SQLite plans a statement again for each new value of a bare `LIMIT $3`, which takes longer than running it.
+/// SQLite plans a statement again for each new value of a bare `LIMIT $3`, which takes longer than running it. Left to
+/// itself it reads a list that is ordered by id along the primary key, and so whatever is in other locations too: there
+/// it is told the index.
 macro_rules! page_sql {
     (@count $kind:literal, $location:literal) => {
         concat!(
@@ -91,24 +93,33 @@ macro_rules! page_sql {
             $location
         )
     };
+    (@items $columns:literal, $from:literal, $kind:literal, $location:literal, $after:literal, $order:literal,
+     $index:literal) => {
+        concat!(
+            "SELECT (",
+            page_sql!(@count $kind, $location),
+            ") AS count, ",
+            $columns,
+            " FROM ",
+            $from,
+            " AS t",
+            $index,
+            " WHERE t.project_id = $1",
+            $location,
+            " AND ",
+            $after,
+            " ORDER BY ",
+            $order,
+            " LIMIT CAST($3 AS BIGINT)"
+        )
+    };
     ($columns:literal, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
-     order: $order:literal) => {
+     order: $order:literal, index: $index:literal) => {
         PageSql {
-            items: concat!(
-                "SELECT (",
-                page_sql!(@count $kind, $location),
-                ") AS count, ",
-                $columns,
-                " FROM ",
-                $from,
-                " AS t WHERE t.project_id = $1",
-                $location,
-                " AND ",
-                $after,
-                " ORDER BY ",
-                $order,
-                " LIMIT CAST($3 AS BIGINT)"
-            ),
+            items: Sql {
+                sqlite: page_sql!(@items $columns, $from, $kind, $location, $after, $order, $index),
+                postgres: page_sql!(@items $columns, $from, $kind, $location, $after, $order, ""),
+            },
             count: page_sql!(@count $kind, $location),
         }
     };

@@ -53,20 +53,21 @@ pub async fn page(
     page: &Page,
 ) -> Result<(i64, Vec<Vm>), StorageError> {
     macro_rules! sql {
-        ($after:literal, $order:literal) => {
+        ($after:literal, $order:literal, $index:literal) => {
             page_sql!(
                 "id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user",
                 "vm",
                 "vm",
                 location: " AND location = $4",
                 after: $after,
-                order: $order
+                order: $order,
+                index: $index
             )
         };
     }
     let sql = match page.order {
-        Order::Id => sql!("t.id > $2", "id"),
-        Order::Name => sql!("t.name > $2", "name, id"),
+        Order::Id => sql!("t.id > $2", "id", " INDEXED BY vm_by_location"),
+        Order::Name => sql!("t.name > $2", "name, id", ""),
     };
     fetch(c, sql, &[&project, &page.after, &page.size, &location]).await
 }
