@@ -154,9 +154,9 @@ impl Fence {
 
 /// What follows the marks of quotes and lists at the beginning of a line.
 fn within(line: &str) -> &str {
-    let mut inside = line.trim_start();
+    let mut inside = line.trim_start_matches(' ');
     while let Some(length) = marker(inside) {
-        inside = inside[length..].trim_start();
+        inside = inside[length..].trim_start_matches(' ');
     }
     inside
 }
@@ -204,7 +204,7 @@ fn prose(line: &str, before: Before) -> String {
     let mut made = String::with_capacity(line.len());
     let mut may_continue = before == Before::Prose;
     loop {
-        let inside = rest.trim_start();
+        let inside = rest.trim_start_matches(' ');
         let indent = rest.len() - inside.len();
         let most = if made.is_empty() { 3 } else { 4 };
         let kept = if indent <= most || may_continue { indent } else { most.min(3) };
@@ -259,6 +259,8 @@ mod tests {
     fn indentation_makes_no_block() {
         assert_eq!(lines("a\n\n    b\n        c"), "a\n\n   b\n        c");
         assert_eq!(lines("# a\n    b"), "# a\n   b");
+        // Only spaces indent.
+        assert_eq!(lines("a\n\n  \u{2028}\u{3000}b"), "a\n\n  \u{2028}\u{3000}b");
         assert_eq!(lines("-       b\n>      c"), "-   b\n>   c");
     }
 
