@@ -107,6 +107,8 @@ fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
     let bare = |scheme: &SecurityScheme| scheme.name.trim_start_matches("r#").to_owned();
     let schemes: Vec<&SecurityScheme> = schemes(api, alternative).map(|(scheme, _)| scheme).collect();
     let name = schemes.iter().map(|scheme| bare(scheme)).collect::<Vec<_>>().join("_and_");
+    // None of its schemes is one that can be checked.
+    let name = if name.is_empty() { "unknown".to_owned() } else { name };
     // A scheme may be called like two others together.
     names::first_free(name, |name| schemes.len() < 2 || api.security.iter().all(|scheme| bare(scheme) != name))
 }
