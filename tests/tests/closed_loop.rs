@@ -73,7 +73,7 @@ fn a_change_in_the_generated_rust_is_reported() {
     let pattern = "pattern = \"^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$\")]\npub struct Name(";
     crates.replace("api-types/src/shared.rs", pattern, &pattern.replace("[a-z0-9](?", "[a-z](?"));
     // A status.
-    let status = "impl VmListAnswer {\n    pub(crate) const OK: server::Reply = server::Reply::code(200)";
+    let status = "impl VmListResponse {\n    pub(crate) const OK: server::Reply = server::Reply::code(200)";
     crates.replace("api-server/src/vm.rs", status, &status.replace("200", "202"));
     // A parameter.
     let parameter = "server::Parameter::query(\"page_size\")\n        .default(\"10\")";

@@ -178,7 +178,7 @@ paths:
         fn pet_put(
             &self,
             request: PetPutRequest,
-        ) -> impl Future<Output = Result<PetPutAnswer, PetPutError>> + Send;
+        ) -> impl Future<Output = Result<PetPutResponse, PetPutError>> + Send;
     }
 
     /// What `PUT /pets/{pet_id}` takes.
@@ -227,16 +227,16 @@ paths:
 
     /// What `PUT /pets/{pet_id}` answers.
     #[derive(Debug, Clone)]
-    pub enum PetPutAnswer {
+    pub enum PetPutResponse {
         /// 204: Put.
         NoContent(PetPutNoContent),
     }
 
-    impl PetPutAnswer {
+    impl PetPutResponse {
         pub(crate) const NO_CONTENT: server::Reply = server::Reply::code(204);
     }
 
-    impl server::IntoResponse for PetPutAnswer {
+    impl server::IntoResponse for PetPutResponse {
         fn into_response(self) -> server::Response {
             match self {
                 Self::NoContent(response) => response.respond(Self::NO_CONTENT),
@@ -244,7 +244,7 @@ paths:
         }
     }
 
-    impl From<PetPutNoContent> for PetPutAnswer {
+    impl From<PetPutNoContent> for PetPutResponse {
         fn from(response: PetPutNoContent) -> Self {
             Self::NoContent(response)
         }
@@ -290,7 +290,7 @@ paths:
         tag: Some("pet"),
         parameters: &[PetPutRequest::PET_ID, PetPutRequest::WORDS, PetPutRequest::X_ONCE],
         body: Some(PetPutRequest::BODY),
-        replies: &[PetPutAnswer::NO_CONTENT],
+        replies: &[PetPutResponse::NO_CONTENT],
         security: &[],
         challenge: "",
     };
@@ -375,7 +375,7 @@ paths:
         /// | other errors | `String` | Failed. |
         pub async fn send(
             self,
-        ) -> Result<runtime::ResponseValue<JobViewAnswer>, runtime::Error<String>> {
+        ) -> Result<runtime::ResponseValue<JobViewResponse>, runtime::Error<String>> {
             let Self { client } = self;
             let url = format!("{}/job", client.base_url());
             let request = client
@@ -391,13 +391,13 @@ paths:
             let response = client.exec(request, &info).await?;
             match response.status().as_u16() {
                 200u16 => {
-                    Ok(runtime::map(runtime::decode(response).await?, JobViewAnswer::Ok))
+                    Ok(runtime::map(runtime::decode(response).await?, JobViewResponse::Ok))
                 }
                 202u16 => {
                     Ok(
                         runtime::map(
                             runtime::decode(response).await?,
-                            JobViewAnswer::Accepted,
+                            JobViewResponse::Accepted,
                         ),
                     )
                 }
@@ -412,7 +412,7 @@ paths:
     /// Answers of [`JobView`].
     #[derive(Clone, Debug, PartialEq)]
     #[non_exhaustive]
-    pub enum JobViewAnswer {
+    pub enum JobViewResponse {
         /// Done.
         Ok(String),
         /// Not yet.
@@ -430,7 +430,7 @@ paths:
         fn job_view(
             &self,
             request: JobViewRequest,
-        ) -> impl Future<Output = Result<JobViewAnswer, JobViewError>> + Send;
+        ) -> impl Future<Output = Result<JobViewResponse, JobViewError>> + Send;
     }
 
     /// What `GET /job` takes.
@@ -447,21 +447,21 @@ paths:
 
     /// What `GET /job` answers.
     #[derive(Debug, Clone)]
-    pub enum JobViewAnswer {
+    pub enum JobViewResponse {
         /// 200: Done.
         Ok(String),
         /// 202: Not yet.
         Accepted(i32),
     }
 
-    impl JobViewAnswer {
+    impl JobViewResponse {
         pub(crate) const OK: server::Reply = server::Reply::code(200)
             .media(&["application/json"]);
         pub(crate) const ACCEPTED: server::Reply = server::Reply::code(202)
             .media(&["application/json"]);
     }
 
-    impl server::IntoResponse for JobViewAnswer {
+    impl server::IntoResponse for JobViewResponse {
         fn into_response(self) -> server::Response {
             match self {
                 Self::Ok(body) => Self::OK.json(&body),
@@ -470,13 +470,13 @@ paths:
         }
     }
 
-    impl From<String> for JobViewAnswer {
+    impl From<String> for JobViewResponse {
         fn from(body: String) -> Self {
             Self::Ok(body)
         }
     }
 
-    impl From<i32> for JobViewAnswer {
+    impl From<i32> for JobViewResponse {
         fn from(body: i32) -> Self {
             Self::Accepted(body)
         }
@@ -509,8 +509,8 @@ paths:
 
     impl server::Statuses for JobViewError {
         const LISTED: &'static [u16] = &[
-            JobViewAnswer::OK.number(),
-            JobViewAnswer::ACCEPTED.number(),
+            JobViewResponse::OK.number(),
+            JobViewResponse::ACCEPTED.number(),
         ];
     }
 
@@ -524,7 +524,7 @@ paths:
         tag: Some("job"),
         parameters: &[],
         body: None,
-        replies: &[JobViewAnswer::OK, JobViewAnswer::ACCEPTED, JobViewError::DEFAULT],
+        replies: &[JobViewResponse::OK, JobViewResponse::ACCEPTED, JobViewError::DEFAULT],
         security: &[],
         challenge: "",
     };
@@ -728,7 +728,7 @@ components:
             &self,
             principal: P,
             request: DoorOpenRequest,
-        ) -> impl Future<Output = Result<DoorOpenAnswer, DoorOpenError>> + Send;
+        ) -> impl Future<Output = Result<DoorOpenResponse, DoorOpenError>> + Send;
     }
 
     /// What `GET /door` takes.
@@ -745,16 +745,16 @@ components:
 
     /// What `GET /door` answers.
     #[derive(Debug, Clone)]
-    pub enum DoorOpenAnswer {
+    pub enum DoorOpenResponse {
         /// 204: It is open.
         NoContent,
     }
 
-    impl DoorOpenAnswer {
+    impl DoorOpenResponse {
         pub(crate) const NO_CONTENT: server::Reply = server::Reply::code(204);
     }
 
-    impl server::IntoResponse for DoorOpenAnswer {
+    impl server::IntoResponse for DoorOpenResponse {
         fn into_response(self) -> server::Response {
             match self {
                 Self::NoContent => Self::NO_CONTENT.empty(),
@@ -780,7 +780,7 @@ components:
         tag: Some("door"),
         parameters: &[],
         body: None,
-        replies: &[DoorOpenAnswer::NO_CONTENT],
+        replies: &[DoorOpenResponse::NO_CONTENT],
         security: &[
             &[
                 server::Scheme {

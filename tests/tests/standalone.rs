@@ -32,13 +32,13 @@ fn contract(operations: &[&str]) -> String {
 }
 
 const IMPLEMENTATION: &str = r#"
-use pets_server::pet::{FeedAnswer, FeedError, FeedRequest, Pet};
+use pets_server::pet::{FeedResponse, FeedError, FeedRequest, PetApi};
 use pets_server::server;
 
 struct Pets;
 
-impl Pet for Pets {
-    async fn feed(&self, _: FeedRequest) -> Result<FeedAnswer, FeedError> {
+impl PetApi for Pets {
+    async fn feed(&self, _: FeedRequest) -> Result<FeedResponse, FeedError> {
         Ok(String::from("fed").into())
     }
 }

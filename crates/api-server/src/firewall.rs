@@ -8,7 +8,7 @@ use crate::security;
 /// Firewalls decide which connections reach a private subnet.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
-pub trait Firewall<P>: Send + Sync + 'static {
+pub trait FirewallApi<P>: Send + Sync + 'static {
     /// Detach a private subnet from a firewall
     ///
     /// Takes a private subnet out of a firewall, and answers the firewall without it.
@@ -21,7 +21,7 @@ pub trait Firewall<P>: Send + Sync + 'static {
         principal: P,
         request: FirewallDetachSubnetRequest,
     ) -> impl Future<
-        Output = Result<FirewallDetachSubnetAnswer, FirewallDetachSubnetError>,
+        Output = Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError>,
     > + Send;
 }
 
@@ -75,17 +75,17 @@ impl FirewallDetachSubnetRequest {
 
 /// What `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet` answers.
 #[derive(Debug, Clone)]
-pub enum FirewallDetachSubnetAnswer {
+pub enum FirewallDetachSubnetResponse {
     /// 200: The firewall without the subnet.
     Ok(api_types::Firewall),
 }
 
-impl FirewallDetachSubnetAnswer {
+impl FirewallDetachSubnetResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for FirewallDetachSubnetAnswer {
+impl server::IntoResponse for FirewallDetachSubnetResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -93,7 +93,7 @@ impl server::IntoResponse for FirewallDetachSubnetAnswer {
     }
 }
 
-impl From<api_types::Firewall> for FirewallDetachSubnetAnswer {
+impl From<api_types::Firewall> for FirewallDetachSubnetResponse {
     fn from(body: api_types::Firewall) -> Self {
         Self::Ok(body)
     }
@@ -254,7 +254,7 @@ pub static FIREWALL_DETACH_SUBNET: server::Operation = server::Operation {
     ],
     body: Some(FirewallDetachSubnetRequest::BODY),
     replies: &[
-        FirewallDetachSubnetAnswer::OK,
+        FirewallDetachSubnetResponse::OK,
         FirewallDetachSubnetError::BAD_REQUEST,
         FirewallDetachSubnetError::UNAUTHORIZED,
         FirewallDetachSubnetError::FORBIDDEN,
@@ -280,7 +280,7 @@ pub static FIREWALL_DETACH_SUBNET: server::Operation = server::Operation {
 /// Each operation with the way of its requests: credentials, inputs, the implementation, the answer.
 pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 1]
 where
-    A: Firewall<S::Principal>,
+    A: FirewallApi<S::Principal>,
     S: security::Security,
 {
     [

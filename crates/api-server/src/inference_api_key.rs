@@ -8,7 +8,7 @@ use crate::security;
 /// Keys for the inference endpoints.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
-pub trait InferenceApiKey<P>: Send + Sync + 'static {
+pub trait InferenceApiKeyApi<P>: Send + Sync + 'static {
     /// Create an inference API key
     ///
     /// Makes a new key each time it is called.
@@ -20,7 +20,7 @@ pub trait InferenceApiKey<P>: Send + Sync + 'static {
         principal: P,
         request: InferenceApiKeyCreateRequest,
     ) -> impl Future<
-        Output = Result<InferenceApiKeyCreateAnswer, InferenceApiKeyCreateError>,
+        Output = Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError>,
     > + Send;
 }
 
@@ -60,17 +60,17 @@ impl InferenceApiKeyCreateRequest {
 
 /// What `POST /project/{project_id}/inference-api-key` answers.
 #[derive(Debug, Clone)]
-pub enum InferenceApiKeyCreateAnswer {
+pub enum InferenceApiKeyCreateResponse {
     /// 200: The new key.
     Ok(InferenceApiKeyCreateOk),
 }
 
-impl InferenceApiKeyCreateAnswer {
+impl InferenceApiKeyCreateResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(InferenceApiKeyCreateOk::MEDIA);
 }
 
-impl server::IntoResponse for InferenceApiKeyCreateAnswer {
+impl server::IntoResponse for InferenceApiKeyCreateResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(response) => response.respond(Self::OK),
@@ -78,7 +78,7 @@ impl server::IntoResponse for InferenceApiKeyCreateAnswer {
     }
 }
 
-impl From<InferenceApiKeyCreateOk> for InferenceApiKeyCreateAnswer {
+impl From<InferenceApiKeyCreateOk> for InferenceApiKeyCreateResponse {
     fn from(response: InferenceApiKeyCreateOk) -> Self {
         Self::Ok(response)
     }
@@ -269,7 +269,7 @@ pub static INFERENCE_API_KEY_CREATE: server::Operation = server::Operation {
     parameters: &[InferenceApiKeyCreateRequest::PROJECT_ID],
     body: Some(InferenceApiKeyCreateRequest::BODY),
     replies: &[
-        InferenceApiKeyCreateAnswer::OK,
+        InferenceApiKeyCreateResponse::OK,
         InferenceApiKeyCreateError::BAD_REQUEST,
         InferenceApiKeyCreateError::UNAUTHORIZED,
         InferenceApiKeyCreateError::FORBIDDEN,
@@ -295,7 +295,7 @@ pub static INFERENCE_API_KEY_CREATE: server::Operation = server::Operation {
 /// Each operation with the way of its requests: credentials, inputs, the implementation, the answer.
 pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 1]
 where
-    A: InferenceApiKey<S::Principal>,
+    A: InferenceApiKeyApi<S::Principal>,
     S: security::Security,
 {
     [

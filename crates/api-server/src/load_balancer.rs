@@ -8,7 +8,7 @@ use crate::security;
 /// Load balancers spread connections over virtual machines of a private subnet.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
-pub trait LoadBalancer<P>: Send + Sync + 'static {
+pub trait LoadBalancerApi<P>: Send + Sync + 'static {
     /// List the load balancers of a location
     ///
     /// Answers one page of the project's load balancers in a location.
@@ -19,7 +19,7 @@ pub trait LoadBalancer<P>: Send + Sync + 'static {
         principal: P,
         request: LoadBalancerListRequest,
     ) -> impl Future<
-        Output = Result<LoadBalancerListAnswer, LoadBalancerListError>,
+        Output = Result<LoadBalancerListResponse, LoadBalancerListError>,
     > + Send;
 
     /// List the load balancers of a project
@@ -33,7 +33,7 @@ pub trait LoadBalancer<P>: Send + Sync + 'static {
         principal: P,
         request: ProjectLoadBalancerListRequest,
     ) -> impl Future<
-        Output = Result<ProjectLoadBalancerListAnswer, ProjectLoadBalancerListError>,
+        Output = Result<ProjectLoadBalancerListResponse, ProjectLoadBalancerListError>,
     > + Send;
 
     /// Update a load balancer
@@ -48,7 +48,7 @@ pub trait LoadBalancer<P>: Send + Sync + 'static {
         principal: P,
         request: LoadBalancerUpdateRequest,
     ) -> impl Future<
-        Output = Result<LoadBalancerUpdateAnswer, LoadBalancerUpdateError>,
+        Output = Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError>,
     > + Send;
 
     /// Detach a virtual machine from a load balancer
@@ -63,7 +63,7 @@ pub trait LoadBalancer<P>: Send + Sync + 'static {
         principal: P,
         request: LoadBalancerDetachVmRequest,
     ) -> impl Future<
-        Output = Result<LoadBalancerDetachVmAnswer, LoadBalancerDetachVmError>,
+        Output = Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError>,
     > + Send;
 }
 
@@ -125,17 +125,17 @@ impl LoadBalancerListRequest {
 
 /// What `GET /project/{project_id}/location/{location}/load-balancer` answers.
 #[derive(Debug, Clone)]
-pub enum LoadBalancerListAnswer {
+pub enum LoadBalancerListResponse {
     /// 200: One page of load balancers.
     Ok(api_types::LoadBalancerPage),
 }
 
-impl LoadBalancerListAnswer {
+impl LoadBalancerListResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for LoadBalancerListAnswer {
+impl server::IntoResponse for LoadBalancerListResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -143,7 +143,7 @@ impl server::IntoResponse for LoadBalancerListAnswer {
     }
 }
 
-impl From<api_types::LoadBalancerPage> for LoadBalancerListAnswer {
+impl From<api_types::LoadBalancerPage> for LoadBalancerListResponse {
     fn from(body: api_types::LoadBalancerPage) -> Self {
         Self::Ok(body)
     }
@@ -256,7 +256,7 @@ pub static LOAD_BALANCER_LIST: server::Operation = server::Operation {
     ],
     body: None,
     replies: &[
-        LoadBalancerListAnswer::OK,
+        LoadBalancerListResponse::OK,
         LoadBalancerListError::BAD_REQUEST,
         LoadBalancerListError::UNAUTHORIZED,
         LoadBalancerListError::NOT_FOUND,
@@ -327,17 +327,17 @@ impl ProjectLoadBalancerListRequest {
 
 /// What `GET /project/{project_id}/load-balancer` answers.
 #[derive(Debug, Clone)]
-pub enum ProjectLoadBalancerListAnswer {
+pub enum ProjectLoadBalancerListResponse {
     /// 200: One page of load balancers.
     Ok(api_types::LoadBalancerPage),
 }
 
-impl ProjectLoadBalancerListAnswer {
+impl ProjectLoadBalancerListResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for ProjectLoadBalancerListAnswer {
+impl server::IntoResponse for ProjectLoadBalancerListResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -345,7 +345,7 @@ impl server::IntoResponse for ProjectLoadBalancerListAnswer {
     }
 }
 
-impl From<api_types::LoadBalancerPage> for ProjectLoadBalancerListAnswer {
+impl From<api_types::LoadBalancerPage> for ProjectLoadBalancerListResponse {
     fn from(body: api_types::LoadBalancerPage) -> Self {
         Self::Ok(body)
     }
@@ -457,7 +457,7 @@ pub static PROJECT_LOAD_BALANCER_LIST: server::Operation = server::Operation {
     ],
     body: None,
     replies: &[
-        ProjectLoadBalancerListAnswer::OK,
+        ProjectLoadBalancerListResponse::OK,
         ProjectLoadBalancerListError::BAD_REQUEST,
         ProjectLoadBalancerListError::UNAUTHORIZED,
         ProjectLoadBalancerListError::NOT_FOUND,
@@ -526,17 +526,17 @@ impl LoadBalancerUpdateRequest {
 
 /// What `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}` answers.
 #[derive(Debug, Clone)]
-pub enum LoadBalancerUpdateAnswer {
+pub enum LoadBalancerUpdateResponse {
     /// 200: The load balancer as it is now.
     Ok(api_types::LoadBalancer),
 }
 
-impl LoadBalancerUpdateAnswer {
+impl LoadBalancerUpdateResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for LoadBalancerUpdateAnswer {
+impl server::IntoResponse for LoadBalancerUpdateResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -544,7 +544,7 @@ impl server::IntoResponse for LoadBalancerUpdateAnswer {
     }
 }
 
-impl From<api_types::LoadBalancer> for LoadBalancerUpdateAnswer {
+impl From<api_types::LoadBalancer> for LoadBalancerUpdateResponse {
     fn from(body: api_types::LoadBalancer) -> Self {
         Self::Ok(body)
     }
@@ -705,7 +705,7 @@ pub static LOAD_BALANCER_UPDATE: server::Operation = server::Operation {
     ],
     body: Some(LoadBalancerUpdateRequest::BODY),
     replies: &[
-        LoadBalancerUpdateAnswer::OK,
+        LoadBalancerUpdateResponse::OK,
         LoadBalancerUpdateError::BAD_REQUEST,
         LoadBalancerUpdateError::UNAUTHORIZED,
         LoadBalancerUpdateError::FORBIDDEN,
@@ -778,17 +778,17 @@ impl LoadBalancerDetachVmRequest {
 
 /// What `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm` answers.
 #[derive(Debug, Clone)]
-pub enum LoadBalancerDetachVmAnswer {
+pub enum LoadBalancerDetachVmResponse {
     /// 200: The load balancer without the virtual machine.
     Ok(api_types::LoadBalancer),
 }
 
-impl LoadBalancerDetachVmAnswer {
+impl LoadBalancerDetachVmResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for LoadBalancerDetachVmAnswer {
+impl server::IntoResponse for LoadBalancerDetachVmResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -796,7 +796,7 @@ impl server::IntoResponse for LoadBalancerDetachVmAnswer {
     }
 }
 
-impl From<api_types::LoadBalancer> for LoadBalancerDetachVmAnswer {
+impl From<api_types::LoadBalancer> for LoadBalancerDetachVmResponse {
     fn from(body: api_types::LoadBalancer) -> Self {
         Self::Ok(body)
     }
@@ -957,7 +957,7 @@ pub static LOAD_BALANCER_DETACH_VM: server::Operation = server::Operation {
     ],
     body: Some(LoadBalancerDetachVmRequest::BODY),
     replies: &[
-        LoadBalancerDetachVmAnswer::OK,
+        LoadBalancerDetachVmResponse::OK,
         LoadBalancerDetachVmError::BAD_REQUEST,
         LoadBalancerDetachVmError::UNAUTHORIZED,
         LoadBalancerDetachVmError::FORBIDDEN,
@@ -983,7 +983,7 @@ pub static LOAD_BALANCER_DETACH_VM: server::Operation = server::Operation {
 /// Each operation with the way of its requests: credentials, inputs, the implementation, the answer.
 pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 4]
 where
-    A: LoadBalancer<S::Principal>,
+    A: LoadBalancerApi<S::Principal>,
     S: security::Security,
 {
     [

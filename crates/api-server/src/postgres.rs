@@ -8,7 +8,7 @@ use crate::security;
 /// Managed PostgreSQL databases.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
-pub trait Postgres<P>: Send + Sync + 'static {
+pub trait PostgresApi<P>: Send + Sync + 'static {
     /// List the Postgres databases of a project
     ///
     /// Answers one page of the project's Postgres databases, whatever their location.
@@ -20,7 +20,7 @@ pub trait Postgres<P>: Send + Sync + 'static {
         principal: P,
         request: ProjectPostgresListRequest,
     ) -> impl Future<
-        Output = Result<ProjectPostgresListAnswer, ProjectPostgresListError>,
+        Output = Result<ProjectPostgresListResponse, ProjectPostgresListError>,
     > + Send;
 
     /// View a Postgres database
@@ -33,7 +33,7 @@ pub trait Postgres<P>: Send + Sync + 'static {
         &self,
         principal: P,
         request: PostgresViewRequest,
-    ) -> impl Future<Output = Result<PostgresViewAnswer, PostgresViewError>> + Send;
+    ) -> impl Future<Output = Result<PostgresViewResponse, PostgresViewError>> + Send;
 
     /// Create a Postgres database
     ///
@@ -51,7 +51,9 @@ pub trait Postgres<P>: Send + Sync + 'static {
         &self,
         principal: P,
         request: PostgresCreateRequest,
-    ) -> impl Future<Output = Result<PostgresCreateAnswer, PostgresCreateError>> + Send;
+    ) -> impl Future<
+        Output = Result<PostgresCreateResponse, PostgresCreateError>,
+    > + Send;
 
     /// Update a Postgres database
     ///
@@ -68,7 +70,9 @@ pub trait Postgres<P>: Send + Sync + 'static {
         &self,
         principal: P,
         request: PostgresUpdateRequest,
-    ) -> impl Future<Output = Result<PostgresUpdateAnswer, PostgresUpdateError>> + Send;
+    ) -> impl Future<
+        Output = Result<PostgresUpdateResponse, PostgresUpdateError>,
+    > + Send;
 
     /// Reset a Postgres database's superuser password
     ///
@@ -82,7 +86,7 @@ pub trait Postgres<P>: Send + Sync + 'static {
         request: PostgresResetSuperuserPasswordRequest,
     ) -> impl Future<
         Output = Result<
-            PostgresResetSuperuserPasswordAnswer,
+            PostgresResetSuperuserPasswordResponse,
             PostgresResetSuperuserPasswordError,
         >,
     > + Send;
@@ -140,17 +144,17 @@ impl ProjectPostgresListRequest {
 
 /// What `GET /project/{project_id}/postgres` answers.
 #[derive(Debug, Clone)]
-pub enum ProjectPostgresListAnswer {
+pub enum ProjectPostgresListResponse {
     /// 200: One page of Postgres databases.
     Ok(api_types::PostgresPage),
 }
 
-impl ProjectPostgresListAnswer {
+impl ProjectPostgresListResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for ProjectPostgresListAnswer {
+impl server::IntoResponse for ProjectPostgresListResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -158,7 +162,7 @@ impl server::IntoResponse for ProjectPostgresListAnswer {
     }
 }
 
-impl From<api_types::PostgresPage> for ProjectPostgresListAnswer {
+impl From<api_types::PostgresPage> for ProjectPostgresListResponse {
     fn from(body: api_types::PostgresPage) -> Self {
         Self::Ok(body)
     }
@@ -270,7 +274,7 @@ pub static PROJECT_POSTGRES_LIST: server::Operation = server::Operation {
     ],
     body: None,
     replies: &[
-        ProjectPostgresListAnswer::OK,
+        ProjectPostgresListResponse::OK,
         ProjectPostgresListError::BAD_REQUEST,
         ProjectPostgresListError::UNAUTHORIZED,
         ProjectPostgresListError::NOT_FOUND,
@@ -330,17 +334,17 @@ impl PostgresViewRequest {
 
 /// What `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` answers.
 #[derive(Debug, Clone)]
-pub enum PostgresViewAnswer {
+pub enum PostgresViewResponse {
     /// 200: The Postgres database.
     Ok(PostgresViewOk),
 }
 
-impl PostgresViewAnswer {
+impl PostgresViewResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(PostgresViewOk::MEDIA);
 }
 
-impl server::IntoResponse for PostgresViewAnswer {
+impl server::IntoResponse for PostgresViewResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(response) => response.respond(Self::OK),
@@ -348,7 +352,7 @@ impl server::IntoResponse for PostgresViewAnswer {
     }
 }
 
-impl From<PostgresViewOk> for PostgresViewAnswer {
+impl From<PostgresViewOk> for PostgresViewResponse {
     fn from(response: PostgresViewOk) -> Self {
         Self::Ok(response)
     }
@@ -490,7 +494,7 @@ pub static POSTGRES_VIEW: server::Operation = server::Operation {
     ],
     body: None,
     replies: &[
-        PostgresViewAnswer::OK,
+        PostgresViewResponse::OK,
         PostgresViewError::BAD_REQUEST,
         PostgresViewError::UNAUTHORIZED,
         PostgresViewError::NOT_FOUND,
@@ -561,17 +565,17 @@ impl PostgresCreateRequest {
 
 /// What `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` answers.
 #[derive(Debug, Clone)]
-pub enum PostgresCreateAnswer {
+pub enum PostgresCreateResponse {
     /// 200: The new Postgres database.
     Ok(PostgresCreateOk),
 }
 
-impl PostgresCreateAnswer {
+impl PostgresCreateResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(PostgresCreateOk::MEDIA);
 }
 
-impl server::IntoResponse for PostgresCreateAnswer {
+impl server::IntoResponse for PostgresCreateResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(response) => response.respond(Self::OK),
@@ -579,7 +583,7 @@ impl server::IntoResponse for PostgresCreateAnswer {
     }
 }
 
-impl From<PostgresCreateOk> for PostgresCreateAnswer {
+impl From<PostgresCreateOk> for PostgresCreateResponse {
     fn from(response: PostgresCreateOk) -> Self {
         Self::Ok(response)
     }
@@ -771,7 +775,7 @@ pub static POSTGRES_CREATE: server::Operation = server::Operation {
     ],
     body: Some(PostgresCreateRequest::BODY),
     replies: &[
-        PostgresCreateAnswer::OK,
+        PostgresCreateResponse::OK,
         PostgresCreateError::BAD_REQUEST,
         PostgresCreateError::UNAUTHORIZED,
         PostgresCreateError::FORBIDDEN,
@@ -845,17 +849,17 @@ impl PostgresUpdateRequest {
 
 /// What `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` answers.
 #[derive(Debug, Clone)]
-pub enum PostgresUpdateAnswer {
+pub enum PostgresUpdateResponse {
     /// 200: The Postgres database with its new targets.
     Ok(PostgresUpdateOk),
 }
 
-impl PostgresUpdateAnswer {
+impl PostgresUpdateResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(PostgresUpdateOk::MEDIA);
 }
 
-impl server::IntoResponse for PostgresUpdateAnswer {
+impl server::IntoResponse for PostgresUpdateResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(response) => response.respond(Self::OK),
@@ -863,7 +867,7 @@ impl server::IntoResponse for PostgresUpdateAnswer {
     }
 }
 
-impl From<PostgresUpdateOk> for PostgresUpdateAnswer {
+impl From<PostgresUpdateOk> for PostgresUpdateResponse {
     fn from(response: PostgresUpdateOk) -> Self {
         Self::Ok(response)
     }
@@ -1055,7 +1059,7 @@ pub static POSTGRES_UPDATE: server::Operation = server::Operation {
     ],
     body: Some(PostgresUpdateRequest::BODY),
     replies: &[
-        PostgresUpdateAnswer::OK,
+        PostgresUpdateResponse::OK,
         PostgresUpdateError::BAD_REQUEST,
         PostgresUpdateError::UNAUTHORIZED,
         PostgresUpdateError::FORBIDDEN,
@@ -1130,17 +1134,17 @@ impl PostgresResetSuperuserPasswordRequest {
 
 /// What `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password` answers.
 #[derive(Debug, Clone)]
-pub enum PostgresResetSuperuserPasswordAnswer {
+pub enum PostgresResetSuperuserPasswordResponse {
     /// 200: The Postgres database, with the new password in its connection string.
     Ok(PostgresResetSuperuserPasswordOk),
 }
 
-impl PostgresResetSuperuserPasswordAnswer {
+impl PostgresResetSuperuserPasswordResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(PostgresResetSuperuserPasswordOk::MEDIA);
 }
 
-impl server::IntoResponse for PostgresResetSuperuserPasswordAnswer {
+impl server::IntoResponse for PostgresResetSuperuserPasswordResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(response) => response.respond(Self::OK),
@@ -1148,7 +1152,7 @@ impl server::IntoResponse for PostgresResetSuperuserPasswordAnswer {
     }
 }
 
-impl From<PostgresResetSuperuserPasswordOk> for PostgresResetSuperuserPasswordAnswer {
+impl From<PostgresResetSuperuserPasswordOk> for PostgresResetSuperuserPasswordResponse {
     fn from(response: PostgresResetSuperuserPasswordOk) -> Self {
         Self::Ok(response)
     }
@@ -1340,7 +1344,7 @@ pub static POSTGRES_RESET_SUPERUSER_PASSWORD: server::Operation = server::Operat
     ],
     body: Some(PostgresResetSuperuserPasswordRequest::BODY),
     replies: &[
-        PostgresResetSuperuserPasswordAnswer::OK,
+        PostgresResetSuperuserPasswordResponse::OK,
         PostgresResetSuperuserPasswordError::BAD_REQUEST,
         PostgresResetSuperuserPasswordError::UNAUTHORIZED,
         PostgresResetSuperuserPasswordError::FORBIDDEN,
@@ -1366,7 +1370,7 @@ pub static POSTGRES_RESET_SUPERUSER_PASSWORD: server::Operation = server::Operat
 /// Each operation with the way of its requests: credentials, inputs, the implementation, the answer.
 pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 5]
 where
-    A: Postgres<S::Principal>,
+    A: PostgresApi<S::Principal>,
     S: security::Security,
 {
     [

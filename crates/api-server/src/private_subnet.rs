@@ -8,7 +8,7 @@ use crate::security;
 /// Private networks that connect virtual machines within a location.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
-pub trait PrivateSubnet<P>: Send + Sync + 'static {
+pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
     /// View a private subnet
     ///
     /// Answers everything about a private subnet, its firewalls and network interfaces included.
@@ -19,7 +19,7 @@ pub trait PrivateSubnet<P>: Send + Sync + 'static {
         principal: P,
         request: PrivateSubnetViewRequest,
     ) -> impl Future<
-        Output = Result<PrivateSubnetViewAnswer, PrivateSubnetViewError>,
+        Output = Result<PrivateSubnetViewResponse, PrivateSubnetViewError>,
     > + Send;
 
     /// Create a private subnet
@@ -39,7 +39,7 @@ pub trait PrivateSubnet<P>: Send + Sync + 'static {
         principal: P,
         request: PrivateSubnetCreateRequest,
     ) -> impl Future<
-        Output = Result<PrivateSubnetCreateAnswer, PrivateSubnetCreateError>,
+        Output = Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError>,
     > + Send;
 
     /// Connect two private subnets
@@ -53,7 +53,7 @@ pub trait PrivateSubnet<P>: Send + Sync + 'static {
         principal: P,
         request: PrivateSubnetConnectRequest,
     ) -> impl Future<
-        Output = Result<PrivateSubnetConnectAnswer, PrivateSubnetConnectError>,
+        Output = Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError>,
     > + Send;
 }
 
@@ -97,17 +97,17 @@ impl PrivateSubnetViewRequest {
 
 /// What `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}` answers.
 #[derive(Debug, Clone)]
-pub enum PrivateSubnetViewAnswer {
+pub enum PrivateSubnetViewResponse {
     /// 200: The private subnet.
     Ok(api_types::PrivateSubnet),
 }
 
-impl PrivateSubnetViewAnswer {
+impl PrivateSubnetViewResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for PrivateSubnetViewAnswer {
+impl server::IntoResponse for PrivateSubnetViewResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -115,7 +115,7 @@ impl server::IntoResponse for PrivateSubnetViewAnswer {
     }
 }
 
-impl From<api_types::PrivateSubnet> for PrivateSubnetViewAnswer {
+impl From<api_types::PrivateSubnet> for PrivateSubnetViewResponse {
     fn from(body: api_types::PrivateSubnet) -> Self {
         Self::Ok(body)
     }
@@ -226,7 +226,7 @@ pub static PRIVATE_SUBNET_VIEW: server::Operation = server::Operation {
     ],
     body: None,
     replies: &[
-        PrivateSubnetViewAnswer::OK,
+        PrivateSubnetViewResponse::OK,
         PrivateSubnetViewError::BAD_REQUEST,
         PrivateSubnetViewError::UNAUTHORIZED,
         PrivateSubnetViewError::NOT_FOUND,
@@ -295,17 +295,17 @@ impl PrivateSubnetCreateRequest {
 
 /// What `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}` answers.
 #[derive(Debug, Clone)]
-pub enum PrivateSubnetCreateAnswer {
+pub enum PrivateSubnetCreateResponse {
     /// 200: The new private subnet.
     Ok(api_types::PrivateSubnet),
 }
 
-impl PrivateSubnetCreateAnswer {
+impl PrivateSubnetCreateResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for PrivateSubnetCreateAnswer {
+impl server::IntoResponse for PrivateSubnetCreateResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -313,7 +313,7 @@ impl server::IntoResponse for PrivateSubnetCreateAnswer {
     }
 }
 
-impl From<api_types::PrivateSubnet> for PrivateSubnetCreateAnswer {
+impl From<api_types::PrivateSubnet> for PrivateSubnetCreateResponse {
     fn from(body: api_types::PrivateSubnet) -> Self {
         Self::Ok(body)
     }
@@ -474,7 +474,7 @@ pub static PRIVATE_SUBNET_CREATE: server::Operation = server::Operation {
     ],
     body: Some(PrivateSubnetCreateRequest::BODY),
     replies: &[
-        PrivateSubnetCreateAnswer::OK,
+        PrivateSubnetCreateResponse::OK,
         PrivateSubnetCreateError::BAD_REQUEST,
         PrivateSubnetCreateError::UNAUTHORIZED,
         PrivateSubnetCreateError::FORBIDDEN,
@@ -548,17 +548,17 @@ impl PrivateSubnetConnectRequest {
 
 /// What `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect` answers.
 #[derive(Debug, Clone)]
-pub enum PrivateSubnetConnectAnswer {
+pub enum PrivateSubnetConnectResponse {
     /// 200: The private subnet of the path.
     Ok(api_types::PrivateSubnet),
 }
 
-impl PrivateSubnetConnectAnswer {
+impl PrivateSubnetConnectResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for PrivateSubnetConnectAnswer {
+impl server::IntoResponse for PrivateSubnetConnectResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -566,7 +566,7 @@ impl server::IntoResponse for PrivateSubnetConnectAnswer {
     }
 }
 
-impl From<api_types::PrivateSubnet> for PrivateSubnetConnectAnswer {
+impl From<api_types::PrivateSubnet> for PrivateSubnetConnectResponse {
     fn from(body: api_types::PrivateSubnet) -> Self {
         Self::Ok(body)
     }
@@ -727,7 +727,7 @@ pub static PRIVATE_SUBNET_CONNECT: server::Operation = server::Operation {
     ],
     body: Some(PrivateSubnetConnectRequest::BODY),
     replies: &[
-        PrivateSubnetConnectAnswer::OK,
+        PrivateSubnetConnectResponse::OK,
         PrivateSubnetConnectError::BAD_REQUEST,
         PrivateSubnetConnectError::UNAUTHORIZED,
         PrivateSubnetConnectError::FORBIDDEN,
@@ -753,7 +753,7 @@ pub static PRIVATE_SUBNET_CONNECT: server::Operation = server::Operation {
 /// Each operation with the way of its requests: credentials, inputs, the implementation, the answer.
 pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 3]
 where
-    A: PrivateSubnet<S::Principal>,
+    A: PrivateSubnetApi<S::Principal>,
     S: security::Security,
 {
     [

@@ -3,29 +3,29 @@
 
 use api_runtime::server;
 #[cfg(feature = "load_balancer")]
-use crate::load_balancer::LoadBalancer;
+use crate::load_balancer::LoadBalancerApi;
 #[cfg(not(feature = "load_balancer"))]
-use self::absent::AbsentSecured as LoadBalancer;
+use self::absent::AbsentSecured as LoadBalancerApi;
 #[cfg(feature = "postgres")]
-use crate::postgres::Postgres;
+use crate::postgres::PostgresApi;
 #[cfg(not(feature = "postgres"))]
-use self::absent::AbsentSecured as Postgres;
+use self::absent::AbsentSecured as PostgresApi;
 #[cfg(feature = "private_subnet")]
-use crate::private_subnet::PrivateSubnet;
+use crate::private_subnet::PrivateSubnetApi;
 #[cfg(not(feature = "private_subnet"))]
-use self::absent::AbsentSecured as PrivateSubnet;
+use self::absent::AbsentSecured as PrivateSubnetApi;
 #[cfg(feature = "firewall")]
-use crate::firewall::Firewall;
+use crate::firewall::FirewallApi;
 #[cfg(not(feature = "firewall"))]
-use self::absent::AbsentSecured as Firewall;
+use self::absent::AbsentSecured as FirewallApi;
 #[cfg(feature = "vm")]
-use crate::vm::Vm;
+use crate::vm::VmApi;
 #[cfg(not(feature = "vm"))]
-use self::absent::AbsentSecured as Vm;
+use self::absent::AbsentSecured as VmApi;
 #[cfg(feature = "inference_api_key")]
-use crate::inference_api_key::InferenceApiKey;
+use crate::inference_api_key::InferenceApiKeyApi;
 #[cfg(not(feature = "inference_api_key"))]
-use self::absent::AbsentSecured as InferenceApiKey;
+use self::absent::AbsentSecured as InferenceApiKeyApi;
 use crate::security::Security;
 use crate::security;
 
@@ -34,14 +34,14 @@ use crate::security;
 /// An operation that is added to the contract is missing from every implementation until it is written.
 pub trait Api<P>
 where
-    Self: LoadBalancer<P> + Postgres<P> + PrivateSubnet<P> + Firewall<P> + Vm<P>
-        + InferenceApiKey<P> + Send + Sync + 'static,
+    Self: LoadBalancerApi<P> + PostgresApi<P> + PrivateSubnetApi<P> + FirewallApi<P>
+        + VmApi<P> + InferenceApiKeyApi<P> + Send + Sync + 'static,
 {}
 
 impl<T, P> Api<P> for T
 where
-    T: LoadBalancer<P> + Postgres<P> + PrivateSubnet<P> + Firewall<P> + Vm<P>
-        + InferenceApiKey<P> + Send + Sync + 'static,
+    T: LoadBalancerApi<P> + PostgresApi<P> + PrivateSubnetApi<P> + FirewallApi<P>
+        + VmApi<P> + InferenceApiKeyApi<P> + Send + Sync + 'static,
 {}
 
 /// Every operation, in the contract's order.

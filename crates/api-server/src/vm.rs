@@ -8,7 +8,7 @@ use crate::security;
 /// Virtual machines.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
-pub trait Vm<P>: Send + Sync + 'static {
+pub trait VmApi<P>: Send + Sync + 'static {
     /// List the virtual machines of a location
     ///
     /// Answers one page of the project's virtual machines in a location.
@@ -18,7 +18,7 @@ pub trait Vm<P>: Send + Sync + 'static {
         &self,
         principal: P,
         request: VmListRequest,
-    ) -> impl Future<Output = Result<VmListAnswer, VmListError>> + Send;
+    ) -> impl Future<Output = Result<VmListResponse, VmListError>> + Send;
 }
 
 /// What `GET /project/{project_id}/location/{location}/vm` takes.
@@ -79,17 +79,17 @@ impl VmListRequest {
 
 /// What `GET /project/{project_id}/location/{location}/vm` answers.
 #[derive(Debug, Clone)]
-pub enum VmListAnswer {
+pub enum VmListResponse {
     /// 200: One page of virtual machines.
     Ok(api_types::VmPage),
 }
 
-impl VmListAnswer {
+impl VmListResponse {
     pub(crate) const OK: server::Reply = server::Reply::code(200)
         .media(&["application/json"]);
 }
 
-impl server::IntoResponse for VmListAnswer {
+impl server::IntoResponse for VmListResponse {
     fn into_response(self) -> server::Response {
         match self {
             Self::Ok(body) => Self::OK.json(&body),
@@ -97,7 +97,7 @@ impl server::IntoResponse for VmListAnswer {
     }
 }
 
-impl From<api_types::VmPage> for VmListAnswer {
+impl From<api_types::VmPage> for VmListResponse {
     fn from(body: api_types::VmPage) -> Self {
         Self::Ok(body)
     }
@@ -210,7 +210,7 @@ pub static VM_LIST: server::Operation = server::Operation {
     ],
     body: None,
     replies: &[
-        VmListAnswer::OK,
+        VmListResponse::OK,
         VmListError::BAD_REQUEST,
         VmListError::UNAUTHORIZED,
         VmListError::NOT_FOUND,
@@ -232,7 +232,7 @@ pub static VM_LIST: server::Operation = server::Operation {
 /// Each operation with the way of its requests: credentials, inputs, the implementation, the answer.
 pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; 1]
 where
-    A: Vm<S::Principal>,
+    A: VmApi<S::Principal>,
     S: security::Security,
 {
     [

@@ -65,8 +65,10 @@ pub struct Tag {
     pub module: String,
     /// Cargo feature: `load-balancer` would differ from the tag's own spelling, so it is the module's name.
     pub feature: String,
-    /// Trait name, `PascalCase`: `LoadBalancer`.
-    pub trait_name: String,
+    /// The server's trait: `LoadBalancerApi`.
+    pub server_trait: String,
+    /// The client's trait: `ClientLoadBalancerExt`.
+    pub client_trait: String,
     /// A description in `CommonMark`.
     pub description: Option<String>,
 }

@@ -106,9 +106,6 @@ pub(crate) const RUSTLS: &str = "rustls";
 const METHODS: &[&str] =
     &["base_url", "builder", "clone", "clone_into", "into", "new", "to_owned", "transport", "try_into"];
 
-/// What the generated code calls its type parameters, where traits stand beside them.
-const PARAMETERS: &[&str] = &["A", "P", "R", "S", "T"];
-
 /// Longest name that is written; hostile documents hold longer ones.
 const MAX_LENGTH: usize = 96;
 
@@ -118,10 +115,14 @@ pub(crate) fn pascal(words: &str) -> String {
     if RESERVED_TYPES.contains(&name.as_str()) { format!("{name}Type") } else { name }
 }
 
-/// The name of a tag's trait: `PascalCase`.
-pub(crate) fn trait_name(words: &str) -> String {
-    let name = pascal(words);
-    if PARAMETERS.contains(&name.as_str()) { format!("{name}Operations") } else { name }
+/// The name of a tag's trait in the server crate: `LoadBalancerApi`.
+pub(crate) fn server_trait(words: &str) -> String {
+    format!("{}Api", legal(&spell_out(words).to_pascal_case(), "N"))
+}
+
+/// The name of a tag's trait in the client crate: `ClientLoadBalancerExt`, as progenitor names it.
+pub(crate) fn client_trait(words: &str) -> String {
+    format!("Client{}Ext", pascal(words))
 }
 
 /// A variant's name: `PascalCase`. It lives in its enum's scope, so only `Self` is reserved.

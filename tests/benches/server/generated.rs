@@ -1,32 +1,32 @@
 //! The generated server over answers that are there already.
 
 use api_server::firewall::{
-    Firewall, FirewallDetachSubnetAnswer, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest, FirewallDetachSubnetResponse,
 };
 use api_server::inference_api_key::{
-    InferenceApiKey, InferenceApiKeyCreateAnswer, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
-    InferenceApiKeyCreateRequest,
+    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk, InferenceApiKeyCreateRequest,
+    InferenceApiKeyCreateResponse,
 };
 use api_server::load_balancer::{
-    LoadBalancer, LoadBalancerDetachVmAnswer, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
-    LoadBalancerListAnswer, LoadBalancerListError, LoadBalancerListRequest, LoadBalancerUpdateAnswer,
-    LoadBalancerUpdateError, LoadBalancerUpdateRequest, ProjectLoadBalancerListAnswer, ProjectLoadBalancerListError,
-    ProjectLoadBalancerListRequest,
+    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse,
+    LoadBalancerListError, LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
+    LoadBalancerUpdateRequest, LoadBalancerUpdateResponse, ProjectLoadBalancerListError,
+    ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
 };
 use api_server::postgres::{
-    Postgres, PostgresCreateAnswer, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
-    PostgresResetSuperuserPasswordRequest, PostgresUpdateAnswer, PostgresUpdateError, PostgresUpdateOk,
-    PostgresUpdateRequest, PostgresViewAnswer, PostgresViewError, PostgresViewOk, PostgresViewRequest,
-    ProjectPostgresListAnswer, ProjectPostgresListError, ProjectPostgresListRequest,
+    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
+    PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
+    PostgresResetSuperuserPasswordResponse, PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest,
+    PostgresUpdateResponse, PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
+    ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_server::private_subnet::{
-    PrivateSubnet, PrivateSubnetConnectAnswer, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
-    PrivateSubnetCreateAnswer, PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetViewAnswer,
-    PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest, PrivateSubnetConnectResponse,
+    PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse, PrivateSubnetViewError,
+    PrivateSubnetViewRequest, PrivateSubnetViewResponse,
 };
 use api_server::server::Config;
-use api_server::vm::{Vm, VmListAnswer, VmListError, VmListRequest};
+use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
 use api_types::{Count, LoadBalancerPage, NoStore, PostgresPage, VmPage};
 use tests::memory::{Caller, ContractErrors, Gate, State};
 use tests::seed;
@@ -46,18 +46,18 @@ fn none() -> Count {
     Count::try_from(0).expect("it is a count")
 }
 
-impl Vm<Caller> for Ready {
-    async fn vm_list(&self, _: Caller, _: VmListRequest) -> Result<VmListAnswer, VmListError> {
+impl VmApi<Caller> for Ready {
+    async fn vm_list(&self, _: Caller, _: VmListRequest) -> Result<VmListResponse, VmListError> {
         Ok(self.page.clone().into())
     }
 }
 
-impl PrivateSubnet<Caller> for Ready {
+impl PrivateSubnetApi<Caller> for Ready {
     async fn private_subnet_view(
         &self,
         _: Caller,
         _: PrivateSubnetViewRequest,
-    ) -> Result<PrivateSubnetViewAnswer, PrivateSubnetViewError> {
+    ) -> Result<PrivateSubnetViewResponse, PrivateSubnetViewError> {
         Ok(self.state.subnets[0].clone().into())
     }
 
@@ -65,7 +65,7 @@ impl PrivateSubnet<Caller> for Ready {
         &self,
         _: Caller,
         _: PrivateSubnetCreateRequest,
-    ) -> Result<PrivateSubnetCreateAnswer, PrivateSubnetCreateError> {
+    ) -> Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError> {
         Ok(self.state.subnets[0].clone().into())
     }
 
@@ -73,21 +73,25 @@ impl PrivateSubnet<Caller> for Ready {
         &self,
         _: Caller,
         _: PrivateSubnetConnectRequest,
-    ) -> Result<PrivateSubnetConnectAnswer, PrivateSubnetConnectError> {
+    ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
         Ok(self.state.subnets[0].clone().into())
     }
 }
 
-impl Postgres<Caller> for Ready {
+impl PostgresApi<Caller> for Ready {
     async fn project_postgres_list(
         &self,
         _: Caller,
         _: ProjectPostgresListRequest,
-    ) -> Result<ProjectPostgresListAnswer, ProjectPostgresListError> {
+    ) -> Result<ProjectPostgresListResponse, ProjectPostgresListError> {
         Ok(PostgresPage::new(none(), Vec::new()).into())
     }
 
-    async fn postgres_view(&self, _: Caller, _: PostgresViewRequest) -> Result<PostgresViewAnswer, PostgresViewError> {
+    async fn postgres_view(
+        &self,
+        _: Caller,
+        _: PostgresViewRequest,
+    ) -> Result<PostgresViewResponse, PostgresViewError> {
         Ok(PostgresViewOk::new(self.state.databases[0].clone(), NoStore::NoStore).into())
     }
 
@@ -95,7 +99,7 @@ impl Postgres<Caller> for Ready {
         &self,
         _: Caller,
         request: PostgresCreateRequest,
-    ) -> Result<PostgresCreateAnswer, PostgresCreateError> {
+    ) -> Result<PostgresCreateResponse, PostgresCreateError> {
         let mut made = self.state.databases[0].clone();
         made.flavor = request.body.flavor;
         Ok(PostgresCreateOk::new(made, NoStore::NoStore).into())
@@ -105,7 +109,7 @@ impl Postgres<Caller> for Ready {
         &self,
         _: Caller,
         _: PostgresUpdateRequest,
-    ) -> Result<PostgresUpdateAnswer, PostgresUpdateError> {
+    ) -> Result<PostgresUpdateResponse, PostgresUpdateError> {
         Ok(PostgresUpdateOk::new(self.state.databases[0].clone(), NoStore::NoStore).into())
     }
 
@@ -113,17 +117,17 @@ impl Postgres<Caller> for Ready {
         &self,
         _: Caller,
         _: PostgresResetSuperuserPasswordRequest,
-    ) -> Result<PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError> {
+    ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
         Ok(PostgresResetSuperuserPasswordOk::new(self.state.databases[0].clone(), NoStore::NoStore).into())
     }
 }
 
-impl LoadBalancer<Caller> for Ready {
+impl LoadBalancerApi<Caller> for Ready {
     async fn load_balancer_list(
         &self,
         _: Caller,
         _: LoadBalancerListRequest,
-    ) -> Result<LoadBalancerListAnswer, LoadBalancerListError> {
+    ) -> Result<LoadBalancerListResponse, LoadBalancerListError> {
         Ok(LoadBalancerPage::new(none(), Vec::new()).into())
     }
 
@@ -131,7 +135,7 @@ impl LoadBalancer<Caller> for Ready {
         &self,
         _: Caller,
         _: ProjectLoadBalancerListRequest,
-    ) -> Result<ProjectLoadBalancerListAnswer, ProjectLoadBalancerListError> {
+    ) -> Result<ProjectLoadBalancerListResponse, ProjectLoadBalancerListError> {
         Ok(LoadBalancerPage::new(none(), Vec::new()).into())
     }
 
@@ -139,7 +143,7 @@ impl LoadBalancer<Caller> for Ready {
         &self,
         _: Caller,
         _: LoadBalancerUpdateRequest,
-    ) -> Result<LoadBalancerUpdateAnswer, LoadBalancerUpdateError> {
+    ) -> Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError> {
         Ok(self.state.load_balancers[0].clone().into())
     }
 
@@ -147,27 +151,27 @@ impl LoadBalancer<Caller> for Ready {
         &self,
         _: Caller,
         _: LoadBalancerDetachVmRequest,
-    ) -> Result<LoadBalancerDetachVmAnswer, LoadBalancerDetachVmError> {
+    ) -> Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError> {
         Ok(self.state.load_balancers[0].clone().into())
     }
 }
 
-impl Firewall<Caller> for Ready {
+impl FirewallApi<Caller> for Ready {
     async fn firewall_detach_subnet(
         &self,
         _: Caller,
         _: FirewallDetachSubnetRequest,
-    ) -> Result<FirewallDetachSubnetAnswer, FirewallDetachSubnetError> {
+    ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
         Ok(self.state.firewalls[0].clone().into())
     }
 }
 
-impl InferenceApiKey<Caller> for Ready {
+impl InferenceApiKeyApi<Caller> for Ready {
     async fn inference_api_key_create(
         &self,
         _: Caller,
         _: InferenceApiKeyCreateRequest,
-    ) -> Result<InferenceApiKeyCreateAnswer, InferenceApiKeyCreateError> {
+    ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
         let id = "akmagvrjz7cptgqmw5121gqp0c".parse().expect("it is an id");
         let key = "0123456789abcdefghijABCDEFGHIJ01".parse().expect("it is a key");
         Ok(InferenceApiKeyCreateOk::new(api_types::InferenceApiKey::new(id, key), NoStore::NoStore).into())

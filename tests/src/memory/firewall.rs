@@ -1,15 +1,15 @@
 use api_server::firewall::{
-    Firewall, FirewallDetachSubnetAnswer, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest, FirewallDetachSubnetResponse,
 };
 
 use super::{Caller, Memory, admit_change, invalid, not_found};
 
-impl Firewall<Caller> for Memory {
+impl FirewallApi<Caller> for Memory {
     async fn firewall_detach_subnet(
         &self,
         caller: Caller,
         request: FirewallDetachSubnetRequest,
-    ) -> Result<FirewallDetachSubnetAnswer, FirewallDetachSubnetError> {
+    ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
         let location = Some(request.location.as_str());
         admit_change::<FirewallDetachSubnetError>(&caller, request.project_id.as_str(), location)?;
         let mut state = self.state();

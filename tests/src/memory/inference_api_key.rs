@@ -1,17 +1,17 @@
 use api_server::inference_api_key::{
-    InferenceApiKey, InferenceApiKeyCreateAnswer, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
-    InferenceApiKeyCreateRequest,
+    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk, InferenceApiKeyCreateRequest,
+    InferenceApiKeyCreateResponse,
 };
 use api_types::NoStore;
 
 use super::{Caller, Memory, admit_change};
 
-impl InferenceApiKey<Caller> for Memory {
+impl InferenceApiKeyApi<Caller> for Memory {
     async fn inference_api_key_create(
         &self,
         caller: Caller,
         request: InferenceApiKeyCreateRequest,
-    ) -> Result<InferenceApiKeyCreateAnswer, InferenceApiKeyCreateError> {
+    ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
         admit_change::<InferenceApiKeyCreateError>(&caller, request.project_id.as_str(), None)?;
         let id = "akmagvrjz7cptgqmw5121gqp0c".parse().expect("it is an id");
         let key = "0123456789abcdefghijABCDEFGHIJ01".parse().expect("it is a key");

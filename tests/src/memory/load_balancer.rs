@@ -1,8 +1,8 @@
 use api_server::load_balancer::{
-    LoadBalancer, LoadBalancerDetachVmAnswer, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
-    LoadBalancerListAnswer, LoadBalancerListError, LoadBalancerListRequest, LoadBalancerUpdateAnswer,
-    LoadBalancerUpdateError, LoadBalancerUpdateRequest, ProjectLoadBalancerListAnswer, ProjectLoadBalancerListError,
-    ProjectLoadBalancerListRequest,
+    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse,
+    LoadBalancerListError, LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
+    LoadBalancerUpdateRequest, LoadBalancerUpdateResponse, ProjectLoadBalancerListError,
+    ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
 };
 use api_server::responses;
 use api_types::{
@@ -11,12 +11,12 @@ use api_types::{
 
 use super::{Caller, Memory, State, admit, admit_change, invalid, not_found, page};
 
-impl LoadBalancer<Caller> for Memory {
+impl LoadBalancerApi<Caller> for Memory {
     async fn load_balancer_list(
         &self,
         caller: Caller,
         request: LoadBalancerListRequest,
-    ) -> Result<LoadBalancerListAnswer, LoadBalancerListError> {
+    ) -> Result<LoadBalancerListResponse, LoadBalancerListError> {
         admit::<LoadBalancerListError>(&caller, request.project_id.as_str(), Some(request.location.as_str()))?;
         Ok(self.page(&request.order_column, request.start_after.as_ref(), request.page_size)?.into())
     }
@@ -25,7 +25,7 @@ impl LoadBalancer<Caller> for Memory {
         &self,
         caller: Caller,
         request: ProjectLoadBalancerListRequest,
-    ) -> Result<ProjectLoadBalancerListAnswer, ProjectLoadBalancerListError> {
+    ) -> Result<ProjectLoadBalancerListResponse, ProjectLoadBalancerListError> {
         admit::<ProjectLoadBalancerListError>(&caller, request.project_id.as_str(), None)?;
         Ok(self.page(&request.order_column, request.start_after.as_ref(), request.page_size)?.into())
     }
@@ -34,7 +34,7 @@ impl LoadBalancer<Caller> for Memory {
         &self,
         caller: Caller,
         request: LoadBalancerUpdateRequest,
-    ) -> Result<LoadBalancerUpdateAnswer, LoadBalancerUpdateError> {
+    ) -> Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError> {
         let location = Some(request.location.as_str());
         admit_change::<LoadBalancerUpdateError>(&caller, request.project_id.as_str(), location)?;
         let mut state = self.state();
@@ -58,7 +58,7 @@ impl LoadBalancer<Caller> for Memory {
         &self,
         caller: Caller,
         request: LoadBalancerDetachVmRequest,
-    ) -> Result<LoadBalancerDetachVmAnswer, LoadBalancerDetachVmError> {
+    ) -> Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError> {
         let location = Some(request.location.as_str());
         admit_change::<LoadBalancerDetachVmError>(&caller, request.project_id.as_str(), location)?;
         let mut state = self.state();

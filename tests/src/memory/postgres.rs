@@ -1,9 +1,9 @@
 use api_server::postgres::{
-    Postgres, PostgresCreateAnswer, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
-    PostgresResetSuperuserPasswordRequest, PostgresUpdateAnswer, PostgresUpdateError, PostgresUpdateOk,
-    PostgresUpdateRequest, PostgresViewAnswer, PostgresViewError, PostgresViewOk, PostgresViewRequest,
-    ProjectPostgresListAnswer, ProjectPostgresListError, ProjectPostgresListRequest,
+    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
+    PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
+    PostgresResetSuperuserPasswordResponse, PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest,
+    PostgresUpdateResponse, PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
+    ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_server::responses;
 use api_types::{
@@ -13,12 +13,12 @@ use api_types::{
 
 use super::{Caller, Memory, State, admit, admit_change, invalid, not_found, page};
 
-impl Postgres<Caller> for Memory {
+impl PostgresApi<Caller> for Memory {
     async fn project_postgres_list(
         &self,
         caller: Caller,
         request: ProjectPostgresListRequest,
-    ) -> Result<ProjectPostgresListAnswer, ProjectPostgresListError> {
+    ) -> Result<ProjectPostgresListResponse, ProjectPostgresListError> {
         admit::<ProjectPostgresListError>(&caller, request.project_id.as_str(), None)?;
         let key = |item: &api_types::Postgres, by_name: bool| {
             if by_name { item.name.to_string() } else { item.id.to_string() }
@@ -32,7 +32,7 @@ impl Postgres<Caller> for Memory {
         &self,
         caller: Caller,
         request: PostgresViewRequest,
-    ) -> Result<PostgresViewAnswer, PostgresViewError> {
+    ) -> Result<PostgresViewResponse, PostgresViewError> {
         admit::<PostgresViewError>(&caller, request.project_id.as_str(), Some(request.location.as_str()))?;
         let mut state = self.state();
         let found = find(&mut state, &request.postgres_database_reference)?;
@@ -43,7 +43,7 @@ impl Postgres<Caller> for Memory {
         &self,
         caller: Caller,
         request: PostgresCreateRequest,
-    ) -> Result<PostgresCreateAnswer, PostgresCreateError> {
+    ) -> Result<PostgresCreateResponse, PostgresCreateError> {
         let location = Some(request.location.as_str());
         admit_change::<PostgresCreateError>(&caller, request.project_id.as_str(), location)?;
         let name = Name::try_from(request.postgres_database_reference.as_str())
@@ -82,7 +82,7 @@ impl Postgres<Caller> for Memory {
         &self,
         caller: Caller,
         request: PostgresUpdateRequest,
-    ) -> Result<PostgresUpdateAnswer, PostgresUpdateError> {
+    ) -> Result<PostgresUpdateResponse, PostgresUpdateError> {
         let location = Some(request.location.as_str());
         admit_change::<PostgresUpdateError>(&caller, request.project_id.as_str(), location)?;
         let mut state = self.state();
@@ -107,7 +107,7 @@ impl Postgres<Caller> for Memory {
         &self,
         caller: Caller,
         request: PostgresResetSuperuserPasswordRequest,
-    ) -> Result<PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError> {
+    ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
         let location = Some(request.location.as_str());
         admit_change::<PostgresResetSuperuserPasswordError>(&caller, request.project_id.as_str(), location)?;
         if request.body.password.expose().len() < 12 {

@@ -1,18 +1,18 @@
 use api_server::private_subnet::{
-    PrivateSubnet, PrivateSubnetConnectAnswer, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
-    PrivateSubnetCreateAnswer, PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetViewAnswer,
-    PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest, PrivateSubnetConnectResponse,
+    PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse, PrivateSubnetViewError,
+    PrivateSubnetViewRequest, PrivateSubnetViewResponse,
 };
 use api_types::{Name, PrivateSubnetFields, PrivateSubnetState};
 
 use super::{Caller, Memory, State, admit, admit_change, invalid, not_found};
 
-impl PrivateSubnet<Caller> for Memory {
+impl PrivateSubnetApi<Caller> for Memory {
     async fn private_subnet_view(
         &self,
         caller: Caller,
         request: PrivateSubnetViewRequest,
-    ) -> Result<PrivateSubnetViewAnswer, PrivateSubnetViewError> {
+    ) -> Result<PrivateSubnetViewResponse, PrivateSubnetViewError> {
         admit::<PrivateSubnetViewError>(&caller, request.project_id.as_str(), Some(request.location.as_str()))?;
         let found = find(&self.state(), request.private_subnet_reference.as_str()).ok_or_else(not_found)?;
         Ok(found.into())
@@ -22,7 +22,7 @@ impl PrivateSubnet<Caller> for Memory {
         &self,
         caller: Caller,
         request: PrivateSubnetCreateRequest,
-    ) -> Result<PrivateSubnetCreateAnswer, PrivateSubnetCreateError> {
+    ) -> Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError> {
         let location = Some(request.location.as_str());
         admit_change::<PrivateSubnetCreateError>(&caller, request.project_id.as_str(), location)?;
         let name = Name::try_from(request.private_subnet_reference.as_str())
@@ -50,7 +50,7 @@ impl PrivateSubnet<Caller> for Memory {
         &self,
         caller: Caller,
         request: PrivateSubnetConnectRequest,
-    ) -> Result<PrivateSubnetConnectAnswer, PrivateSubnetConnectError> {
+    ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
         let location = Some(request.location.as_str());
         admit_change::<PrivateSubnetConnectError>(&caller, request.project_id.as_str(), location)?;
         let state = self.state();

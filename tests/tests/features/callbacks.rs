@@ -3,19 +3,19 @@
 use std::sync::Mutex;
 
 use features_client::prelude::*;
-use features_server::callbacks::{Callbacks, WatchAnswer, WatchError, WatchRequest};
+use features_server::callbacks::{CallbacksApi, WatchError, WatchRequest, WatchResponse};
 use features_server::server::{Config, Problem};
 use features_types::{Change, ChangeKind, WatchBody, WatchOnChangeGoneBody};
 use features_webhook_receiver::callbacks as receiver;
 use features_webhook_sender::prelude::ClientCallbacksExt as _;
 
-impl Callbacks for crate::Features {
-    async fn watch(&self, request: WatchRequest) -> Result<WatchAnswer, WatchError> {
+impl CallbacksApi for crate::Features {
+    async fn watch(&self, request: WatchRequest) -> Result<WatchResponse, WatchError> {
         let sender = features_webhook_sender::Client::new(request.body.url.as_str()).expect("the URL is right");
         sender.watch_on_change().body(Change::new(ChangeKind::Made)).send().await.expect("it is taken");
         let refused = sender.watch_on_change().body(Change::new(ChangeKind::Gone)).send().await;
         assert_eq!(refused.expect_err("it is refused").into_body().map(|body| body.why), Some("enough".to_owned()));
-        Ok(WatchAnswer::NoContent)
+        Ok(WatchResponse::NoContent)
     }
 }
 
@@ -23,25 +23,25 @@ impl Callbacks for crate::Features {
 #[derive(Default)]
 struct Watcher(Mutex<Vec<String>>);
 
-impl receiver::Callbacks for &'static Watcher {
+impl receiver::CallbacksApi for &'static Watcher {
     async fn changed(
         &self,
         request: receiver::ChangedRequest,
-    ) -> Result<receiver::ChangedAnswer, receiver::ChangedError> {
+    ) -> Result<receiver::ChangedResponse, receiver::ChangedError> {
         self.0.lock().expect("nobody panics").push(format!("changed {}", request.body.kind));
-        Ok(receiver::ChangedAnswer::NoContent)
+        Ok(receiver::ChangedResponse::NoContent)
     }
 
     async fn watch_on_change(
         &self,
         request: receiver::WatchOnChangeRequest,
-    ) -> Result<receiver::WatchOnChangeAnswer, receiver::WatchOnChangeError> {
+    ) -> Result<receiver::WatchOnChangeResponse, receiver::WatchOnChangeError> {
         self.0.lock().expect("nobody panics").push(format!("watched {}", request.body.kind));
         match request.body.kind {
             ChangeKind::Gone => {
                 Err(receiver::WatchOnChangeError::Gone(WatchOnChangeGoneBody::new("enough".to_owned())))
             }
-            _ => Ok(receiver::WatchOnChangeAnswer::NoContent),
+            _ => Ok(receiver::WatchOnChangeResponse::NoContent),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Server-sent events, one after the other.
 
 use features_client::prelude::*;
-use features_server::events::{EventWatchAnswer, EventWatchError, EventWatchRequest, Events};
+use features_server::events::{EventWatchError, EventWatchRequest, EventWatchResponse, EventsApi};
 use features_server::server::{Event, EventStream};
 use features_types::EventWatchOkBody;
 use futures_util::{StreamExt as _, stream};
 
-impl Events for crate::Features {
-    async fn event_watch(&self, request: EventWatchRequest) -> Result<EventWatchAnswer, EventWatchError> {
+impl EventsApi for crate::Features {
+    async fn event_watch(&self, request: EventWatchRequest) -> Result<EventWatchResponse, EventWatchError> {
         let events = stream::iter(0..request.count.get()).map(|number| Event::json(&EventWatchOkBody::new(number)));
         Ok(EventStream::new(events).into())
     }

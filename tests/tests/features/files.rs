@@ -3,11 +3,11 @@
 use features_client::Multipart;
 use features_client::prelude::*;
 use features_server::files::{
-    FileEchoAnswer, FileEchoError, FileEchoRequest, FileUploadAnswer, FileUploadError, FileUploadRequest, Files,
+    FileEchoError, FileEchoRequest, FileEchoResponse, FileUploadError, FileUploadRequest, FileUploadResponse, FilesApi,
 };
 
-impl Files for crate::Features {
-    async fn file_upload(&self, request: FileUploadRequest) -> Result<FileUploadAnswer, FileUploadError> {
+impl FilesApi for crate::Features {
+    async fn file_upload(&self, request: FileUploadRequest) -> Result<FileUploadResponse, FileUploadError> {
         let (mut parts, mut size) = (request.body, 0);
         while let Some(mut part) = parts.next_field().await.expect("a part arrives") {
             while let Some(piece) = part.chunk().await.expect("a piece arrives") {
@@ -17,7 +17,7 @@ impl Files for crate::Features {
         Ok(size.into())
     }
 
-    async fn file_echo(&self, request: FileEchoRequest) -> Result<FileEchoAnswer, FileEchoError> {
+    async fn file_echo(&self, request: FileEchoRequest) -> Result<FileEchoResponse, FileEchoError> {
         Ok(request.body.into())
     }
 }

@@ -1,15 +1,20 @@
 //! Integers of every width: a format is a range.
 
 use features_client::prelude::*;
-use features_server::integers::{AddAnswer, AddError, AddRequest, Integers as Operations};
+use features_server::integers::{AddError, AddRequest, AddResponse, IntegersApi};
 use features_types::Integers;
 
-impl Operations for crate::Features {
-    async fn add(&self, request: AddRequest) -> Result<AddAnswer, AddError> {
+impl IntegersApi for crate::Features {
+    async fn add(&self, request: AddRequest) -> Result<AddResponse, AddError> {
         let Integers { i8, i16, i32, i64, u8, u16, u32, u64, port, .. } = request.body;
-        let signed = i64.unwrap_or(0) + [i8.map(i64::from), i16.map(i64::from), i32.map(i64::from)].into_iter().flatten().sum::<i64>();
+        let signed = i64.unwrap_or(0)
+            + [i8.map(i64::from), i16.map(i64::from), i32.map(i64::from)].into_iter().flatten().sum::<i64>();
         let port = port.map(u16::from);
-        let unsigned = u64.unwrap_or(0) + [u8.map(u64::from), u16.map(u64::from), u32.map(u64::from), port.map(u64::from)].into_iter().flatten().sum::<u64>();
+        let unsigned = u64.unwrap_or(0)
+            + [u8.map(u64::from), u16.map(u64::from), u32.map(u64::from), port.map(u64::from)]
+                .into_iter()
+                .flatten()
+                .sum::<u64>();
         Ok((signed + i64::try_from(unsigned).expect("they are small") + i64::from(request.more)).into())
     }
 }
@@ -18,7 +23,8 @@ pub async fn check(client: &Client, url: &str) {
     let body = Integers::new().with_i8(-1).with_u16(2).with_port(443.try_into().expect("it is in range"));
     assert_eq!(client.add().body(body).send().await.expect("a success").into_inner(), 255 - 1 + 2 + 443);
     let asks = async |more: &str, body: String| {
-        let request = reqwest::Client::new().post(format!("{url}/integers{more}")).header("content-type", "application/json");
+        let request =
+            reqwest::Client::new().post(format!("{url}/integers{more}")).header("content-type", "application/json");
         request.body(body).send().await.expect("an answer").status().as_u16()
     };
     for (name, low, high) in [

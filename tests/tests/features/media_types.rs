@@ -1,11 +1,11 @@
 //! One body in several media types, told apart by `Content-Type`; answers in several, each its own variant.
 
-use features_client::media_types::{NoteAddAnswer as Answered, NoteReadAnswer as ReadAnswered};
+use features_client::media_types::{NoteAddResponse as Answered, NoteReadResponse as ReadAnswered};
 use features_client::prelude::*;
 use features_server::media_types::{
-    BlobAddAnswer, BlobAddBody, BlobAddError, BlobAddRequest, MediaTypes, NoteAddAnswer, NoteAddBody, NoteAddError,
-    NoteAddOk, NoteAddOkBody, NoteAddRequest, NoteReadAnswer, NoteReadError, NoteReadOk, NoteReadOkBody,
-    NoteReadRequest, WordsAddAnswer, WordsAddError, WordsAddRequest,
+    BlobAddBody, BlobAddError, BlobAddRequest, BlobAddResponse, MediaTypesApi, NoteAddBody, NoteAddError, NoteAddOk,
+    NoteAddOkBody, NoteAddRequest, NoteAddResponse, NoteReadError, NoteReadOk, NoteReadOkBody, NoteReadRequest,
+    NoteReadResponse, WordsAddError, WordsAddRequest, WordsAddResponse,
 };
 use features_server::server::StatusCode;
 use features_types::{
@@ -13,8 +13,8 @@ use features_types::{
     NoteReadOkBody2 as ReadNote,
 };
 
-impl MediaTypes for crate::Features {
-    async fn note_add(&self, request: NoteAddRequest) -> Result<NoteAddAnswer, NoteAddError> {
+impl MediaTypesApi for crate::Features {
+    async fn note_add(&self, request: NoteAddRequest) -> Result<NoteAddResponse, NoteAddError> {
         let body = match request.body {
             NoteAddBody::Json(note) => NoteAddOkBody::Json(format!("json {}", note.text.as_str())),
             NoteAddBody::Form(form) => {
@@ -31,7 +31,7 @@ impl MediaTypes for crate::Features {
         Ok(NoteAddOk::new(body).into())
     }
 
-    async fn note_read(&self, request: NoteReadRequest) -> Result<NoteReadAnswer, NoteReadError> {
+    async fn note_read(&self, request: NoteReadRequest) -> Result<NoteReadResponse, NoteReadError> {
         let kind = request.kind;
         let body = match kind.as_str() {
             "note" => NoteReadOkBody::ApplicationJson(ReadNote::new(kind)),
@@ -41,16 +41,16 @@ impl MediaTypes for crate::Features {
         Ok(NoteReadOk::new(body).into())
     }
 
-    async fn blob_add(&self, request: BlobAddRequest) -> Result<BlobAddAnswer, BlobAddError> {
+    async fn blob_add(&self, request: BlobAddRequest) -> Result<BlobAddResponse, BlobAddError> {
         Ok(match request.body {
             BlobAddBody::Image(_) => "image".to_owned().into(),
             BlobAddBody::Any(_) => "any".to_owned().into(),
         })
     }
 
-    async fn words_add(&self, request: WordsAddRequest) -> Result<WordsAddAnswer, WordsAddError> {
+    async fn words_add(&self, request: WordsAddRequest) -> Result<WordsAddResponse, WordsAddError> {
         let status = StatusCode::CREATED.try_into().expect("it is a success");
-        Ok(WordsAddAnswer::Default { status, body: request.body })
+        Ok(WordsAddResponse::Default { status, body: request.body })
     }
 }
 
@@ -71,10 +71,9 @@ pub async fn check(client: &Client, url: &str) {
     assert!(matches!(read("note").await, ReadAnswered::OkJson2(note) if note.text == "note"));
     assert!(matches!(read("problem").await, ReadAnswered::OkJson(problem) if problem.title == "problem"));
     assert!(matches!(read("text").await, ReadAnswered::OkText(text) if text == "text"));
-    for (call, expected) in [
-        (client.blob_add().body("image/png", "x"), "image"),
-        (client.blob_add().body_any("video/mp4", "x"), "any"),
-    ] {
+    for (call, expected) in
+        [(client.blob_add().body("image/png", "x"), "image"), (client.blob_add().body_any("video/mp4", "x"), "any")]
+    {
         assert_eq!(call.send().await.expect("a success").into_inner(), expected);
     }
     let words = client.words_add().body("text/markdown", "*a*").send().await.expect("a success");

@@ -22,100 +22,113 @@ macro_rules! tags {
 }
 
 tags! {
-    lib_: Lib, lib_go, LibGoRequest, LibGoAnswer, LibGoError;
-    main_: Main, main_go, MainGoRequest, MainGoAnswer, MainGoError;
-    std_: Std, std_go, StdGoRequest, StdGoAnswer, StdGoError;
-    core_: Core, core_go, CoreGoRequest, CoreGoAnswer, CoreGoError;
-    server_: Server, server_go, ServerGoRequest, ServerGoAnswer, ServerGoError;
-    schemas_: Schemas, schemas_go, SchemasGoRequest, SchemasGoAnswer, SchemasGoError;
-    schemars_: Schemars, schemars_go, SchemarsGoRequest, SchemarsGoAnswer, SchemarsGoError;
-    utoipa_: Utoipa, utoipa_go, UtoipaGoRequest, UtoipaGoAnswer, UtoipaGoError;
-    rustls_: Rustls, rustls_go, RustlsGoRequest, RustlsGoAnswer, RustlsGoError;
-    client: Client, client_go, ClientGoRequest, ClientGoAnswer, ClientGoError;
-    runtime_: Runtime, runtime_go, RuntimeGoRequest, RuntimeGoAnswer, RuntimeGoError;
-    reqwest_: Reqwest, reqwest_go, ReqwestGoRequest, ReqwestGoAnswer, ReqwestGoError;
-    api_runtime_: ApiRuntime, api_runtime_go, ApiRuntimeGoRequest, ApiRuntimeGoAnswer, ApiRuntimeGoError;
-    serde_json_: SerdeJson, serde_json_go, SerdeJsonGoRequest, SerdeJsonGoAnswer, SerdeJsonGoError;
-    default_: DefaultType, default_go, DefaultGoRequest, DefaultGoAnswer, DefaultGoError;
-    types: Types, types_go, TypesGoRequest, TypesGoAnswer, TypesGoError;
-    sealed: Sealed, sealed_go, SealedGoRequest, SealedGoAnswer, SealedGoError;
-    schemes: Schemes, schemes_go, SchemesGoRequest, SchemesGoAnswer, SchemesGoError;
-    responses: Responses, responses_go, ResponsesGoRequest, ResponsesGoAnswer, ResponsesGoError;
-    router: Router, router_go, RouterGoRequest, RouterGoAnswer, RouterGoError;
-    openapi: Openapi, openapi_go, OpenapiGoRequest, OpenapiGoAnswer, OpenapiGoError;
-    shared_openapi: SharedOpenapi, shared_openapi_go, SharedOpenapiGoRequest, SharedOpenapiGoAnswer, SharedOpenapiGoError;
-    features_types2: FeaturesTypes, features_types_go, FeaturesTypesGoRequest, FeaturesTypesGoAnswer, FeaturesTypesGoError;
-    s: SOperations, s_go, SGoRequest, SGoAnswer, SGoError;
-    api: Api, api_go, ApiGoRequest, ApiGoAnswer, ApiGoError;
-    mod_: Mod, mod_go, ModGoRequest, ModGoAnswer, ModGoError;
+    lib_: LibApi, lib_go, LibGoRequest, LibGoResponse, LibGoError;
+    main_: MainApi, main_go, MainGoRequest, MainGoResponse, MainGoError;
+    std_: StdApi, std_go, StdGoRequest, StdGoResponse, StdGoError;
+    core_: CoreApi, core_go, CoreGoRequest, CoreGoResponse, CoreGoError;
+    server_: ServerApi, server_go, ServerGoRequest, ServerGoResponse, ServerGoError;
+    schemas_: SchemasApi, schemas_go, SchemasGoRequest, SchemasGoResponse, SchemasGoError;
+    schemars_: SchemarsApi, schemars_go, SchemarsGoRequest, SchemarsGoResponse, SchemarsGoError;
+    utoipa_: UtoipaApi, utoipa_go, UtoipaGoRequest, UtoipaGoResponse, UtoipaGoError;
+    rustls_: RustlsApi, rustls_go, RustlsGoRequest, RustlsGoResponse, RustlsGoError;
+    client: ClientApi, client_go, ClientGoRequest, ClientGoResponse, ClientGoError;
+    runtime_: RuntimeApi, runtime_go, RuntimeGoRequest, RuntimeGoResponse, RuntimeGoError;
+    reqwest_: ReqwestApi, reqwest_go, ReqwestGoRequest, ReqwestGoResponse, ReqwestGoError;
+    api_runtime_: ApiRuntimeApi, api_runtime_go, ApiRuntimeGoRequest, ApiRuntimeGoResponse, ApiRuntimeGoError;
+    serde_json_: SerdeJsonApi, serde_json_go, SerdeJsonGoRequest, SerdeJsonGoResponse, SerdeJsonGoError;
+    default_: DefaultApi, default_go, DefaultGoRequest, DefaultGoResponse, DefaultGoError;
+    types: TypesApi, types_go, TypesGoRequest, TypesGoResponse, TypesGoError;
+    sealed: SealedApi, sealed_go, SealedGoRequest, SealedGoResponse, SealedGoError;
+    schemes: SchemesApi, schemes_go, SchemesGoRequest, SchemesGoResponse, SchemesGoError;
+    responses: ResponsesApi, responses_go, ResponsesGoRequest, ResponsesGoResponse, ResponsesGoError;
+    router: RouterApi, router_go, RouterGoRequest, RouterGoResponse, RouterGoError;
+    openapi: OpenapiApi, openapi_go, OpenapiGoRequest, OpenapiGoResponse, OpenapiGoError;
+    shared_openapi: SharedOpenapiApi, shared_openapi_go, SharedOpenapiGoRequest, SharedOpenapiGoResponse, SharedOpenapiGoError;
+    features_types2: FeaturesTypesApi, features_types_go, FeaturesTypesGoRequest, FeaturesTypesGoResponse, FeaturesTypesGoError;
+    s: SApi, s_go, SGoRequest, SGoResponse, SGoError;
+    api: ApiApi, api_go, ApiGoRequest, ApiGoResponse, ApiGoError;
+    mod_: ModApi, mod_go, ModGoRequest, ModGoResponse, ModGoError;
 }
 
-impl names::Names for crate::Features {
-    async fn word_echo(&self, request: names::WordEchoRequest) -> Result<names::WordEchoAnswer, names::WordEchoError> {
+impl names::NamesApi for crate::Features {
+    async fn word_echo(
+        &self,
+        request: names::WordEchoRequest,
+    ) -> Result<names::WordEchoResponse, names::WordEchoError> {
         Ok(request.body.into())
     }
 
-    async fn clone_(&self, _: names::CloneTypeRequest) -> Result<names::CloneTypeAnswer, names::CloneTypeError> {
-        Ok(names::CloneTypeAnswer::NoContent)
+    async fn clone_(&self, _: names::CloneTypeRequest) -> Result<names::CloneTypeResponse, names::CloneTypeError> {
+        Ok(names::CloneTypeResponse::NoContent)
     }
 
-    async fn base_url_(&self, _: names::BaseUrlRequest) -> Result<names::BaseUrlAnswer, names::BaseUrlError> {
-        Ok(names::BaseUrlAnswer::NoContent)
+    async fn base_url_(&self, _: names::BaseUrlRequest) -> Result<names::BaseUrlResponse, names::BaseUrlError> {
+        Ok(names::BaseUrlResponse::NoContent)
     }
 
-    async fn into_(&self, _: names::IntoTypeRequest) -> Result<names::IntoTypeAnswer, names::IntoTypeError> {
-        Ok(names::IntoTypeAnswer::NoContent)
+    async fn into_(&self, _: names::IntoTypeRequest) -> Result<names::IntoTypeResponse, names::IntoTypeError> {
+        Ok(names::IntoTypeResponse::NoContent)
     }
 
-    async fn to_owned_(&self, _: names::ToOwnedTypeRequest) -> Result<names::ToOwnedTypeAnswer, names::ToOwnedTypeError> {
-        Ok(names::ToOwnedTypeAnswer::NoContent)
+    async fn to_owned_(
+        &self,
+        _: names::ToOwnedTypeRequest,
+    ) -> Result<names::ToOwnedTypeResponse, names::ToOwnedTypeError> {
+        Ok(names::ToOwnedTypeResponse::NoContent)
     }
 
-    async fn try_into_(&self, _: names::TryIntoTypeRequest) -> Result<names::TryIntoTypeAnswer, names::TryIntoTypeError> {
-        Ok(names::TryIntoTypeAnswer::NoContent)
+    async fn try_into_(
+        &self,
+        _: names::TryIntoTypeRequest,
+    ) -> Result<names::TryIntoTypeResponse, names::TryIntoTypeError> {
+        Ok(names::TryIntoTypeResponse::NoContent)
     }
 
-    async fn transport_(&self, _: names::TransportRequest) -> Result<names::TransportAnswer, names::TransportError> {
-        Ok(names::TransportAnswer::NoContent)
+    async fn transport_(&self, _: names::TransportRequest) -> Result<names::TransportResponse, names::TransportError> {
+        Ok(names::TransportResponse::NoContent)
     }
 
-    async fn new_(&self, _: names::NewRequest) -> Result<names::NewAnswer, names::NewError> {
-        Ok(names::NewAnswer::NoContent)
+    async fn new_(&self, _: names::NewRequest) -> Result<names::NewResponse, names::NewError> {
+        Ok(names::NewResponse::NoContent)
     }
 
-    async fn describe(&self, _: names::DescribeRequest) -> Result<names::DescribeAnswer, names::DescribeError> {
-        Ok(names::DescribeAnswer::NoContent)
+    async fn describe(&self, _: names::DescribeRequest) -> Result<names::DescribeResponse, names::DescribeError> {
+        Ok(names::DescribeResponse::NoContent)
     }
 }
 
-impl job_request::JobRequest for crate::Features {
-    async fn job(&self, _: job_request::Job2Request) -> Result<job_request::Job2Answer, job_request::Job2Error> {
-        Ok(job_request::Job2Answer::NoContent)
+impl job_request::JobRequestApi for crate::Features {
+    async fn job(&self, _: job_request::JobRequest) -> Result<job_request::JobResponse, job_request::JobError> {
+        Ok(job_request::JobResponse::NoContent)
     }
 
     async fn client_job_request_ext(
         &self,
         _: job_request::ClientJobRequestExt2Request,
-    ) -> Result<job_request::ClientJobRequestExt2Answer, job_request::ClientJobRequestExt2Error> {
-        Ok(job_request::ClientJobRequestExt2Answer::NoContent)
+    ) -> Result<job_request::ClientJobRequestExt2Response, job_request::ClientJobRequestExt2Error> {
+        Ok(job_request::ClientJobRequestExt2Response::NoContent)
     }
 }
 
-impl item::Item for crate::Features {
-    async fn item(&self, _: item::ItemRequest) -> Result<item::ItemAnswer, item::ItemError> {
+impl item::ItemApi for crate::Features {
+    async fn item(&self, _: item::ItemRequest) -> Result<item::ItemResponse, item::ItemError> {
         Ok(item::ItemOk::new(item::ItemOkBody::Text("one".to_owned())).into())
     }
 
-    async fn item_ok(&self, request: item::ItemOk2Request) -> Result<item::ItemOk2Answer, item::ItemOk2Error> {
+    async fn item_ok(&self, request: item::ItemOk2Request) -> Result<item::ItemOk2Response, item::ItemOk2Error> {
         assert!(matches!(request.body, item::ItemOk2Body::Text(text) if text == "two"));
-        Ok(item::ItemOk2Answer::NoContent)
+        Ok(item::ItemOk2Response::NoContent)
     }
 }
 
 pub async fn check(client: &Caller, _: &str) {
     let a: A = "a".parse().expect("it is long enough");
     let d = D::try_from(1).expect("it is large enough");
-    let map: Map = [("b".to_owned(), E::from(d))].into_iter().collect::<std::collections::BTreeMap<_, _>>().try_into().expect("it is small enough");
+    let map: Map = [("b".to_owned(), E::from(d))]
+        .into_iter()
+        .collect::<std::collections::BTreeMap<_, _>>()
+        .try_into()
+        .expect("it is small enough");
     let list = I::try_from(vec![map]).expect("it is short enough");
     let sent = Properties::new(a, d, S::Two).with_i(list).with_from(FromIteratorType::True);
     let answer = client.word_echo().body(sent.clone()).send().await.expect("a success").into_inner();

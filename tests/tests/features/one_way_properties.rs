@@ -2,12 +2,12 @@
 
 use features_client::prelude::*;
 use features_server::one_way_properties::{
-    AccountCreateAnswer, AccountCreateError, AccountCreateRequest, OneWayProperties,
+    AccountCreateError, AccountCreateRequest, AccountCreateResponse, OneWayPropertiesApi,
 };
 use features_types::Account;
 
-impl OneWayProperties for crate::Features {
-    async fn account_create(&self, request: AccountCreateRequest) -> Result<AccountCreateAnswer, AccountCreateError> {
+impl OneWayPropertiesApi for crate::Features {
+    async fn account_create(&self, request: AccountCreateRequest) -> Result<AccountCreateResponse, AccountCreateError> {
         assert_eq!(request.body.password.as_ref().map(|password| password.expose()), Some("hidden"));
         assert!(!format!("{request:?}").contains("hidden"));
         Ok(Account::new(request.body.name).with_id(7).into())

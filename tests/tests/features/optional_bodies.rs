@@ -1,11 +1,13 @@
 //! A body that may be left out, and headers that an answer must and may have.
 
 use features_client::prelude::*;
-use features_server::optional_bodies::{OptionalBodies, RestartAnswer, RestartError, RestartNoContent, RestartRequest};
+use features_server::optional_bodies::{
+    OptionalBodiesApi, RestartError, RestartNoContent, RestartRequest, RestartResponse,
+};
 use features_types::RestartBody;
 
-impl OptionalBodies for crate::Features {
-    async fn restart(&self, request: RestartRequest) -> Result<RestartAnswer, RestartError> {
+impl OptionalBodiesApi for crate::Features {
+    async fn restart(&self, request: RestartRequest) -> Result<RestartResponse, RestartError> {
         let delay = request.body.and_then(|body| body.delay).map_or(0, |delay| delay.get());
         let answer = RestartNoContent::new(delay);
         Ok(if delay == 0 { answer.into() } else { answer.with_x_reason("asked".to_owned()).into() })

@@ -1,11 +1,11 @@
 //! Path items, schemas inside schemas and schemas that are `true` or `false`, all by reference.
 
 use features_client::prelude::*;
-use features_server::references::{PostTreesAnswer, PostTreesError, PostTreesRequest, References};
+use features_server::references::{PostTreesError, PostTreesRequest, PostTreesResponse, ReferencesApi};
 use features_types::{Tree, TreeLeaves};
 
-impl References for crate::Features {
-    async fn post_trees(&self, request: PostTreesRequest) -> Result<PostTreesAnswer, PostTreesError> {
+impl ReferencesApi for crate::Features {
+    async fn post_trees(&self, request: PostTreesRequest) -> Result<PostTreesResponse, PostTreesError> {
         fn leaves(tree: &Tree) -> i32 {
             let own = tree.leaves.map_or(0, TreeLeaves::get);
             own + tree.branches.iter().flatten().map(leaves).sum::<i32>()

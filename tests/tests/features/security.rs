@@ -1,33 +1,41 @@
 //! Credentials: none, one of several, several at once, and scopes.
 
 use features_client::prelude::*;
-use features_server::security::{BothAnswer, BothError, BothRequest, EitherAnswer, EitherError, EitherRequest, OpenAnswer, OpenError, OpenRequest, ScopedAnswer, ScopedChangeAnswer, ScopedChangeError, ScopedChangeRequest, ScopedError, ScopedListAnswer, ScopedListError, ScopedListRequest, ScopedRequest, Security};
+use features_server::security::{
+    BothError, BothRequest, BothResponse, EitherError, EitherRequest, EitherResponse, OpenError, OpenRequest,
+    OpenResponse, ScopedChangeError, ScopedChangeRequest, ScopedChangeResponse, ScopedError, ScopedListError,
+    ScopedListRequest, ScopedListResponse, ScopedRequest, ScopedResponse, SecurityApi,
+};
 
-impl Security<String> for crate::Features {
-    async fn open(&self, _: OpenRequest) -> Result<OpenAnswer, OpenError> {
-        Ok(OpenAnswer::NoContent)
+impl SecurityApi<String> for crate::Features {
+    async fn open(&self, _: OpenRequest) -> Result<OpenResponse, OpenError> {
+        Ok(OpenResponse::NoContent)
     }
 
-    async fn either(&self, principal: String, _: EitherRequest) -> Result<EitherAnswer, EitherError> {
+    async fn either(&self, principal: String, _: EitherRequest) -> Result<EitherResponse, EitherError> {
         assert!(["key", "user"].contains(&principal.as_str()), "{principal}");
-        Ok(EitherAnswer::NoContent)
+        Ok(EitherResponse::NoContent)
     }
 
-    async fn both(&self, principal: String, _: BothRequest) -> Result<BothAnswer, BothError> {
+    async fn both(&self, principal: String, _: BothRequest) -> Result<BothResponse, BothError> {
         assert_eq!(principal, "key and user");
-        Ok(BothAnswer::NoContent)
+        Ok(BothResponse::NoContent)
     }
 
-    async fn scoped(&self, _: String, _: ScopedRequest) -> Result<ScopedAnswer, ScopedError> {
-        Ok(ScopedAnswer::NoContent)
+    async fn scoped(&self, _: String, _: ScopedRequest) -> Result<ScopedResponse, ScopedError> {
+        Ok(ScopedResponse::NoContent)
     }
 
-    async fn scoped_list(&self, _: String, _: ScopedListRequest) -> Result<ScopedListAnswer, ScopedListError> {
-        Ok(ScopedListAnswer::NoContent)
+    async fn scoped_list(&self, _: String, _: ScopedListRequest) -> Result<ScopedListResponse, ScopedListError> {
+        Ok(ScopedListResponse::NoContent)
     }
 
-    async fn scoped_change(&self, _: String, _: ScopedChangeRequest) -> Result<ScopedChangeAnswer, ScopedChangeError> {
-        Ok(ScopedChangeAnswer::NoContent)
+    async fn scoped_change(
+        &self,
+        _: String,
+        _: ScopedChangeRequest,
+    ) -> Result<ScopedChangeResponse, ScopedChangeError> {
+        Ok(ScopedChangeResponse::NoContent)
     }
 }
 

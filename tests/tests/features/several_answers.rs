@@ -1,13 +1,13 @@
 //! Answers of several types: the caller matches on them, successes and errors alike.
 
 use features_client::prelude::*;
-use features_client::several_answers::{JobViewAnswer as Answered, JobViewErrorBody as Refused};
+use features_client::several_answers::{JobViewErrorBody as Refused, JobViewResponse as Answered};
 use features_server::server::StatusCode;
-use features_server::several_answers::{JobViewAnswer, JobViewError, JobViewRequest, SeveralAnswers};
+use features_server::several_answers::{JobViewError, JobViewRequest, JobViewResponse, SeveralAnswersApi};
 use features_types::{JobViewAcceptedBody, JobViewDefaultBody, JobViewNotFoundBody, JobViewOkBody};
 
-impl SeveralAnswers for crate::Features {
-    async fn job_view(&self, request: JobViewRequest) -> Result<JobViewAnswer, JobViewError> {
+impl SeveralAnswersApi for crate::Features {
+    async fn job_view(&self, request: JobViewRequest) -> Result<JobViewResponse, JobViewError> {
         match request.number {
             0 => Ok(JobViewOkBody::new("done".to_owned()).into()),
             1 => Ok(JobViewAcceptedBody::new(40).into()),

@@ -1,11 +1,11 @@
 //! Parameters in every place and style, as one side writes them and the other reads them.
 
 use features_client::prelude::*;
-use features_server::styles::{StyleEchoAnswer, StyleEchoError, StyleEchoRequest, Styles};
+use features_server::styles::{StyleEchoError, StyleEchoRequest, StyleEchoResponse, StylesApi};
 use features_types::{Span, StyleEchoSpread, Words};
 
-impl Styles for crate::Features {
-    async fn style_echo(&self, request: StyleEchoRequest) -> Result<StyleEchoAnswer, StyleEchoError> {
+impl StylesApi for crate::Features {
+    async fn style_echo(&self, request: StyleEchoRequest) -> Result<StyleEchoResponse, StyleEchoError> {
         let lists = [
             Some(request.label),
             Some(request.matrix),

@@ -2,27 +2,27 @@
 
 use features_client::prelude::*;
 use features_server::unions::{
-    KeyViewAnswer, KeyViewError, KeyViewRequest, PointEchoAnswer, PointEchoError, PointEchoRequest, ShapeEchoAnswer,
-    ShapeEchoError, ShapeEchoRequest, Unions,
+    KeyViewError, KeyViewRequest, KeyViewResponse, PointEchoError, PointEchoRequest, PointEchoResponse, ShapeEchoError,
+    ShapeEchoRequest, ShapeEchoResponse, UnionsApi,
 };
 use features_types::{
     Circle, Key, KeyViewOkBody as AnyKey, Mark, NamedKey, NamedPoint, Point, Shapes, ShapesItem, Square, SquareVote,
 };
 
-impl Unions for crate::Features {
-    async fn shape_echo(&self, request: ShapeEchoRequest) -> Result<ShapeEchoAnswer, ShapeEchoError> {
+impl UnionsApi for crate::Features {
+    async fn shape_echo(&self, request: ShapeEchoRequest) -> Result<ShapeEchoResponse, ShapeEchoError> {
         Ok(request.body.into())
     }
 
-    async fn key_view(&self, request: KeyViewRequest) -> Result<KeyViewAnswer, KeyViewError> {
+    async fn key_view(&self, request: KeyViewRequest) -> Result<KeyViewResponse, KeyViewError> {
         let id = "1".to_owned();
-        Ok(KeyViewAnswer::Ok(match request.kind.as_str() {
+        Ok(KeyViewResponse::Ok(match request.kind.as_str() {
             "named" => NamedKey::new(id).with_name("one".to_owned()).into(),
             _ => Key::new(id).into(),
         }))
     }
 
-    async fn point_echo(&self, request: PointEchoRequest) -> Result<PointEchoAnswer, PointEchoError> {
+    async fn point_echo(&self, request: PointEchoRequest) -> Result<PointEchoResponse, PointEchoError> {
         Ok(request.body.into())
     }
 }
@@ -44,10 +44,9 @@ pub async fn check(client: &Client, url: &str) {
     let key = async |kind: &str| client.key_view().kind(kind).send().await.expect("a success").into_inner();
     assert_eq!(key("plain").await, AnyKey::Key(Key::new("1".to_owned())));
     assert_eq!(key("named").await, AnyKey::NamedKey(NamedKey::new("1".to_owned()).with_name("one".to_owned())));
-    for point in [
-        Mark::from(Point::new().with_at(1.0)),
-        Mark::from(NamedPoint::new().with_at(1.0).with_name("a".to_owned())),
-    ] {
+    for point in
+        [Mark::from(Point::new().with_at(1.0)), Mark::from(NamedPoint::new().with_at(1.0).with_name("a".to_owned()))]
+    {
         let answer = client.point_echo().body(point.clone()).send().await.expect("a success").into_inner();
         assert_eq!(answer, point);
     }

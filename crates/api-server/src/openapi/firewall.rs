@@ -36,10 +36,10 @@ fn firewall_detach_subnet(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::FirewallDetachSubnetRequest| &request.body),
         )
-        .answer(&tag::FirewallDetachSubnetAnswer::OK)
+        .answer(&tag::FirewallDetachSubnetResponse::OK)
         .content(
             "application/json",
-            openapi::variant(tag::FirewallDetachSubnetAnswer::Ok),
+            openapi::variant(tag::FirewallDetachSubnetResponse::Ok),
         )
         .answer(&tag::FirewallDetachSubnetError::BAD_REQUEST)
         .content(

@@ -24,7 +24,7 @@ fn inference_api_key_create(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::InferenceApiKeyCreateRequest| &request.body),
         )
-        .answer(&tag::InferenceApiKeyCreateAnswer::OK)
+        .answer(&tag::InferenceApiKeyCreateResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::InferenceApiKeyCreateOk| &response.body),

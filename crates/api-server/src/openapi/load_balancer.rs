@@ -38,8 +38,8 @@ fn load_balancer_list(document: &mut openapi::Document) {
                 &request.order_column
             }),
         )
-        .answer(&tag::LoadBalancerListAnswer::OK)
-        .content("application/json", openapi::variant(tag::LoadBalancerListAnswer::Ok))
+        .answer(&tag::LoadBalancerListResponse::OK)
+        .content("application/json", openapi::variant(tag::LoadBalancerListResponse::Ok))
         .answer(&tag::LoadBalancerListError::BAD_REQUEST)
         .content(
             "application/json",
@@ -114,10 +114,10 @@ fn project_load_balancer_list(document: &mut openapi::Document) {
                 &request.order_column
             }),
         )
-        .answer(&tag::ProjectLoadBalancerListAnswer::OK)
+        .answer(&tag::ProjectLoadBalancerListResponse::OK)
         .content(
             "application/json",
-            openapi::variant(tag::ProjectLoadBalancerListAnswer::Ok),
+            openapi::variant(tag::ProjectLoadBalancerListResponse::Ok),
         )
         .answer(&tag::ProjectLoadBalancerListError::BAD_REQUEST)
         .content(
@@ -190,8 +190,11 @@ fn load_balancer_update(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::LoadBalancerUpdateRequest| &request.body),
         )
-        .answer(&tag::LoadBalancerUpdateAnswer::OK)
-        .content("application/json", openapi::variant(tag::LoadBalancerUpdateAnswer::Ok))
+        .answer(&tag::LoadBalancerUpdateResponse::OK)
+        .content(
+            "application/json",
+            openapi::variant(tag::LoadBalancerUpdateResponse::Ok),
+        )
         .answer(&tag::LoadBalancerUpdateError::BAD_REQUEST)
         .content(
             "application/json",
@@ -285,10 +288,10 @@ fn load_balancer_detach_vm(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::LoadBalancerDetachVmRequest| &request.body),
         )
-        .answer(&tag::LoadBalancerDetachVmAnswer::OK)
+        .answer(&tag::LoadBalancerDetachVmResponse::OK)
         .content(
             "application/json",
-            openapi::variant(tag::LoadBalancerDetachVmAnswer::Ok),
+            openapi::variant(tag::LoadBalancerDetachVmResponse::Ok),
         )
         .answer(&tag::LoadBalancerDetachVmError::BAD_REQUEST)
         .content(

@@ -41,10 +41,10 @@ fn project_postgres_list(document: &mut openapi::Document) {
                 &request.order_column
             }),
         )
-        .answer(&tag::ProjectPostgresListAnswer::OK)
+        .answer(&tag::ProjectPostgresListResponse::OK)
         .content(
             "application/json",
-            openapi::variant(tag::ProjectPostgresListAnswer::Ok),
+            openapi::variant(tag::ProjectPostgresListResponse::Ok),
         )
         .answer(&tag::ProjectPostgresListError::BAD_REQUEST)
         .content(
@@ -110,7 +110,7 @@ fn postgres_view(document: &mut openapi::Document) {
                 &request.postgres_database_reference
             }),
         )
-        .answer(&tag::PostgresViewAnswer::OK)
+        .answer(&tag::PostgresViewResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresViewOk| &response.body),
@@ -188,7 +188,7 @@ fn postgres_create(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::PostgresCreateRequest| &request.body),
         )
-        .answer(&tag::PostgresCreateAnswer::OK)
+        .answer(&tag::PostgresCreateResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresCreateOk| &response.body),
@@ -286,7 +286,7 @@ fn postgres_update(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::PostgresUpdateRequest| &request.body),
         )
-        .answer(&tag::PostgresUpdateAnswer::OK)
+        .answer(&tag::PostgresUpdateResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresUpdateOk| &response.body),
@@ -390,7 +390,7 @@ fn postgres_reset_superuser_password(document: &mut openapi::Document) {
                 &request.body
             }),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordAnswer::OK)
+        .answer(&tag::PostgresResetSuperuserPasswordResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresResetSuperuserPasswordOk| {

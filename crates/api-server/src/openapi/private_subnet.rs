@@ -29,8 +29,11 @@ fn private_subnet_view(document: &mut openapi::Document) {
                 &request.private_subnet_reference
             }),
         )
-        .answer(&tag::PrivateSubnetViewAnswer::OK)
-        .content("application/json", openapi::variant(tag::PrivateSubnetViewAnswer::Ok))
+        .answer(&tag::PrivateSubnetViewResponse::OK)
+        .content(
+            "application/json",
+            openapi::variant(tag::PrivateSubnetViewResponse::Ok),
+        )
         .answer(&tag::PrivateSubnetViewError::BAD_REQUEST)
         .content(
             "application/json",
@@ -102,10 +105,10 @@ fn private_subnet_create(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::PrivateSubnetCreateRequest| &request.body),
         )
-        .answer(&tag::PrivateSubnetCreateAnswer::OK)
+        .answer(&tag::PrivateSubnetCreateResponse::OK)
         .content(
             "application/json",
-            openapi::variant(tag::PrivateSubnetCreateAnswer::Ok),
+            openapi::variant(tag::PrivateSubnetCreateResponse::Ok),
         )
         .answer(&tag::PrivateSubnetCreateError::BAD_REQUEST)
         .content(
@@ -200,10 +203,10 @@ fn private_subnet_connect(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::PrivateSubnetConnectRequest| &request.body),
         )
-        .answer(&tag::PrivateSubnetConnectAnswer::OK)
+        .answer(&tag::PrivateSubnetConnectResponse::OK)
         .content(
             "application/json",
-            openapi::variant(tag::PrivateSubnetConnectAnswer::Ok),
+            openapi::variant(tag::PrivateSubnetConnectResponse::Ok),
         )
         .answer(&tag::PrivateSubnetConnectError::BAD_REQUEST)
         .content(

@@ -33,8 +33,8 @@ fn vm_list(document: &mut openapi::Document) {
             &tag::VmListRequest::ORDER_COLUMN,
             openapi::field(|request: &tag::VmListRequest| &request.order_column),
         )
-        .answer(&tag::VmListAnswer::OK)
-        .content("application/json", openapi::variant(tag::VmListAnswer::Ok))
+        .answer(&tag::VmListResponse::OK)
+        .content("application/json", openapi::variant(tag::VmListResponse::Ok))
         .answer(&tag::VmListError::BAD_REQUEST)
         .content(
             "application/json",

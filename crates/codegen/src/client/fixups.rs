@@ -70,8 +70,8 @@ pub(super) fn mend(
     fixups.visit_item_impl_mut(&mut methods);
     fixups.check(&successes, &errors)?;
 
-    let trait_name = format!("Client{}Ext", api.tags[operation.tag].trait_name);
-    describe(&mut structure.attrs, &text::builder(api, operation, &trait_name))?;
+    let client_trait = &api.tags[operation.tag].client_trait;
+    describe(&mut structure.attrs, &text::builder(api, operation, client_trait))?;
     let setters: HashMap<&str, usize> =
         names.of(operation).parameters.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
     for item in &mut methods.items {

@@ -51,14 +51,14 @@ pub(super) struct OperationNames {
 impl ClientNames {
     pub(super) fn new(api: &Api<'_>) -> Self {
         let mut types: HashSet<String> = api.operations.iter().map(|operation| operation.pascal.clone()).collect();
-        types.extend(api.tags.iter().map(|tag| format!("Client{}Ext", tag.trait_name)));
+        types.extend(api.tags.iter().map(|tag| tag.client_trait.clone()));
         let operations = api
             .operations
             .iter()
             .map(|operation| {
                 let names = OperationNames {
                     parameters: parameters(operation),
-                    answer: unique(&mut types, format!("{}Answer", operation.pascal)),
+                    answer: unique(&mut types, format!("{}Response", operation.pascal)),
                     error: unique(&mut types, format!("{}ErrorBody", operation.pascal)),
                 };
                 (operation.index, names)

@@ -95,8 +95,8 @@ impl Own<'_> {
 
     fn structure(&self) -> TokenStream {
         let name = ident(&self.operation.pascal);
-        let trait_name = format!("Client{}Ext", self.api.tags[self.operation.tag].trait_name);
-        let docs = docs(&text::builder(self.api, self.operation, &trait_name));
+        let client_trait = &self.api.tags[self.operation.tag].client_trait;
+        let docs = docs(&text::builder(self.api, self.operation, client_trait));
         let client = &self.locals.client;
         let fields = self.parameters().map(|(parameter, field)| {
             let ty = parts::type_of(self.api, &parameter.ty);

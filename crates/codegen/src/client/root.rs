@@ -100,7 +100,7 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         .iter()
         .map(|tag| {
             let (feature, module) = (&tag.feature, ident(&tag.module));
-            let name = ident(&format!("Client{}Ext", tag.trait_name));
+            let name = ident(&tag.client_trait);
             let declared = quote! {
                 #[cfg(feature = #feature)]
                 #[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]

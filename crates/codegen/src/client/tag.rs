@@ -11,7 +11,7 @@ use crate::tokens::{docs, ident, inner_docs};
 /// The file of the tag at `at` as far as the builders.
 pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream {
     let tag = &api.tags[at];
-    let name = ident(&format!("Client{}Ext", tag.trait_name));
+    let name = ident(&tag.client_trait);
     let sealed = ident(&names.modules[3]);
     let head = inner_docs(&match (&tag.name, tag.description.as_deref()) {
         (_, Some(description)) => description.to_owned(),

@@ -19,8 +19,8 @@ pub(super) fn operation(api: &Api<'_>, operation: &Operation) -> String {
 }
 
 /// The docs of a builder.
-pub(super) fn builder(api: &Api<'_>, operation: &Operation, trait_name: &str) -> String {
-    format!("Builder of [`{trait_name}::{}`]: {}.", operation.name, call(api, operation))
+pub(super) fn builder(api: &Api<'_>, operation: &Operation, client_trait: &str) -> String {
+    format!("Builder of [`{client_trait}::{}`]: {}.", operation.name, call(api, operation))
 }
 
 /// What is called: a path, or a subscriber wherever it is.

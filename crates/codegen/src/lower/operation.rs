@@ -31,11 +31,14 @@ pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
         names::unique_all(&mut taken, &words.map(|words| (words, name(words))).collect::<Vec<_>>())
     };
     let modules = unique([crates.krate("types")].into(), names::module);
-    let traits = unique(HashSet::new(), names::trait_name);
-    let names = modules.into_iter().zip(traits);
-    let tags = groups.iter().cloned().zip(names).map(|((name, description), (module, trait_name))| Tag {
+    // The router has a trait `Api` of its own; a tag cannot take it, since its name is never empty.
+    let servers = unique(HashSet::new(), names::server_trait);
+    let clients = unique(HashSet::new(), names::client_trait);
+    let names = modules.into_iter().zip(servers.into_iter().zip(clients));
+    let tags = groups.iter().cloned().zip(names).map(|((name, description), (module, traits))| Tag {
         feature: module.trim_end_matches('_').to_owned() + if module.ends_with('_') { "-operations" } else { "" },
-        trait_name,
+        server_trait: traits.0,
+        client_trait: traits.1,
         module,
         name,
         description,
@@ -114,8 +117,8 @@ fn operation_names(contract: &Contract, tags: &[Tag], by_name: &HashMap<Option<&
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|at| names[*at] != contract.operations[*at].id);
     let mut stems = vec![String::new(); names.len()];
-    let mut clients: HashSet<String> = tags.iter().map(|tag| format!("Client{}Ext", tag.trait_name)).collect();
-    let mut servers: Vec<HashSet<String>> = tags.iter().map(|tag| [tag.trait_name.clone()].into()).collect();
+    let mut clients: HashSet<String> = tags.iter().map(|tag| tag.client_trait.clone()).collect();
+    let mut servers: Vec<HashSet<String>> = tags.iter().map(|tag| [tag.server_trait.clone()].into()).collect();
     for at in order {
         let operation = &contract.operations[at];
         let module = &mut servers[by_name[&operation.tag.as_deref()]];
@@ -132,7 +135,7 @@ fn operation_names(contract: &Contract, tags: &[Tag], by_name: &HashMap<Option<&
 
 /// What follows an operation's stem in the names of the server's types.
 fn type_suffixes(operation: &model::Operation) -> Vec<String> {
-    let mut suffixes = ["Request", "Answer", "Error"].map(str::to_owned).to_vec();
+    let mut suffixes = ["Request", "Response", "Error"].map(str::to_owned).to_vec();
     if operation.request_body.as_ref().is_some_and(|body| body.content.len() > 1) {
         suffixes.push("Body".to_owned());
     }

@@ -62,12 +62,12 @@ fn client(api: &Api<'_>) -> String {
         .map(|parameter| format!("        .{}(\"…\")\n", parameter.name))
         .collect();
     format!(
-        "use {krate}::{}::Client{}Ext;\n\n\
+        "use {krate}::{}::{};\n\n\
          async fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    \
          let client = {make}    \
          let answer = client\n        .{}()\n{arguments}        .send()\n        .await?;\n    \
          println!(\"{{}}\", answer.status());\n    Ok(())\n}}\n",
-        tag.module, tag.trait_name, operation.name
+        tag.module, tag.client_trait, operation.name
     )
 }
 

@@ -5,7 +5,6 @@ use quote::quote;
 
 use super::{constant, fixed, import, security, tag, types_crate};
 use crate::ir::Api;
-use crate::names;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
 
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
@@ -35,15 +34,13 @@ fn imports(api: &Api<'_>) -> TokenStream {
     let traits = api.tags.iter().enumerate().map(|(at, definition)| {
         let feature = &definition.feature;
         let module = ident(&definition.module);
-        let name = ident(&definition.trait_name);
-        let alias = alias(api, at);
+        let name = ident(&definition.server_trait);
         let absent = if tag::is_secured(api, at) { quote!(AbsentSecured) } else { quote!(Absent) };
-        let import = if alias == name { quote!(#name) } else { quote!(#name as #alias) };
         quote! {
             #[cfg(feature = #feature)]
-            use crate::#module::#import;
+            use crate::#module::#name;
             #[cfg(not(feature = #feature))]
-            use self::absent::#absent as #alias;
+            use self::absent::#absent as #name;
         }
     });
     let security = (!api.security.is_empty()).then(|| {
@@ -52,18 +49,6 @@ fn imports(api: &Api<'_>) -> TokenStream {
     });
     let checks = security::guards_unknown_routes(api).then(|| import(api, "security"));
     quote!(#(#traits)* #security #checks)
-}
-
-/// A trait's name here, where `Api` and `Security` are taken.
-fn alias(api: &Api<'_>, at: usize) -> proc_macro2::Ident {
-    let name = &api.tags[at].trait_name;
-    match name.as_str() {
-        "Api" | "Security" | "Absent" | "AbsentSecured" => {
-            let is_free = |alias: &str| api.tags.iter().all(|tag| tag.trait_name != alias);
-            ident(&names::first_free(format!("{name}Operations"), is_free))
-        }
-        _ => ident(name),
-    }
 }
 
 fn absent(api: &Api<'_>) -> TokenStream {
@@ -96,8 +81,8 @@ fn absent(api: &Api<'_>) -> TokenStream {
 fn whole(api: &Api<'_>) -> TokenStream {
     let bounds: Vec<TokenStream> = (0..api.tags.len())
         .map(|at| {
-            let alias = alias(api, at);
-            if tag::is_secured(api, at) { quote!(#alias<P>) } else { quote!(#alias) }
+            let name = ident(&api.tags[at].server_trait);
+            if tag::is_secured(api, at) { quote!(#name<P>) } else { quote!(#name) }
         })
         .collect();
     let (generics, with_type) = if is_secured(api) { (quote!(<P>), quote!(<T, P>)) } else { (quote!(), quote!(<T>)) };

@@ -56,7 +56,7 @@ pub(super) fn method_and_path(operation: &Operation) -> String {
 
 fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let definition = &api.tags[tag];
-    let name = ident(&definition.trait_name);
+    let name = ident(&definition.server_trait);
     let words = docs(match &definition.description {
         Some(description) if !description.trim().is_empty() => description,
         _ => "The operations, one method each.",
@@ -94,7 +94,7 @@ fn principal_type(operation: &Operation) -> Option<TokenStream> {
 
 /// Names of the request, the answers and the errors.
 pub(super) fn type_names(operation: &Operation) -> [proc_macro2::Ident; 3] {
-    ["Request", "Answer", "Error"].map(|suffix| format_ident!("{}{}", operation.pascal, suffix))
+    ["Request", "Response", "Error"].map(|suffix| format_ident!("{}{}", operation.pascal, suffix))
 }
 
 /// The constant that describes an operation.
@@ -142,7 +142,7 @@ pub(super) fn method(method: Method) -> proc_macro2::Ident {
 fn routes(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let count = Literal::usize_unsuffixed(operations.len());
     let definition = &api.tags[tag];
-    let name = ident(&definition.trait_name);
+    let name = ident(&definition.server_trait);
     let bounds = if is_secured(api, tag) {
         quote!(A: #name<S::Principal>, S: security::Security)
     } else {

@@ -1,19 +1,19 @@
 //! Operations tagged `firewall`.
 
 use api_server::firewall::{
-    Firewall, FirewallDetachSubnetAnswer, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest, FirewallDetachSubnetResponse,
 };
 
 use super::{Service, error};
 use crate::domain::firewall::DetachSubnet;
 use crate::domain::{Caller, Outcome};
 
-impl Firewall<Caller> for Service {
+impl FirewallApi<Caller> for Service {
     async fn firewall_detach_subnet(
         &self,
         caller: Caller,
         request: FirewallDetachSubnetRequest,
-    ) -> Result<FirewallDetachSubnetAnswer, FirewallDetachSubnetError> {
+    ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
         Ok(self.detach_subnet(caller, request).await.map_err(error::of_change::<FirewallDetachSubnetError>)?.into())
     }
 }

@@ -1,8 +1,8 @@
 //! Operations tagged `inference_api_key`.
 
 use api_server::inference_api_key::{
-    InferenceApiKey, InferenceApiKeyCreateAnswer, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
-    InferenceApiKeyCreateRequest,
+    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk, InferenceApiKeyCreateRequest,
+    InferenceApiKeyCreateResponse,
 };
 use api_types::NoStore;
 
@@ -10,12 +10,12 @@ use super::{Service, error};
 use crate::domain::inference_api_key::Create;
 use crate::domain::{Caller, Outcome};
 
-impl InferenceApiKey<Caller> for Service {
+impl InferenceApiKeyApi<Caller> for Service {
     async fn inference_api_key_create(
         &self,
         caller: Caller,
         request: InferenceApiKeyCreateRequest,
-    ) -> Result<InferenceApiKeyCreateAnswer, InferenceApiKeyCreateError> {
+    ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
         let made = self.create_key(caller, &request).await.map_err(error::of_change::<InferenceApiKeyCreateError>)?;
         Ok(InferenceApiKeyCreateOk::new(made, NoStore::NoStore).into())
     }

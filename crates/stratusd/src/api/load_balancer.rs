@@ -1,10 +1,10 @@
 //! Operations tagged `load_balancer`.
 
 use api_server::load_balancer::{
-    LoadBalancer, LoadBalancerDetachVmAnswer, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
-    LoadBalancerListAnswer, LoadBalancerListError, LoadBalancerListRequest, LoadBalancerUpdateAnswer,
-    LoadBalancerUpdateError, LoadBalancerUpdateRequest, ProjectLoadBalancerListAnswer, ProjectLoadBalancerListError,
-    ProjectLoadBalancerListRequest,
+    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse,
+    LoadBalancerListError, LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
+    LoadBalancerUpdateRequest, LoadBalancerUpdateResponse, ProjectLoadBalancerListError,
+    ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
 };
 use api_types::LoadBalancerPage;
 
@@ -13,12 +13,12 @@ use crate::domain::list::ListQuery;
 use crate::domain::load_balancer::{DetachVm, Update};
 use crate::domain::{self, Caller, Outcome};
 
-impl LoadBalancer<Caller> for Service {
+impl LoadBalancerApi<Caller> for Service {
     async fn load_balancer_list(
         &self,
         caller: Caller,
         request: LoadBalancerListRequest,
-    ) -> Result<LoadBalancerListAnswer, LoadBalancerListError> {
+    ) -> Result<LoadBalancerListResponse, LoadBalancerListError> {
         Ok(self.load_balancers(caller, request).await.map_err(error::of_view::<LoadBalancerListError>)?.into())
     }
 
@@ -26,7 +26,7 @@ impl LoadBalancer<Caller> for Service {
         &self,
         caller: Caller,
         request: ProjectLoadBalancerListRequest,
-    ) -> Result<ProjectLoadBalancerListAnswer, ProjectLoadBalancerListError> {
+    ) -> Result<ProjectLoadBalancerListResponse, ProjectLoadBalancerListError> {
         let found = self.load_balancers_of_project(caller, request).await;
         Ok(found.map_err(error::of_view::<ProjectLoadBalancerListError>)?.into())
     }
@@ -35,7 +35,7 @@ impl LoadBalancer<Caller> for Service {
         &self,
         caller: Caller,
         request: LoadBalancerUpdateRequest,
-    ) -> Result<LoadBalancerUpdateAnswer, LoadBalancerUpdateError> {
+    ) -> Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError> {
         let updated = self.update_load_balancer(caller, request).await;
         Ok(updated.map_err(error::of_change::<LoadBalancerUpdateError>)?.into())
     }
@@ -44,7 +44,7 @@ impl LoadBalancer<Caller> for Service {
         &self,
         caller: Caller,
         request: LoadBalancerDetachVmRequest,
-    ) -> Result<LoadBalancerDetachVmAnswer, LoadBalancerDetachVmError> {
+    ) -> Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError> {
         Ok(self.detach_vm(caller, request).await.map_err(error::of_change::<LoadBalancerDetachVmError>)?.into())
     }
 }

@@ -1,11 +1,11 @@
 //! Operations tagged `postgres`.
 
 use api_server::postgres::{
-    Postgres, PostgresCreateAnswer, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
-    PostgresResetSuperuserPasswordRequest, PostgresUpdateAnswer, PostgresUpdateError, PostgresUpdateOk,
-    PostgresUpdateRequest, PostgresViewAnswer, PostgresViewError, PostgresViewOk, PostgresViewRequest,
-    ProjectPostgresListAnswer, ProjectPostgresListError, ProjectPostgresListRequest,
+    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
+    PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
+    PostgresResetSuperuserPasswordResponse, PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest,
+    PostgresUpdateResponse, PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
+    ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_types::{NoStore, PostgresPage};
 
@@ -14,12 +14,12 @@ use crate::domain::list::ListQuery;
 use crate::domain::postgres::{Create, ResetSuperuserPassword, Update, offered_in};
 use crate::domain::{self, Caller, Outcome};
 
-impl Postgres<Caller> for Service {
+impl PostgresApi<Caller> for Service {
     async fn project_postgres_list(
         &self,
         caller: Caller,
         request: ProjectPostgresListRequest,
-    ) -> Result<ProjectPostgresListAnswer, ProjectPostgresListError> {
+    ) -> Result<ProjectPostgresListResponse, ProjectPostgresListError> {
         Ok(self.databases(caller, request).await.map_err(error::of_view::<ProjectPostgresListError>)?.into())
     }
 
@@ -27,7 +27,7 @@ impl Postgres<Caller> for Service {
         &self,
         caller: Caller,
         request: PostgresViewRequest,
-    ) -> Result<PostgresViewAnswer, PostgresViewError> {
+    ) -> Result<PostgresViewResponse, PostgresViewError> {
         let found = self.database(caller, request).await.map_err(error::of_view::<PostgresViewError>)?;
         Ok(PostgresViewOk::new(found, NoStore::NoStore).into())
     }
@@ -36,7 +36,7 @@ impl Postgres<Caller> for Service {
         &self,
         caller: Caller,
         request: PostgresCreateRequest,
-    ) -> Result<PostgresCreateAnswer, PostgresCreateError> {
+    ) -> Result<PostgresCreateResponse, PostgresCreateError> {
         let made = self.create_database(caller, request).await.map_err(error::of_change::<PostgresCreateError>)?;
         Ok(PostgresCreateOk::new(made, NoStore::NoStore).into())
     }
@@ -45,7 +45,7 @@ impl Postgres<Caller> for Service {
         &self,
         caller: Caller,
         request: PostgresUpdateRequest,
-    ) -> Result<PostgresUpdateAnswer, PostgresUpdateError> {
+    ) -> Result<PostgresUpdateResponse, PostgresUpdateError> {
         let updated = self.update_database(caller, request).await.map_err(error::of_change::<PostgresUpdateError>)?;
         Ok(PostgresUpdateOk::new(updated, NoStore::NoStore).into())
     }
@@ -54,7 +54,7 @@ impl Postgres<Caller> for Service {
         &self,
         caller: Caller,
         request: PostgresResetSuperuserPasswordRequest,
-    ) -> Result<PostgresResetSuperuserPasswordAnswer, PostgresResetSuperuserPasswordError> {
+    ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
         let reset = self.reset_superuser_password(caller, request).await;
         let reset = reset.map_err(error::of_change::<PostgresResetSuperuserPasswordError>)?;
         Ok(PostgresResetSuperuserPasswordOk::new(reset, NoStore::NoStore).into())

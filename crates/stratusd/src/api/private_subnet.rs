@@ -1,21 +1,21 @@
 //! Operations tagged `private_subnet`.
 
 use api_server::private_subnet::{
-    PrivateSubnet, PrivateSubnetConnectAnswer, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
-    PrivateSubnetCreateAnswer, PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetViewAnswer,
-    PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest, PrivateSubnetConnectResponse,
+    PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse, PrivateSubnetViewError,
+    PrivateSubnetViewRequest, PrivateSubnetViewResponse,
 };
 
 use super::{Service, error};
 use crate::domain::private_subnet::{Connect, Create};
 use crate::domain::{self, Caller, Outcome};
 
-impl PrivateSubnet<Caller> for Service {
+impl PrivateSubnetApi<Caller> for Service {
     async fn private_subnet_view(
         &self,
         caller: Caller,
         request: PrivateSubnetViewRequest,
-    ) -> Result<PrivateSubnetViewAnswer, PrivateSubnetViewError> {
+    ) -> Result<PrivateSubnetViewResponse, PrivateSubnetViewError> {
         Ok(self.subnet(caller, request).await.map_err(error::of_view::<PrivateSubnetViewError>)?.into())
     }
 
@@ -23,7 +23,7 @@ impl PrivateSubnet<Caller> for Service {
         &self,
         caller: Caller,
         request: PrivateSubnetCreateRequest,
-    ) -> Result<PrivateSubnetCreateAnswer, PrivateSubnetCreateError> {
+    ) -> Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError> {
         Ok(self.create_subnet(caller, request).await.map_err(error::of_change::<PrivateSubnetCreateError>)?.into())
     }
 
@@ -31,7 +31,7 @@ impl PrivateSubnet<Caller> for Service {
         &self,
         caller: Caller,
         request: PrivateSubnetConnectRequest,
-    ) -> Result<PrivateSubnetConnectAnswer, PrivateSubnetConnectError> {
+    ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
         Ok(self.connect_subnet(caller, request).await.map_err(error::of_change::<PrivateSubnetConnectError>)?.into())
     }
 }

@@ -1,14 +1,14 @@
 //! Operations tagged `vm`.
 
-use api_server::vm::{Vm, VmListAnswer, VmListError, VmListRequest};
+use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
 use api_types::VmPage;
 
 use super::{Service, error};
 use crate::domain::list::ListQuery;
 use crate::domain::{self, Caller, Outcome};
 
-impl Vm<Caller> for Service {
-    async fn vm_list(&self, caller: Caller, request: VmListRequest) -> Result<VmListAnswer, VmListError> {
+impl VmApi<Caller> for Service {
+    async fn vm_list(&self, caller: Caller, request: VmListRequest) -> Result<VmListResponse, VmListError> {
         Ok(self.vms(caller, request).await.map_err(error::of_view::<VmListError>)?.into())
     }
 }
