@@ -38,20 +38,44 @@ enum Kind {
 }
 
 const ASKED: [Ask; 4] = [
-    Ask { name: "GET, a small object", calls: 1000, kind: Kind::Small },
-    Ask { name: "GET, a list of 100", calls: 300, kind: Kind::List },
-    Ask { name: "POST, a small body", calls: 1000, kind: Kind::Post(2) },
-    Ask { name: "POST, 100 KiB", calls: 100, kind: Kind::Post(370) },
+    Ask {
+        name: "GET, a small object",
+        calls: 1000,
+        kind: Kind::Small,
+    },
+    Ask {
+        name: "GET, a list of 100",
+        calls: 300,
+        kind: Kind::List,
+    },
+    Ask {
+        name: "POST, a small body",
+        calls: 1000,
+        kind: Kind::Post(2),
+    },
+    Ask {
+        name: "POST, 100 KiB",
+        calls: 100,
+        kind: Kind::Post(370),
+    },
 ];
 
 fn main() {
     support::stay_on(1);
     let base = serve();
     // The one choice of TLS that a program makes; no call here uses it.
-    rustls::crypto::ring::default_provider().install_default().expect("nobody chose before");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .expect("nobody chose before");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a run time");
     runtime.block_on(async {
-        let generated = Client::builder(&base).bearer(TOKEN).build().expect("the settings are good");
+        let generated = Client::builder(&base)
+            .bearer(TOKEN)
+            .build()
+            .expect("the settings are good");
         let by_hand = by_hand::Client::new(&base);
         let mut table = Table::new(&["call", "generated", "by hand", "ratio"]);
         for ask in ASKED.into_iter().filter(|ask| support::is_wanted(ask.name)) {
@@ -72,7 +96,12 @@ fn main() {
             }
             let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
             let ratio = format!("{:.2}", ours / theirs);
-            table.row([ask.name.to_owned(), format!("{ours:.1} µs"), format!("{theirs:.1} µs"), ratio]);
+            table.row([
+                ask.name.to_owned(),
+                format!("{ours:.1} µs"),
+                format!("{theirs:.1} µs"),
+                ratio,
+            ]);
         }
         table.print("CPU per call, generated client and reqwest by hand");
     });
@@ -94,13 +123,30 @@ async fn measure<F: Future<Output = usize>>(ask: Ask, call: impl Fn() -> F) -> f
 async fn call(client: &Client, kind: Kind) -> usize {
     match kind {
         Kind::Small => {
-            let call = client.private_subnet_view().project_id(PROJECT).location(LOCATION);
-            let answer = call.private_subnet_reference("backend").send().await.expect("the server answers");
+            let call = client
+                .private_subnet_view()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            let answer = call
+                .private_subnet_reference("backend")
+                .send()
+                .await
+                .expect("the server answers");
             answer.into_inner().name.as_str().len()
         }
         Kind::List => {
-            let call = client.vm_list().project_id(PROJECT).location(LOCATION).page_size(100).order_column("name");
-            call.send().await.expect("the server answers").into_inner().items.len()
+            let call = client
+                .vm_list()
+                .project_id(PROJECT)
+                .location(LOCATION)
+                .page_size(100)
+                .order_column("name");
+            call.send()
+                .await
+                .expect("the server answers")
+                .into_inner()
+                .items
+                .len()
         }
         Kind::Post(tags) => {
             let size = "standard-2".parse().expect("it is a size");
@@ -110,9 +156,21 @@ async fn call(client: &Client, kind: Kind) -> usize {
             });
             let storage = 64.try_into().expect("it is a number");
             let body = types::PostgresCreate::new(size, storage).with_tags(tags.collect());
-            let call = client.postgres_create().project_id(PROJECT).location(LOCATION);
-            let answer = call.postgres_database_reference("orders").body(body).send().await;
-            answer.expect("the server answers").into_inner().name.as_str().len()
+            let call = client
+                .postgres_create()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            let answer = call
+                .postgres_database_reference("orders")
+                .body(body)
+                .send()
+                .await;
+            answer
+                .expect("the server answers")
+                .into_inner()
+                .name
+                .as_str()
+                .len()
         }
     }
 }
@@ -124,12 +182,26 @@ fn serve() -> String {
     let page = types::VmPage::new(100.try_into().expect("it is a count"), state.vms);
     let page = serde_json::to_string(&page).expect("it is JSON");
     let database = serde_json::to_string(&state.databases[0]).expect("it is JSON");
-    let answer =
-        |body: String| ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], body).into_response();
+    let answer = |body: String| {
+        (
+            [
+                (CONTENT_TYPE, "application/json"),
+                (CACHE_CONTROL, "no-store"),
+            ],
+            body,
+        )
+            .into_response()
+    };
     let place = "/project/{project_id}/location/{location}";
     let router = axum::Router::new()
-        .route(&format!("{place}/private-subnet/{{reference}}"), get(async move || answer(subnet.clone())))
-        .route(&format!("{place}/vm"), get(async move || answer(page.clone())))
+        .route(
+            &format!("{place}/private-subnet/{{reference}}"),
+            get(async move || answer(subnet.clone())),
+        )
+        .route(
+            &format!("{place}/vm"),
+            get(async move || answer(page.clone())),
+        )
         .route(
             &format!("{place}/postgres/{{reference}}"),
             post(async move |_: axum::body::Bytes| answer(database.clone())),
@@ -137,9 +209,13 @@ fn serve() -> String {
     let (told, asked) = mpsc::channel();
     thread::spawn(move || {
         support::stay_on(0);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a run time");
         runtime.block_on(async move {
-            told.send(tests::served::serve(router).await).expect("somebody asks");
+            told.send(tests::served::serve(router).await)
+                .expect("somebody asks");
             std::future::pending::<()>().await;
         });
     });

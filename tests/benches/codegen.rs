@@ -27,11 +27,17 @@ fn main() {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("codegen-bench");
     let mut table = Table::new(&["document", "operations", "time", "per operation", "memory"]);
     for document in documents(&scratch) {
-        let runs: Vec<Run> = (0..RUNS).map(|_| Run::of(&document, &scratch.join("out"))).collect();
+        let runs: Vec<Run> = (0..RUNS)
+            .map(|_| Run::of(&document, &scratch.join("out")))
+            .collect();
         let milliseconds = median(runs.iter().map(|run| run.milliseconds));
         let operations = runs[0].operations;
         table.row([
-            document.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            document
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
             operations.to_string(),
             format!("{milliseconds:.0} ms"),
             format!("{:.0} µs", milliseconds * 1000.0 / operations.max(1.0)),
@@ -45,9 +51,12 @@ fn main() {
 /// Our contract, two of others where they are, and ours blown up.
 fn documents(scratch: &Path) -> Vec<PathBuf> {
     let mut documents = vec![PathBuf::from("../openapi.yaml")];
-    let corpus = env::var_os("STRATUS_CORPUS").map(PathBuf::from).filter(|folder| folder.is_dir());
+    let corpus = env::var_os("STRATUS_CORPUS")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_dir());
     match corpus {
-        Some(corpus) => documents.extend(["nexus.json", "feature-format_gen.json"].map(|file| corpus.join(file))),
+        Some(corpus) => documents
+            .extend(["nexus.json", "feature-format_gen.json"].map(|file| corpus.join(file))),
         None => println!("skipped: STRATUS_CORPUS names no folder"),
     }
     fs::create_dir_all(scratch).expect("a folder can be made");
@@ -63,7 +72,8 @@ fn documents(scratch: &Path) -> Vec<PathBuf> {
 fn synthetic(operations: usize) -> String {
     let mut paths = serde_json::Map::new();
     let mut schemas = serde_json::Map::new();
-    let reference = |name: &str| serde_json::json!({"$ref": format!("#/components/schemas/{name}")});
+    let reference =
+        |name: &str| serde_json::json!({"$ref": format!("#/components/schemas/{name}")});
     let body = |name: &str| serde_json::json!({"application/json": {"schema": reference(name)}});
     schemas.insert(
         "Error".to_owned(),
@@ -115,12 +125,27 @@ impl Run {
             fs::remove_dir_all(out).expect("the folder is ours");
         }
         let program = env::current_exe().expect("the program has a path");
-        let output = Command::new(program).arg(ONCE).arg(document).arg(out).output().expect("the program runs");
+        let output = Command::new(program)
+            .arg(ONCE)
+            .arg(document)
+            .arg(out)
+            .output()
+            .expect("the program runs");
         let printed = String::from_utf8(output.stdout).expect("it prints text");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let mut numbers = printed.split_whitespace().map(|number| number.parse().expect("it prints numbers"));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let mut numbers = printed
+            .split_whitespace()
+            .map(|number| number.parse().expect("it prints numbers"));
         let mut next = || numbers.next().expect("it prints three numbers");
-        Self { milliseconds: next(), mebibytes: next(), operations: next() }
+        Self {
+            milliseconds: next(),
+            mebibytes: next(),
+            operations: next(),
+        }
     }
 }
 
@@ -128,7 +153,8 @@ fn run_once(contract: &str, out: &Path) {
     let start = Instant::now();
     let loaded = contract::load(Path::new(contract));
     let contract = loaded.contract.expect("the document is right");
-    let files = codegen::generate(&contract, &codegen::Options::new("api")).expect("a contract is generated");
+    let files = codegen::generate(&contract, &codegen::Options::new("api"))
+        .expect("a contract is generated");
     codegen::emit::write(out, &files).expect("the folder can be written");
     let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
     let mebibytes = support::peak_kibibytes() / 1024.0;

@@ -32,17 +32,28 @@ impl Served {
         let (told, asked) = mpsc::channel::<(SocketAddr, String)>();
         let work = move || {
             support::stay_on(1);
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a run time");
             runtime.block_on(async move {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+                    .await
+                    .expect("a port is free");
                 let address = listener.local_addr().expect("a listener has an address");
                 told.send((address, own_thread())).expect("somebody asks");
                 axum::serve(listener, router).await
             })
         };
-        thread::Builder::new().name(name.to_owned()).spawn(work).expect("a thread can be started");
+        thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(work)
+            .expect("a thread can be started");
         let (address, thread) = asked.recv().expect("the server starts");
-        Self { connection: Connection::open(address), thread }
+        Self {
+            connection: Connection::open(address),
+            thread,
+        }
     }
 
     /// CPU time per request, in microseconds.
@@ -62,13 +73,27 @@ fn main() {
     let mut generated = Served::start("generated", generated::router());
     let mut by_hand = Served::start("by_hand", by_hand::router());
     let mut table = Table::new(&["request", "generated", "by hand", "ratio"]);
-    for exchange in load::exchanges().into_iter().filter(|exchange| support::is_wanted(exchange.name)) {
-        let (one, other) = (generated.connection.send(&exchange.request), by_hand.connection.send(&exchange.request));
+    for exchange in load::exchanges()
+        .into_iter()
+        .filter(|exchange| support::is_wanted(exchange.name))
+    {
+        let (one, other) = (
+            generated.connection.send(&exchange.request),
+            by_hand.connection.send(&exchange.request),
+        );
         assert_eq!(one, other, "{}: both must answer the same", exchange.name);
         assert_eq!(one.status, 200, "{}", exchange.name);
         for wrong in &exchange.wrong {
-            let statuses = [generated.connection.send(wrong).status, by_hand.connection.send(wrong).status];
-            assert_eq!(statuses, [400, 400], "{}: both must refuse it", exchange.name);
+            let statuses = [
+                generated.connection.send(wrong).status,
+                by_hand.connection.send(wrong).status,
+            ];
+            assert_eq!(
+                statuses,
+                [400, 400],
+                "{}: both must refuse it",
+                exchange.name
+            );
         }
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for round in 0..=ROUNDS {

@@ -23,7 +23,10 @@ mod support;
 mod world;
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
     let runtime = runtime.expect("a run time");
     if support::is_wanted("pages") {
         runtime.block_on(pages::run());

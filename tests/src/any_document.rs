@@ -17,8 +17,15 @@ use crate::random::Choices;
 pub fn read(name: &str, text: &[u8]) -> Option<Contract> {
     let loaded = contract::load_text(name, text);
     let findings = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
-    let is_wrong = loaded.diagnostics.iter().any(|finding| finding.severity == Severity::Error);
-    assert_eq!(loaded.contract.is_none(), is_wrong, "a document is refused for an error, and for nothing else");
+    let is_wrong = loaded
+        .diagnostics
+        .iter()
+        .any(|finding| finding.severity == Severity::Error);
+    assert_eq!(
+        loaded.contract.is_none(),
+        is_wrong,
+        "a document is refused for an error, and for nothing else"
+    );
     assert_eq!(findings.is_empty(), loaded.diagnostics.is_empty());
     loaded.contract
 }
@@ -30,17 +37,31 @@ pub fn read(name: &str, text: &[u8]) -> Option<Contract> {
 /// If what is accepted yields no crates, or crates that are no Rust.
 #[must_use]
 pub fn generate(name: &str, text: &[u8]) -> bool {
-    let Some(contract) = read(name, text) else { return false };
-    let files = codegen::generate(&contract, &codegen::Options::new("any")).expect("what is accepted is generated");
+    let Some(contract) = read(name, text) else {
+        return false;
+    };
+    let files = codegen::generate(&contract, &codegen::Options::new("any"))
+        .expect("what is accepted is generated");
     for file in files.iter().filter(|file| file.path.starts_with("any-")) {
         let extension = file.path.rsplit_once('.').map(|(_, extension)| extension);
         let problem = match extension {
-            Some("rs") => syn::parse_file(&file.text).err().map(|error| error.to_string()),
-            Some("toml") => file.text.parse::<toml::Table>().err().map(|error| error.to_string()),
+            Some("rs") => syn::parse_file(&file.text)
+                .err()
+                .map(|error| error.to_string()),
+            Some("toml") => file
+                .text
+                .parse::<toml::Table>()
+                .err()
+                .map(|error| error.to_string()),
             Some("json") => json_problem(&file.text),
             _ => None,
         };
-        assert!(problem.is_none(), "{}: {}", file.path, problem.unwrap_or_default());
+        assert!(
+            problem.is_none(),
+            "{}: {}",
+            file.path,
+            problem.unwrap_or_default()
+        );
     }
     true
 }
@@ -57,16 +78,20 @@ fn json_problem(text: &str) -> Option<String> {
 #[must_use]
 pub fn damage(text: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
     const SIGNS: [&str; 24] = [
-        "\n", " ", "\t", ":", ": ", "- ", "[", "]", "{", "}", ",", "\"", "'", "#", "&a ", "*a", "!!str ", "|\n",
-        ">-\n", "\u{0}", "\u{2028}", "\u{feff}", "---\n", "9e999",
+        "\n", " ", "\t", ":", ": ", "- ", "[", "]", "{", "}", ",", "\"", "'", "#", "&a ", "*a",
+        "!!str ", "|\n", ">-\n", "\u{0}", "\u{2028}", "\u{feff}", "---\n", "9e999",
     ];
     let mut out = text.to_vec();
     for _ in 0..=choices.below(4) {
         let at = choices.below(out.len() + 1);
         let end = out.len().min(at + choices.below(64));
         match choices.below(5) {
-            0 => out.splice(at..at, choices.of(&SIGNS).bytes()).for_each(drop),
-            1 => out.splice(at..end, choices.of(&SIGNS).bytes()).for_each(drop),
+            0 => out
+                .splice(at..at, choices.of(&SIGNS).bytes())
+                .for_each(drop),
+            1 => out
+                .splice(at..end, choices.of(&SIGNS).bytes())
+                .for_each(drop),
             2 => out.drain(at..end).for_each(drop),
             3 => {
                 let copy = out[at..end].to_vec();
@@ -84,13 +109,18 @@ pub fn damage(text: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
 pub fn change(document: &mut Value, choices: &mut Choices<'_>) {
     for _ in 0..=choices.below(3) {
         let pointers = pointers(document);
-        let copy = document.pointer(choices.of::<String>(&pointers)).cloned().unwrap_or_default();
+        let copy = document
+            .pointer(choices.of::<String>(&pointers))
+            .cloned()
+            .unwrap_or_default();
         let target = choices.of(&pointers).clone();
         let new = match choices.below(8) {
             0..=2 => Some(copy),
             3 => Some(stray(choices)),
             4 => Some(json!({"$ref": format!("#{}", choices.of(&pointers))})),
-            5 => document.pointer(&target).map(|value| wrapped(value, choices)),
+            5 => document
+                .pointer(&target)
+                .map(|value| wrapped(value, choices)),
             6 => {
                 rename(document, &target, choices);
                 continue;
@@ -106,14 +136,22 @@ fn pointers(document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![(String::new(), document)];
     while let Some((pointer, value)) = pending.pop() {
-        let below = |token: &str| format!("{pointer}/{}", token.replace('~', "~0").replace('/', "~1"));
+        let below =
+            |token: &str| format!("{pointer}/{}", token.replace('~', "~0").replace('/', "~1"));
         match value {
             Value::Object(entries) => {
                 let entries = entries.iter().map(|(key, value)| (below(key), value));
-                pending.extend(entries.filter(|(pointer, _)| pointer != "/info" && pointer != "/openapi"));
+                pending.extend(
+                    entries.filter(|(pointer, _)| pointer != "/info" && pointer != "/openapi"),
+                );
             }
             Value::Array(items) => {
-                pending.extend(items.iter().enumerate().map(|(at, item)| (below(&at.to_string()), item)));
+                pending.extend(
+                    items
+                        .iter()
+                        .enumerate()
+                        .map(|(at, item)| (below(&at.to_string()), item)),
+                );
             }
             _ => {}
         }
@@ -134,7 +172,9 @@ fn put(document: &mut Value, pointer: &str, new: Option<Value>) {
         }
         return;
     }
-    let Some((parent, token)) = split(pointer) else { return };
+    let Some((parent, token)) = split(pointer) else {
+        return;
+    };
     match document.pointer_mut(parent) {
         Some(Value::Object(entries)) => drop(entries.shift_remove(&token)),
         Some(Value::Array(items)) => drop(token.parse().map(|at: usize| items.remove(at))),
@@ -174,10 +214,18 @@ fn rename(document: &mut Value, pointer: &str, choices: &mut Choices<'_>) {
         "/{id}/{id}",
         "9",
     ];
-    let Some((parent, token)) = split(pointer) else { return };
-    let Some(Value::Object(entries)) = document.pointer_mut(parent) else { return };
+    let Some((parent, token)) = split(pointer) else {
+        return;
+    };
+    let Some(Value::Object(entries)) = document.pointer_mut(parent) else {
+        return;
+    };
     let long = "long".repeat(100);
-    let key = if choices.rarely(29) { long.as_str() } else { choices.of(&KEYS) };
+    let key = if choices.rarely(29) {
+        long.as_str()
+    } else {
+        choices.of(&KEYS)
+    };
     let renamed: Map<String, Value> = std::mem::take(entries)
         .into_iter()
         .map(|(old, value)| (if old == token { key.to_owned() } else { old }, value))

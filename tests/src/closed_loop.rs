@@ -41,7 +41,12 @@ pub fn differences(contract: &Value, derived: &Value) -> Vec<String> {
     found
 }
 
-fn compare(pointer: &str, contract: Option<&Value>, derived: Option<&Value>, found: &mut Vec<String>) {
+fn compare(
+    pointer: &str,
+    contract: Option<&Value>,
+    derived: Option<&Value>,
+    found: &mut Vec<String>,
+) {
     match (contract, derived) {
         (Some(Value::Object(one)), Some(Value::Object(other))) => {
             let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
@@ -49,7 +54,12 @@ fn compare(pointer: &str, contract: Option<&Value>, derived: Option<&Value>, fou
             keys.dedup();
             for key in keys {
                 let step = key.replace('~', "~0").replace('/', "~1");
-                compare(&format!("{pointer}/{step}"), one.get(key), other.get(key), found);
+                compare(
+                    &format!("{pointer}/{step}"),
+                    one.get(key),
+                    other.get(key),
+                    found,
+                );
             }
         }
         (Some(Value::Array(one)), Some(Value::Array(other))) if one.len() == other.len() => {
@@ -59,8 +69,13 @@ fn compare(pointer: &str, contract: Option<&Value>, derived: Option<&Value>, fou
         }
         (Some(one), Some(other)) if same(one, other) => {}
         (one, other) => {
-            let show = |side: Option<&Value>| side.map_or_else(|| "nothing".to_owned(), Value::to_string);
-            found.push(format!("{pointer}: the contract says {}, the Rust says {}", show(one), show(other)));
+            let show =
+                |side: Option<&Value>| side.map_or_else(|| "nothing".to_owned(), Value::to_string);
+            found.push(format!(
+                "{pointer}: the contract says {}, the Rust says {}",
+                show(one),
+                show(other)
+            ));
         }
     }
 }
@@ -68,7 +83,9 @@ fn compare(pointer: &str, contract: Option<&Value>, derived: Option<&Value>, fou
 /// Equality of JSON: `1` and `1.0` are one number.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(one), Value::Number(other)) if one.is_f64() || other.is_f64() => one.as_f64() == other.as_f64(),
+        (Value::Number(one), Value::Number(other)) if one.is_f64() || other.is_f64() => {
+            one.as_f64() == other.as_f64()
+        }
         _ => one == other,
     }
 }
@@ -77,7 +94,8 @@ fn value(document: &Value, node: &Value, key: &str) -> Value {
     match node {
         Value::Object(map) => object(document, map),
         Value::Array(items) => {
-            let mut items: Vec<Value> = items.iter().map(|item| value(document, item, "")).collect();
+            let mut items: Vec<Value> =
+                items.iter().map(|item| value(document, item, "")).collect();
             match key {
                 "required" | "type" | "tags" if items.iter().all(Value::is_string) => {
                     items.sort_by_key(Value::to_string);
@@ -105,7 +123,8 @@ fn object(document: &Value, map: &Map<String, Value>) -> Value {
     let mut made = Map::new();
     for (key, inside) in map {
         let inside = value(document, inside, key);
-        let absent = matches!(key.as_str(), "required" | "deprecated" | "allowReserved") && inside == json!(false);
+        let absent = matches!(key.as_str(), "required" | "deprecated" | "allowReserved")
+            && inside == json!(false);
         if absent || is_default_style(map, key, &inside) {
             continue;
         }
@@ -119,7 +138,9 @@ fn object(document: &Value, map: &Map<String, Value>) -> Value {
 }
 
 fn is_nullable(members: &Value) -> bool {
-    members.as_array().is_some_and(|members| members.len() == 2 && members.contains(&json!({"type": "null"})))
+    members
+        .as_array()
+        .is_some_and(|members| members.len() == 2 && members.contains(&json!({"type": "null"})))
 }
 
 fn is_default_style(map: &Map<String, Value>, key: &str, inside: &Value) -> bool {
@@ -142,15 +163,22 @@ fn parameter_key(parameter: &Value) -> String {
 }
 
 fn share_parameters(item: &mut Value) {
-    let Some(item) = item.as_object_mut() else { return };
+    let Some(item) = item.as_object_mut() else {
+        return;
+    };
     let Some(Value::Array(shared)) = item.remove("parameters") else {
         return;
     };
     for operation in item.values_mut().filter_map(Value::as_object_mut) {
         let own = operation.entry("parameters").or_insert_with(|| json!([]));
-        let Some(own) = own.as_array_mut() else { continue };
+        let Some(own) = own.as_array_mut() else {
+            continue;
+        };
         for parameter in &shared {
-            if own.iter().all(|other| parameter_key(other) != parameter_key(parameter)) {
+            if own
+                .iter()
+                .all(|other| parameter_key(other) != parameter_key(parameter))
+            {
                 own.push(parameter.clone());
             }
         }
@@ -159,8 +187,12 @@ fn share_parameters(item: &mut Value) {
 }
 
 fn share_security(item: &mut Value, security: &Value) {
-    let Some(item) = item.as_object_mut() else { return };
+    let Some(item) = item.as_object_mut() else {
+        return;
+    };
     for operation in item.values_mut().filter_map(Value::as_object_mut) {
-        operation.entry("security").or_insert_with(|| security.clone());
+        operation
+            .entry("security")
+            .or_insert_with(|| security.clone());
     }
 }

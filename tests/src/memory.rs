@@ -13,8 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use api_server::{Security, responses, server};
 use api_types::{
-    BearerChallenge, Count, Error, ErrorBody, ErrorCode, ErrorDetails, ErrorText, ErrorType, Firewall, LoadBalancer,
-    OrderColumn, PageSize, Postgres, PrivateSubnet, RetryAfterSeconds, StartAfter, Vm,
+    BearerChallenge, Count, Error, ErrorBody, ErrorCode, ErrorDetails, ErrorText, ErrorType,
+    Firewall, LoadBalancer, OrderColumn, PageSize, Postgres, PrivateSubnet, RetryAfterSeconds,
+    StartAfter, Vm,
 };
 
 pub use stratusd::api::ContractErrors;
@@ -51,7 +52,9 @@ impl Memory {
     /// The API over these things.
     #[must_use]
     pub fn new(state: State) -> Self {
-        Self { state: Mutex::new(state) }
+        Self {
+            state: Mutex::new(state),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -82,8 +85,13 @@ impl Security for Gate {
         if token == TOKEN {
             return Ok(Caller { refusal: None });
         }
-        match token.strip_prefix("pat-refuse-").and_then(|status| status.parse().ok()) {
-            Some(status) => Ok(Caller { refusal: Some(status) }),
+        match token
+            .strip_prefix("pat-refuse-")
+            .and_then(|status| status.parse().ok())
+        {
+            Some(status) => Ok(Caller {
+                refusal: Some(status),
+            }),
             None => Err(server::AuthError::Invalid),
         }
     }
@@ -95,18 +103,31 @@ fn error(status: u16, kind: ErrorType, message: &str, field: Option<(&str, &str)
     let mut body = ErrorBody::new(code, kind, message.to_owned());
     if let Some((field, words)) = field {
         let words = ErrorText::try_from(words).expect("there are words");
-        body = body.with_details(Some(ErrorDetails::from_iter([(field.to_owned(), words.into())])));
+        body = body.with_details(Some(ErrorDetails::from_iter([(
+            field.to_owned(),
+            words.into(),
+        )])));
     }
     Error::new(body)
 }
 
 fn invalid(field: &str, words: &str) -> responses::BadRequest {
     let message = "the request carries values that cannot be used";
-    responses::BadRequest::new(error(400, ErrorType::InvalidRequest, message, Some((field, words))))
+    responses::BadRequest::new(error(
+        400,
+        ErrorType::InvalidRequest,
+        message,
+        Some((field, words)),
+    ))
 }
 
 fn not_found() -> responses::NotFound {
-    responses::NotFound::new(error(404, ErrorType::ResourceNotFound, "there is no such resource", None))
+    responses::NotFound::new(error(
+        404,
+        ErrorType::ResourceNotFound,
+        "there is no such resource",
+        None,
+    ))
 }
 
 /// Refuses a caller who asked for it, then whatever is not of the one project and location.
@@ -120,7 +141,14 @@ where
         + From<responses::Unavailable>,
 {
     let wait = RetryAfterSeconds::try_from(7).expect("seven seconds are in range");
-    let told = |kind| error(caller.refusal.unwrap_or(500), kind, "the caller asked for it", None);
+    let told = |kind| {
+        error(
+            caller.refusal.unwrap_or(500),
+            kind,
+            "the caller asked for it",
+            None,
+        )
+    };
     match caller.refusal {
         Some(400) => return Err(invalid("name", "the caller asked for it").into()),
         Some(401) => {
@@ -128,9 +156,17 @@ where
             return Err(responses::Unauthorized::new(body, BearerChallenge::Bearer).into());
         }
         Some(404) => return Err(not_found().into()),
-        Some(429) => return Err(responses::TooManyRequests::new(told(ErrorType::TooManyRequests), wait).into()),
-        Some(500) => return Err(responses::UnexpectedError::new(told(ErrorType::UnexpectedError)).into()),
-        Some(503) => return Err(responses::Unavailable::new(told(ErrorType::Unavailable), wait).into()),
+        Some(429) => {
+            return Err(
+                responses::TooManyRequests::new(told(ErrorType::TooManyRequests), wait).into(),
+            );
+        }
+        Some(500) => {
+            return Err(responses::UnexpectedError::new(told(ErrorType::UnexpectedError)).into());
+        }
+        Some(503) => {
+            return Err(responses::Unavailable::new(told(ErrorType::Unavailable), wait).into());
+        }
         _ => {}
     }
     if project != PROJECT || location.is_some_and(|location| location != LOCATION) {
@@ -157,8 +193,14 @@ where
     match caller.refusal {
         Some(403) => Err(responses::Forbidden::new(told(403, ErrorType::Forbidden)).into()),
         Some(409) => Err(responses::Conflict::new(told(409, ErrorType::Conflict)).into()),
-        Some(413) => Err(responses::PayloadTooLarge::new(told(413, ErrorType::PayloadTooLarge)).into()),
-        Some(415) => Err(responses::UnsupportedMediaType::new(told(415, ErrorType::UnsupportedMediaType)).into()),
+        Some(413) => {
+            Err(responses::PayloadTooLarge::new(told(413, ErrorType::PayloadTooLarge)).into())
+        }
+        Some(415) => Err(responses::UnsupportedMediaType::new(told(
+            415,
+            ErrorType::UnsupportedMediaType,
+        ))
+        .into()),
         _ => admit(caller, project, location),
     }
 }
@@ -179,7 +221,13 @@ fn page<T: Clone>(
     let mut items: Vec<(String, &T)> = all.iter().map(|item| (key(item, by_name), item)).collect();
     items.sort_by(|(one, _), (other, _)| one.cmp(other));
     let size = usize::try_from(size.get()).unwrap_or(usize::MAX).min(1000);
-    let rest = items.into_iter().filter(|(key, _)| after.is_none_or(|after| key.as_str() > after.as_str()));
-    let count = Count::try_from(i64::try_from(all.len()).unwrap_or(i64::MAX)).expect("memory is smaller");
-    Ok((count, rest.take(size).map(|(_, item)| item.clone()).collect()))
+    let rest = items
+        .into_iter()
+        .filter(|(key, _)| after.is_none_or(|after| key.as_str() > after.as_str()));
+    let count =
+        Count::try_from(i64::try_from(all.len()).unwrap_or(i64::MAX)).expect("memory is smaller");
+    Ok((
+        count,
+        rest.take(size).map(|(_, item)| item.clone()).collect(),
+    ))
 }

@@ -9,9 +9,14 @@ use std::path::PathBuf;
 /// In CI, if the variable is not set or names no folder.
 #[must_use]
 pub fn folder(variable: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_dir());
+    let folder = std::env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_dir());
     if folder.is_none() {
-        assert!(std::env::var_os("CI").is_none(), "{variable} must name a folder in CI");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "{variable} must name a folder in CI"
+        );
         println!("skipped: {variable} names no folder");
     }
     folder

@@ -63,9 +63,15 @@ impl Run {
     /// If a variable holds no number.
     #[must_use]
     pub fn from_environment(cases: u32) -> Self {
-        let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-        let seed = number("STRATUS_SEED").unwrap_or_else(|| RandomState::new().build_hasher().finish());
-        let cases = number("STRATUS_CASES").map_or(cases, |cases| u32::try_from(cases).expect("a small number"));
+        let number = |name: &str| {
+            env::var(name)
+                .ok()
+                .map(|text| text.parse::<u64>().expect("a number"))
+        };
+        let seed =
+            number("STRATUS_SEED").unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let cases = number("STRATUS_CASES")
+            .map_or(cases, |cases| u32::try_from(cases).expect("a small number"));
         println!("STRATUS_SEED={seed} STRATUS_CASES={cases}");
         Self { seed, cases }
     }
@@ -75,8 +81,12 @@ impl Run {
     pub fn runner(self) -> TestRunner {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&self.seed.to_le_bytes());
-        let config =
-            Config { cases: self.cases, max_shrink_iters: 20_000, failure_persistence: None, ..Config::default() };
+        let config = Config {
+            cases: self.cases,
+            max_shrink_iters: 20_000,
+            failure_persistence: None,
+            ..Config::default()
+        };
         TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
     }
 }

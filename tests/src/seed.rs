@@ -11,7 +11,8 @@ use crate::memory::{LOCATION, State};
 /// Never: it is part of the build.
 #[must_use]
 pub fn contract() -> Value {
-    serde_json::from_str(include_str!("../../crates/api-server/src/openapi.json")).expect("it is JSON")
+    serde_json::from_str(include_str!("../../crates/api-server/src/openapi.json"))
+        .expect("it is JSON")
 }
 
 /// One load balancer, database, subnet and firewall, and this many virtual machines.

@@ -6,7 +6,13 @@ use crate::memory::{ContractErrors, Gate, Memory, State};
 
 /// Serves the API in memory; gives its base URL. It ends with the run time that it was started on.
 pub async fn memory(state: State, config: Config) -> String {
-    serve(api_server::router(Memory::new(state), Gate, ContractErrors, config)).await
+    serve(api_server::router(
+        Memory::new(state),
+        Gate,
+        ContractErrors,
+        config,
+    ))
+    .await
 }
 
 /// Serves any router.
@@ -15,7 +21,9 @@ pub async fn memory(state: State, config: Config) -> String {
 ///
 /// If no port can be had.
 pub async fn serve(router: Router) -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port is free");
     let address = listener.local_addr().expect("a listener has an address");
     tokio::spawn(async move { axum::serve(listener, router).await });
     format!("http://{address}")

@@ -13,8 +13,9 @@ pub fn schemas_30(yaml: &str) -> String {
 }
 
 fn document(version: &str, yaml: &str) -> String {
-    let mut text =
-        format!("openapi: {version}\ninfo: {{title: Small, version: 0.1.0}}\npaths: {{}}\ncomponents:\n  schemas:\n");
+    let mut text = format!(
+        "openapi: {version}\ninfo: {{title: Small, version: 0.1.0}}\npaths: {{}}\ncomponents:\n  schemas:\n"
+    );
     for line in undented(yaml) {
         text.push_str("    ");
         text.push_str(line);
@@ -36,7 +37,14 @@ pub fn paths(yaml: &str) -> String {
 
 /// The lines without the indentation that all of them share.
 fn undented(yaml: &str) -> Vec<&str> {
-    let lines: Vec<&str> = yaml.lines().filter(|line| !line.trim().is_empty()).collect();
-    let shared = lines.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    let lines: Vec<&str> = yaml
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let shared = lines
+        .iter()
+        .map(|line| line.len() - line.trim_start().len())
+        .min()
+        .unwrap_or(0);
     lines.into_iter().map(|line| &line[shared..]).collect()
 }

@@ -29,21 +29,31 @@ impl Standalone {
     ///
     /// If the contract is wrong or the folder cannot be written.
     #[must_use]
-    pub fn generate_from(scratch: &str, name: &str, loaded: contract::Loaded, prefix: &str) -> Self {
+    pub fn generate_from(
+        scratch: &str,
+        name: &str,
+        loaded: contract::Loaded,
+        prefix: &str,
+    ) -> Self {
         let findings = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
         let contract = loaded.contract.unwrap_or_else(|| panic!("{findings}"));
-        let files = codegen::generate(&contract, &codegen::Options::new(prefix)).expect("a contract is generated");
+        let files = codegen::generate(&contract, &codegen::Options::new(prefix))
+            .expect("a contract is generated");
         let scratch = Path::new(scratch).join("standalone");
         let root = scratch.join(name);
         if root.exists() {
             fs::remove_dir_all(&root).expect("the folder is ours");
         }
-        let made = Self { root, target: scratch.join("target") };
+        let made = Self {
+            root,
+            target: scratch.join("target"),
+        };
         for file in files {
             made.write(&file.path, &file.text);
         }
         // The same versions as here, so that nothing has to be fetched.
-        fs::copy("../Cargo.lock", made.root.join("Cargo.lock")).expect("the lock file can be copied");
+        fs::copy("../Cargo.lock", made.root.join("Cargo.lock"))
+            .expect("the lock file can be copied");
         made
     }
 
@@ -60,7 +70,8 @@ impl Standalone {
     /// If it cannot be written.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.root.join(path);
-        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the folder can be made");
+        fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+            .expect("the folder can be made");
         fs::write(path, text).expect("the file can be written");
     }
 
@@ -71,7 +82,11 @@ impl Standalone {
     /// If the text is not there, or more than once.
     pub fn replace(&self, path: &str, old: &str, new: &str) {
         let text = fs::read_to_string(self.root.join(path)).expect("the file can be read");
-        assert_eq!(text.matches(old).count(), 1, "{path} must hold this once: {old}");
+        assert_eq!(
+            text.matches(old).count(),
+            1,
+            "{path} must hold this once: {old}"
+        );
         self.write(path, &text.replace(old, new));
     }
 
@@ -82,9 +97,17 @@ impl Standalone {
     /// If the crate is not there.
     #[must_use]
     pub fn features(&self, krate: &str) -> Vec<String> {
-        let manifest = fs::read_to_string(self.root.join(krate).join("Cargo.toml")).expect("the manifest can be read");
-        let line = manifest.lines().find_map(|line| line.strip_prefix("default = ")).expect("it has features");
-        line.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+        let manifest = fs::read_to_string(self.root.join(krate).join("Cargo.toml"))
+            .expect("the manifest can be read");
+        let line = manifest
+            .lines()
+            .find_map(|line| line.strip_prefix("default = "))
+            .expect("it has features");
+        line.split('"')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Adds a program `name` that depends on crates of this folder, given as lines of a manifest.
@@ -94,7 +117,11 @@ impl Standalone {
         );
         self.write(&format!("{name}/Cargo.toml"), &manifest);
         self.write(&format!("{name}/src/main.rs"), main);
-        self.replace("Cargo.toml", "members = [", &format!("members = [\"{name}\", "));
+        self.replace(
+            "Cargo.toml",
+            "members = [",
+            &format!("members = [\"{name}\", "),
+        );
     }
 
     /// Runs cargo in it, without a network.
@@ -104,12 +131,18 @@ impl Standalone {
     /// If cargo cannot be started.
     #[must_use]
     pub fn cargo(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("cargo can be started")
+        self.command(arguments)
+            .output()
+            .expect("cargo can be started")
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(arguments).arg("--offline").current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        command
+            .args(arguments)
+            .arg("--offline")
+            .current_dir(&self.root)
+            .env("CARGO_TARGET_DIR", &self.target);
         command
     }
 
@@ -131,15 +164,30 @@ impl Standalone {
     #[must_use]
     pub fn cargo_answers(&self, arguments: &[&str], input: &str) -> String {
         let mut file = tempfile::tempfile().expect("a file can be made");
-        file.write_all(input.as_bytes()).expect("the file can be written");
+        file.write_all(input.as_bytes())
+            .expect("the file can be written");
         file.rewind().expect("the file can be read from its start");
-        Self::printed(arguments, self.command(arguments).stdin(file).output().expect("cargo can be started"))
+        Self::printed(
+            arguments,
+            self.command(arguments)
+                .stdin(file)
+                .output()
+                .expect("cargo can be started"),
+        )
     }
 
     fn printed(arguments: &[&str], output: Output) -> String {
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "cargo {}:\n{errors}", arguments.join(" "));
-        assert!(!errors.contains("warning: "), "cargo {}:\n{errors}", arguments.join(" "));
+        assert!(
+            output.status.success(),
+            "cargo {}:\n{errors}",
+            arguments.join(" ")
+        );
+        assert!(
+            !errors.contains("warning: "),
+            "cargo {}:\n{errors}",
+            arguments.join(" ")
+        );
         String::from_utf8(output.stdout).expect("the output is text")
     }
 }

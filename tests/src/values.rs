@@ -27,7 +27,12 @@ pub fn value(bundle: &Value, schema: &Value, choices: &mut Choices<'_>, depth: u
     }
     for alternatives in ["oneOf", "anyOf"] {
         if let Some(members) = schema.get(alternatives).and_then(Value::as_array) {
-            return value(bundle, &members[choices.below(members.len())], choices, depth);
+            return value(
+                bundle,
+                &members[choices.below(members.len())],
+                choices,
+                depth,
+            );
         }
     }
     if let Some(constant) = schema.get("const") {
@@ -88,15 +93,23 @@ fn number(schema: &Map<String, Value>, choices: &mut Choices<'_>, integer: bool)
     let bound = |name: &str| schema.get(name).and_then(Value::as_i64);
     let low = bound("minimum").unwrap_or(-3);
     let high = bound("maximum").unwrap_or(low.saturating_add(200));
-    let middle = low.saturating_add(i64::try_from(choices.below(200)).unwrap_or(0)).min(high);
+    let middle = low
+        .saturating_add(i64::try_from(choices.below(200)).unwrap_or(0))
+        .min(high);
     match choices.below(12) {
         4 => json!(low),
         5 => json!(high),
         6 => json!(low.saturating_sub(1)),
         7 => json!(high.saturating_add(1)),
-        #[expect(clippy::cast_precision_loss, reason = "any float near the bound will do")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "any float near the bound will do"
+        )]
         8 => Number::from_f64(middle as f64).map_or(Value::Null, Value::Number),
-        #[expect(clippy::cast_precision_loss, reason = "any float near the bound will do")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "any float near the bound will do"
+        )]
         9 if integer => json!(middle as f64 + 0.5),
         10 => json!(i64::from(i32::MAX) + 1),
         _ => json!(middle),
@@ -110,7 +123,12 @@ fn text(schema: &Map<String, Value>, choices: &mut Choices<'_>) -> String {
         .and_then(Value::as_array)
         .map(|examples| examples.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
-    let length = |name: &str| schema.get(name).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let length = |name: &str| {
+        schema
+            .get(name)
+            .and_then(Value::as_u64)
+            .and_then(|n| usize::try_from(n).ok())
+    };
     let base = match (pattern, examples.as_slice()) {
         (_, [_, ..]) => examples[choices.below(examples.len())].to_owned(),
         (Some(pattern), []) => jsonschema_regex::pattern_witness(pattern).unwrap_or_default(),
@@ -135,7 +153,9 @@ fn sized(text: &str, length: usize) -> String {
 fn beside(text: &str, choices: &mut Choices<'_>) -> String {
     let mut signs: Vec<char> = text.chars().collect();
     let at = choices.below(signs.len().max(1));
-    let odd = ['-', 'A', 'z', '0', ' ', '\n', 'é', '𝒳', '.', '/', '\u{0}', 'i', ':'][choices.below(13)];
+    let odd = [
+        '-', 'A', 'z', '0', ' ', '\n', 'é', '𝒳', '.', '/', '\u{0}', 'i', ':',
+    ][choices.below(13)];
     match choices.below(4) {
         0 if at < signs.len() => {
             signs.remove(at);
@@ -147,8 +167,18 @@ fn beside(text: &str, choices: &mut Choices<'_>) -> String {
     signs.into_iter().collect()
 }
 
-fn array(bundle: &Value, schema: &Map<String, Value>, choices: &mut Choices<'_>, depth: usize) -> Value {
-    let count = |name: &str| schema.get(name).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+fn array(
+    bundle: &Value,
+    schema: &Map<String, Value>,
+    choices: &mut Choices<'_>,
+    depth: usize,
+) -> Value {
+    let count = |name: &str| {
+        schema
+            .get(name)
+            .and_then(Value::as_u64)
+            .and_then(|n| usize::try_from(n).ok())
+    };
     let least = count("minItems").unwrap_or(0);
     let length = match choices.below(8) {
         _ if depth > DEEP => least,
@@ -159,7 +189,9 @@ fn array(bundle: &Value, schema: &Map<String, Value>, choices: &mut Choices<'_>,
     };
     let anything = Value::Bool(true);
     let items = schema.get("items").unwrap_or(&anything);
-    let mut values: Vec<Value> = (0..length).map(|_| value(bundle, items, choices, depth + 1)).collect();
+    let mut values: Vec<Value> = (0..length)
+        .map(|_| value(bundle, items, choices, depth + 1))
+        .collect();
     if choices.rarely(5)
         && let Some(first) = values.first().cloned()
     {
@@ -168,9 +200,17 @@ fn array(bundle: &Value, schema: &Map<String, Value>, choices: &mut Choices<'_>,
     Value::Array(values)
 }
 
-fn object(bundle: &Value, schema: &Map<String, Value>, choices: &mut Choices<'_>, depth: usize) -> Value {
+fn object(
+    bundle: &Value,
+    schema: &Map<String, Value>,
+    choices: &mut Choices<'_>,
+    depth: usize,
+) -> Value {
     let empty = Map::new();
-    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    let properties = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .unwrap_or(&empty);
     let required: Vec<&str> = schema
         .get("required")
         .and_then(Value::as_array)
@@ -184,7 +224,11 @@ fn object(bundle: &Value, schema: &Map<String, Value>, choices: &mut Choices<'_>
             depth <= DEEP && choices.below(2) == 1
         };
         if wanted {
-            let inside = if choices.rarely(53) { Value::Null } else { value(bundle, property, choices, depth + 1) };
+            let inside = if choices.rarely(53) {
+                Value::Null
+            } else {
+                value(bundle, property, choices, depth + 1)
+            };
             made.insert(name.clone(), inside);
         }
     }

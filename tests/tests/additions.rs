@@ -11,17 +11,28 @@ const NEW: &str = include_str!("additions/new.yaml");
 const CALLED: [&str; 2] = ["pets-types", "pets-client"];
 
 fn is_installed() -> bool {
-    let found = Command::new("cargo").args(["semver-checks", "--version"]).output();
+    let found = Command::new("cargo")
+        .args(["semver-checks", "--version"])
+        .output();
     let found = found.is_ok_and(|output| output.status.success());
     if !found {
-        assert!(std::env::var_os("CI").is_none(), "CI needs cargo-semver-checks");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "CI needs cargo-semver-checks"
+        );
         println!("skipped: cargo-semver-checks is not installed");
     }
     found
 }
 
 fn generate(name: &str, contract: &str) -> Standalone {
-    Standalone::generate(env!("CARGO_TARGET_TMPDIR"), name, "pets.yaml", contract.as_bytes(), "pets")
+    Standalone::generate(
+        env!("CARGO_TARGET_TMPDIR"),
+        name,
+        "pets.yaml",
+        contract.as_bytes(),
+        "pets",
+    )
 }
 
 fn compare(old: &Standalone, new: &Standalone, krate: &str) -> Output {
@@ -29,7 +40,12 @@ fn compare(old: &Standalone, new: &Standalone, krate: &str) -> Output {
     command
         .args(["semver-checks", "--color", "never", "--manifest-path"])
         .arg(new.root().join(krate).join("Cargo.toml"));
-    command.arg("--baseline-root").arg(old.root()).args(["--package", krate, "--release-type", "minor"]);
+    command.arg("--baseline-root").arg(old.root()).args([
+        "--package",
+        krate,
+        "--release-type",
+        "minor",
+    ]);
     command.output().expect("cargo can be started")
 }
 
@@ -41,7 +57,8 @@ fn what_is_additive_in_the_contract_is_additive_in_rust() {
     let (old, new) = (generate("semver-old", OLD), generate("semver-new", NEW));
     for krate in CALLED {
         let output = compare(&old, &new, krate);
-        let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        let printed =
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         assert!(output.status.success(), "{printed}");
         assert!(printed.contains("no semver update required"), "{printed}");
     }

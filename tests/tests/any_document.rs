@@ -38,14 +38,24 @@ fn documents() -> Vec<(PathBuf, Vec<u8>)> {
     ]
     .map(PathBuf::from)
     .into();
-    let corpus = outside::folder("STRATUS_CORPUS").map(|folder| fs::read_dir(folder).expect("the folder can be read"));
-    files.extend(corpus.into_iter().flatten().map(|entry| entry.expect("an entry").path()));
+    let corpus = outside::folder("STRATUS_CORPUS")
+        .map(|folder| fs::read_dir(folder).expect("the folder can be read"));
+    files.extend(
+        corpus
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("an entry").path()),
+    );
     files.sort();
     let texts = files.into_iter().map(|file| {
         let text = fs::read(&file).expect("the file can be read");
         (file, text)
     });
-    texts.filter(|(file, text)| file.extension().is_some_and(|it| it != "md") && text.len() < LARGEST).collect()
+    texts
+        .filter(|(file, text)| {
+            file.extension().is_some_and(|it| it != "md") && text.len() < LARGEST
+        })
+        .collect()
 }
 
 /// A document: what it is called, and its text.
@@ -57,28 +67,43 @@ fn each(
     make: impl Fn(&mut Choices<'_>) -> Document,
     judge: impl Fn(&str, &[u8]) + Clone + Send + Sync + 'static,
 ) {
-    let limit = Rlimit { current: Some(MEMORY), ..getrlimit(Resource::As) };
+    let limit = Rlimit {
+        current: Some(MEMORY),
+        ..getrlimit(Resource::As)
+    };
     setrlimit(Resource::As, limit).expect("a limit can be set");
     // What a case panics with is part of the failure; said each time that it shrinks it would drown the rest.
     let said = Arc::new(Mutex::new(String::new()));
     let last = said.clone();
-    panic::set_hook(Box::new(move |panic| *last.lock().expect("nobody panics here") = panic.to_string()));
+    panic::set_hook(Box::new(move |panic| {
+        *last.lock().expect("nobody panics here") = panic.to_string()
+    }));
     let strategy = proptest::collection::vec(any::<u8>(), 0..200);
-    let drawn = Run::from_environment(cases).runner().run(&strategy, |bytes| {
-        let (name, text) = make(&mut Choices::new(&bytes));
-        let (judge, shown) = (judge.clone(), String::from_utf8_lossy(&text).chars().take(4000).collect::<String>());
-        let (done, end) = mpsc::channel();
-        let worker = thread::spawn(move || {
-            judge(&name, &text);
-            // Whoever has stopped waiting has said so already.
-            let _ = done.send(());
+    let drawn = Run::from_environment(cases)
+        .runner()
+        .run(&strategy, |bytes| {
+            let (name, text) = make(&mut Choices::new(&bytes));
+            let (judge, shown) = (
+                judge.clone(),
+                String::from_utf8_lossy(&text)
+                    .chars()
+                    .take(4000)
+                    .collect::<String>(),
+            );
+            let (done, end) = mpsc::channel();
+            let worker = thread::spawn(move || {
+                judge(&name, &text);
+                // Whoever has stopped waiting has said so already.
+                let _ = done.send(());
+            });
+            if end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                return Err(TestCaseError::fail(format!("it takes too long\n{shown}\n")));
+            }
+            let panicked = |_| format!("{}\n{shown}\n", said.lock().expect("nobody panics here"));
+            worker
+                .join()
+                .map_err(|panic| TestCaseError::fail(panicked(panic)))
         });
-        if end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            return Err(TestCaseError::fail(format!("it takes too long\n{shown}\n")));
-        }
-        let panicked = |_| format!("{}\n{shown}\n", said.lock().expect("nobody panics here"));
-        worker.join().map_err(|panic| TestCaseError::fail(panicked(panic)))
-    });
     let _ = panic::take_hook();
     drawn.unwrap_or_else(|failure| panic!("{failure}"));
 }
@@ -87,7 +112,11 @@ fn each(
 fn any_bytes_are_read_or_refused() {
     let start = b"openapi: 3.1.0\ninfo: {title: A, version: '1'}\npaths:\n";
     let make = |choices: &mut Choices<'_>| {
-        let mut text = if choices.below(2) == 0 { Vec::new() } else { start.to_vec() };
+        let mut text = if choices.below(2) == 0 {
+            Vec::new()
+        } else {
+            start.to_vec()
+        };
         text.extend((0..choices.below(200)).map(|_| u8::try_from(choices.below(256)).unwrap_or(0)));
         ((*choices.of(&["any.json", "any.yaml"])).to_owned(), text)
     };
@@ -108,7 +137,13 @@ fn damaged_documents_are_read_or_refused() {
 fn changed_documents_yield_rust_or_findings() {
     let documents: Vec<Value> = documents()
         .into_iter()
-        .filter_map(|(file, text)| Some(contract::load_text(&file.display().to_string(), &text).contract?.document))
+        .filter_map(|(file, text)| {
+            Some(
+                contract::load_text(&file.display().to_string(), &text)
+                    .contract?
+                    .document,
+            )
+        })
         .collect();
     let generated = Arc::new(AtomicU32::new(0));
     let count = generated.clone();
@@ -126,9 +161,14 @@ fn changed_documents_yield_rust_or_findings() {
 
 /// A document of so many components, each made of its number and the next one's.
 fn document_of(components: usize, component: impl Fn(usize) -> String) -> String {
-    let components: Vec<String> = (0..components).map(|at| format!("\"C{at}\":{}", component(at))).collect();
+    let components: Vec<String> = (0..components)
+        .map(|at| format!("\"C{at}\":{}", component(at)))
+        .collect();
     let head = r#""openapi":"3.1.0","info":{"title":"Large","version":"1.0.0"}"#;
-    format!("{{{head},\"components\":{{\"schemas\":{{{}}}}}}}", components.join(","))
+    format!(
+        "{{{head},\"components\":{{\"schemas\":{{{}}}}}}}",
+        components.join(",")
+    )
 }
 
 #[test]
@@ -142,8 +182,12 @@ fn a_chain_of_a_thousand_references_is_followed() {
         }
     });
     assert!(generate("chain.json", chain.as_bytes()));
-    let circle =
-        document_of(last + 1, |at| format!("{{\"$ref\":\"#/components/schemas/C{}\"}}", (at + 1) % (last + 1)));
+    let circle = document_of(last + 1, |at| {
+        format!(
+            "{{\"$ref\":\"#/components/schemas/C{}\"}}",
+            (at + 1) % (last + 1)
+        )
+    });
     assert!(!generate("circle.json", circle.as_bytes()));
 }
 

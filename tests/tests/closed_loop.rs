@@ -11,12 +11,18 @@ fn text() -> Vec<u8> {
 }
 
 fn contract() -> Value {
-    contract::load_text("openapi.yaml", &text()).contract.expect("the contract is right").document
+    contract::load_text("openapi.yaml", &text())
+        .contract
+        .expect("the contract is right")
+        .document
 }
 
 #[test]
 fn the_document_of_the_generated_rust_is_the_contract() {
-    let found = differences(&normalise(&contract()), &normalise(&api_server::openapi::json()));
+    let found = differences(
+        &normalise(&contract()),
+        &normalise(&api_server::openapi::json()),
+    );
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -31,20 +37,39 @@ fn what_utoipa_writes_is_the_contract() {
 #[test]
 fn what_schemars_writes_is_the_contract() {
     let contract = normalise(&contract());
-    let components = contract["components"]["schemas"].as_object().expect("the contract has schemas");
-    let known: BTreeSet<&str> = api_types::schemas::JSON_SCHEMAS.iter().map(|(name, _)| *name).collect();
-    assert_eq!(known, components.keys().map(String::as_str).collect(), "every component has its schema");
+    let components = contract["components"]["schemas"]
+        .as_object()
+        .expect("the contract has schemas");
+    let known: BTreeSet<&str> = api_types::schemas::JSON_SCHEMAS
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
+    assert_eq!(
+        known,
+        components.keys().map(String::as_str).collect(),
+        "every component has its schema"
+    );
     for (name, json_schema) in api_types::schemas::JSON_SCHEMAS {
         let mut derived = json_schema().to_value();
-        let own = derived.as_object_mut().expect("a schema that describes something is an object");
+        let own = derived
+            .as_object_mut()
+            .expect("a schema that describes something is an object");
         let mentioned = own.remove("$defs").unwrap_or_else(|| json!({}));
         own.remove("$schema");
         // schemars titles a schema that has no title by its type's name.
-        own.remove("title").filter(|title| title != name).map(|title| own.insert("title".to_owned(), title));
-        let mut found = differences(&contract["components"]["schemas"][name], &normalise(&in_components(&derived)));
+        own.remove("title")
+            .filter(|title| title != name)
+            .map(|title| own.insert("title".to_owned(), title));
+        let mut found = differences(
+            &contract["components"]["schemas"][name],
+            &normalise(&in_components(&derived)),
+        );
         for (other, derived) in mentioned.as_object().expect("definitions are an object") {
             let derived = normalise(&in_components(derived));
-            found.extend(differences(&contract["components"]["schemas"][other], &derived));
+            found.extend(differences(
+                &contract["components"]["schemas"][other],
+                &derived,
+            ));
         }
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
     }
@@ -52,7 +77,9 @@ fn what_schemars_writes_is_the_contract() {
 
 /// The schema with its references pointing to where OpenAPI has them.
 fn in_components(schema: &Value) -> Value {
-    let text = schema.to_string().replace("\"#/$defs/", "\"#/components/schemas/");
+    let text = schema
+        .to_string()
+        .replace("\"#/$defs/", "\"#/components/schemas/");
     serde_json::from_str(&text).expect("a reference for a reference is JSON still")
 }
 
@@ -61,23 +88,54 @@ const DERIVE: &str = "fn main() {\n    println!(\"{}\", api_server::openapi::jso
 
 #[test]
 fn a_change_in_the_generated_rust_is_reported() {
-    let crates = Standalone::generate(env!("CARGO_TARGET_TMPDIR"), "faults", "openapi.yaml", &text(), "api");
-    crates.add_program("derive", "api-server = { path = \"../api-server\", features = [\"utoipa\"] }\n", DERIVE);
+    let crates = Standalone::generate(
+        env!("CARGO_TARGET_TMPDIR"),
+        "faults",
+        "openapi.yaml",
+        &text(),
+        "api",
+    );
+    crates.add_program(
+        "derive",
+        "api-server = { path = \"../api-server\", features = [\"utoipa\"] }\n",
+        DERIVE,
+    );
     // A required flag.
     let count = "#[field(optional)]\n    pub count: Option<Count>,\n    /// The virtual";
-    crates.replace("api-types/src/vm.rs", "pub count: Count,\n    /// The virtual", count);
+    crates.replace(
+        "api-types/src/vm.rs",
+        "pub count: Count,\n    /// The virtual",
+        count,
+    );
     // A bound.
     let bound = "minimum = 1, maximum = 2147483647)]\npub struct StorageSizeGib";
-    crates.replace("api-types/src/shared.rs", bound, &bound.replace("= 1,", "= 2,"));
+    crates.replace(
+        "api-types/src/shared.rs",
+        bound,
+        &bound.replace("= 1,", "= 2,"),
+    );
     // A pattern.
     let pattern = "pattern = \"^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$\")]\npub struct Name(";
-    crates.replace("api-types/src/shared.rs", pattern, &pattern.replace("[a-z0-9](?", "[a-z](?"));
+    crates.replace(
+        "api-types/src/shared.rs",
+        pattern,
+        &pattern.replace("[a-z0-9](?", "[a-z](?"),
+    );
     // A status.
-    let status = "impl VmListResponse {\n    pub(crate) const OK: server::Reply = server::Reply::code(200)";
-    crates.replace("api-server/src/vm.rs", status, &status.replace("200", "202"));
+    let status =
+        "impl VmListResponse {\n    pub(crate) const OK: server::Reply = server::Reply::code(200)";
+    crates.replace(
+        "api-server/src/vm.rs",
+        status,
+        &status.replace("200", "202"),
+    );
     // A parameter.
     let parameter = "server::Parameter::query(\"page_size\")\n        .default(\"10\")";
-    crates.replace("api-server/src/vm.rs", parameter, &parameter.replace("page_size", "size"));
+    crates.replace(
+        "api-server/src/vm.rs",
+        parameter,
+        &parameter.replace("page_size", "size"),
+    );
 
     let derived = crates.cargo_succeeds(&["run", "--quiet", "--package", "derive"]);
     let derived: Value = serde_json::from_str(&derived).expect("the program prints JSON");
@@ -91,7 +149,10 @@ fn a_change_in_the_generated_rust_is_reported() {
         "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/responses/200: ",
         "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/responses/202: the contract says nothing",
     ] {
-        let reports = found.iter().filter(|found| found.starts_with(fault)).count();
+        let reports = found
+            .iter()
+            .filter(|found| found.starts_with(fault))
+            .count();
         assert_eq!(reports, 1, "{fault}\n{}", found.join("\n"));
     }
     // Nothing else differs, but for the words of what has lost its name.

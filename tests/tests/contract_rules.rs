@@ -12,7 +12,10 @@ const OF_ALL: [&str; 6] = ["400", "401", "404", "429", "500", "503"];
 
 /// An operation with its method.
 fn operations(contract: &Value) -> Vec<(&str, &Map<String, Value>)> {
-    let items = contract["paths"].as_object().expect("paths are an object").values();
+    let items = contract["paths"]
+        .as_object()
+        .expect("paths are an object")
+        .values();
     let operations = items.flat_map(|item| item.as_object().expect("a path is an object"));
     operations
         .filter_map(|(method, operation)| Some((method.as_str(), operation.as_object()?)))
@@ -22,7 +25,9 @@ fn operations(contract: &Value) -> Vec<(&str, &Map<String, Value>)> {
 
 fn followed<'c>(contract: &'c Value, node: &'c Value) -> &'c Value {
     match node["$ref"].as_str() {
-        Some(reference) => contract.pointer(&reference[1..]).expect("a reference leads somewhere"),
+        Some(reference) => contract
+            .pointer(&reference[1..])
+            .expect("a reference leads somewhere"),
         None => node,
     }
 }
@@ -31,10 +36,16 @@ fn followed<'c>(contract: &'c Value, node: &'c Value) -> &'c Value {
 fn schemas<'c>(node: &'c Value, pointer: &str, found: &mut Vec<(String, &'c Map<String, Value>)>) {
     match node {
         Value::Object(entries) => {
-            if ["type", "$ref", "oneOf", "enum", "const"].iter().any(|keyword| entries.contains_key(*keyword)) {
+            if ["type", "$ref", "oneOf", "enum", "const"]
+                .iter()
+                .any(|keyword| entries.contains_key(*keyword))
+            {
                 found.push((pointer.to_owned(), entries));
             }
-            for (key, value) in entries.iter().filter(|(key, _)| !matches!(key.as_str(), "example" | "examples")) {
+            for (key, value) in entries
+                .iter()
+                .filter(|(key, _)| !matches!(key.as_str(), "example" | "examples"))
+            {
                 schemas(value, &format!("{pointer}/{key}"), found);
             }
         }
@@ -50,12 +61,20 @@ fn schemas<'c>(node: &'c Value, pointer: &str, found: &mut Vec<(String, &'c Map<
 #[test]
 fn every_operation_has_one_tag_a_summary_and_a_description() {
     let contract = seed::contract();
-    let tags: Vec<&Value> = contract["tags"].as_array().expect("tags").iter().map(|tag| &tag["name"]).collect();
+    let tags: Vec<&Value> = contract["tags"]
+        .as_array()
+        .expect("tags")
+        .iter()
+        .map(|tag| &tag["name"])
+        .collect();
     for (_, operation) in operations(&contract) {
         let id = &operation["operationId"];
         let own = operation["tags"].as_array().expect("tags are an array");
         assert!(own.len() == 1 && tags.contains(&&own[0]), "{id}");
-        assert!(operation["summary"].is_string() && operation["description"].is_string(), "{id}");
+        assert!(
+            operation["summary"].is_string() && operation["description"].is_string(),
+            "{id}"
+        );
     }
 }
 
@@ -66,15 +85,22 @@ fn every_operation_answers_200_and_the_errors_that_it_can_have() {
         let id = &operation["operationId"];
         let mut expected: Vec<&str> = vec!["200"];
         expected.extend(OF_ALL);
-        expected.extend(OF_BODIES.iter().filter(|_| operation.contains_key("requestBody")));
+        expected.extend(
+            OF_BODIES
+                .iter()
+                .filter(|_| operation.contains_key("requestBody")),
+        );
         expected.extend(OF_CHANGES.iter().filter(|_| method != "get"));
         expected.sort_unstable();
-        let responses = operation["responses"].as_object().expect("answers are an object");
+        let responses = operation["responses"]
+            .as_object()
+            .expect("answers are an object");
         let mut statuses: Vec<&str> = responses.keys().map(String::as_str).collect();
         statuses.sort_unstable();
         assert_eq!(statuses, expected, "{id}");
         for (status, response) in responses.iter().filter(|(status, _)| *status != "200") {
-            let schema = &followed(&contract, response)["content"]["application/json"]["schema"]["$ref"];
+            let schema =
+                &followed(&contract, response)["content"]["application/json"]["schema"]["$ref"];
             assert_eq!(schema, "#/components/schemas/Error", "{id} {status}");
         }
     }
@@ -85,32 +111,59 @@ fn every_request_and_answer_has_an_example() {
     let contract = seed::contract();
     let has_example = |content: &Value| {
         let media = &content["application/json"];
-        media.get("example").is_some() || media["examples"].as_object().is_some_and(|examples| !examples.is_empty())
+        media.get("example").is_some()
+            || media["examples"]
+                .as_object()
+                .is_some_and(|examples| !examples.is_empty())
     };
     for (_, operation) in operations(&contract) {
         let id = &operation["operationId"];
         if let Some(body) = operation.get("requestBody") {
             assert!(has_example(&followed(&contract, body)["content"]), "{id}");
         }
-        for (status, response) in operation["responses"].as_object().expect("answers are an object") {
-            assert!(has_example(&followed(&contract, response)["content"]), "{id} {status}");
+        for (status, response) in operation["responses"]
+            .as_object()
+            .expect("answers are an object")
+        {
+            assert!(
+                has_example(&followed(&contract, response)["content"]),
+                "{id} {status}"
+            );
         }
     }
     // Those of whole paths are among them.
-    let parameters = contract["components"]["parameters"].as_object().expect("parameters are an object");
-    let inline = operations(&contract).into_iter().filter_map(|(_, operation)| operation.get("parameters")?.as_array());
+    let parameters = contract["components"]["parameters"]
+        .as_object()
+        .expect("parameters are an object");
+    let inline = operations(&contract)
+        .into_iter()
+        .filter_map(|(_, operation)| operation.get("parameters")?.as_array());
     for parameter in parameters.values().chain(inline.flatten()) {
         let parameter = followed(&contract, parameter);
-        let example = parameter.get("example").or_else(|| parameter.get("examples"));
-        assert!(example.is_some() && parameter["description"].is_string(), "{}", parameter["name"]);
+        let example = parameter
+            .get("example")
+            .or_else(|| parameter.get("examples"));
+        assert!(
+            example.is_some() && parameter["description"].is_string(),
+            "{}",
+            parameter["name"]
+        );
     }
 }
 
 #[test]
 fn every_schema_is_named_and_described_and_every_integer_is_bounded() {
     let contract = seed::contract();
-    for (name, schema) in contract["components"]["schemas"].as_object().expect("schemas are an object") {
-        assert!(schema["description"].as_str().is_some_and(|text| text.len() > 10), "{name}");
+    for (name, schema) in contract["components"]["schemas"]
+        .as_object()
+        .expect("schemas are an object")
+    {
+        assert!(
+            schema["description"]
+                .as_str()
+                .is_some_and(|text| text.len() > 10),
+            "{name}"
+        );
     }
     let mut found = Vec::new();
     schemas(&contract["components"], "/components", &mut found);
@@ -119,9 +172,9 @@ fn every_schema_is_named_and_described_and_every_integer_is_bounded() {
     let mut integers = 0;
     for (pointer, schema) in found {
         let is = |name: &str| {
-            schema
-                .get("type")
-                .is_some_and(|ty| ty == name || ty.as_array().is_some_and(|t| t.iter().any(|t| t == name)))
+            schema.get("type").is_some_and(|ty| {
+                ty == name || ty.as_array().is_some_and(|t| t.iter().any(|t| t == name))
+            })
         };
         if is("integer") {
             integers += 1;
@@ -129,7 +182,10 @@ fn every_schema_is_named_and_described_and_every_integer_is_bounded() {
                 assert!(schema.contains_key(keyword), "{pointer} has no {keyword}");
             }
         }
-        assert!(!is("object") || pointer.split('/').count() == 4, "{pointer} is an object without a name");
+        assert!(
+            !is("object") || pointer.split('/').count() == 4,
+            "{pointer} is an object without a name"
+        );
     }
     assert!(integers > 5);
 }

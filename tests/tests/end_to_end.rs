@@ -32,13 +32,20 @@ fn operations() -> Vec<Operation> {
     let mut operations = Vec::new();
     for (path, item) in contract["paths"].as_object().expect("paths are an object") {
         for (method, operation) in item.as_object().expect("a path is an object") {
-            let Some(id) = operation["operationId"].as_str() else { continue };
-            let statuses = operation["responses"].as_object().expect("answers are an object").keys();
+            let Some(id) = operation["operationId"].as_str() else {
+                continue;
+            };
+            let statuses = operation["responses"]
+                .as_object()
+                .expect("answers are an object")
+                .keys();
             operations.push(Operation {
                 id: id.to_owned(),
                 method: method.to_uppercase().parse().expect("it is a method"),
                 path: filled(path),
-                statuses: statuses.map(|status| status.parse().expect("each answer has a status")).collect(),
+                statuses: statuses
+                    .map(|status| status.parse().expect("each answer has a status"))
+                    .collect(),
                 has_body: operation.get("requestBody").is_some(),
             });
         }
@@ -59,18 +66,30 @@ fn filled(path: &str) -> String {
 }
 
 fn call(id: &str) -> &'static Call {
-    CALLS.iter().find(|call| call.operation == id).unwrap_or_else(|| panic!("{id} has no call"))
+    CALLS
+        .iter()
+        .find(|call| call.operation == id)
+        .unwrap_or_else(|| panic!("{id} has no call"))
 }
 
 #[test]
 fn the_servers_of_the_contract_are_known_to_its_client() {
     let contract = seed::contract();
-    let [server] = api_client::SERVERS else { panic!("the contract names one") };
+    let [server] = api_client::SERVERS else {
+        panic!("the contract names one")
+    };
     let named = &contract["servers"][0];
     assert_eq!(server.template, named["url"]);
     assert_eq!(server.url(), named["variables"]["base_url"]["default"]);
-    let url = server.url_with(&[("base_url", "http://localhost:8080")]).expect("it is a URL");
-    assert_eq!(api_client::Client::new(url).expect("it is a base URL").base_url(), "http://localhost:8080");
+    let url = server
+        .url_with(&[("base_url", "http://localhost:8080")])
+        .expect("it is a URL");
+    assert_eq!(
+        api_client::Client::new(url)
+            .expect("it is a base URL")
+            .base_url(),
+        "http://localhost:8080"
+    );
 }
 
 #[tokio::test]
@@ -79,9 +98,16 @@ async fn every_operation_answers() {
     let client = client(&base, TOKEN);
     for operation in operations() {
         let call = call(&operation.id);
-        let answer = (call.send)(&client).await.unwrap_or_else(|error| panic!("{}: {error}", operation.id));
+        let answer = (call.send)(&client)
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error}", operation.id));
         for (pointer, expected) in (call.answers)() {
-            assert_eq!(answer.pointer(pointer), Some(&expected), "{}: {pointer} of {answer}", operation.id);
+            assert_eq!(
+                answer.pointer(pointer),
+                Some(&expected),
+                "{}: {pointer} of {answer}",
+                operation.id
+            );
         }
     }
 }
@@ -90,16 +116,38 @@ async fn every_operation_answers() {
 async fn every_listed_refusal_reaches_the_caller() {
     let base = served::memory(seed::state(3), Config::default()).await;
     for operation in operations() {
-        for status in operation.statuses.iter().copied().filter(|status| *status >= 400) {
+        for status in operation
+            .statuses
+            .iter()
+            .copied()
+            .filter(|status| *status >= 400)
+        {
             let client = client(&base, &format!("pat-refuse-{status}"));
-            let error = (call(&operation.id).send)(&client).await.expect_err("the implementation refuses");
+            let error = (call(&operation.id).send)(&client)
+                .await
+                .expect_err("the implementation refuses");
             let place = format!("{} {status}: {error}", operation.id);
-            let Error::ErrorResponse(answer) = error else { panic!("{place}") };
+            let Error::ErrorResponse(answer) = error else {
+                panic!("{place}")
+            };
             assert_eq!(answer.status().as_u16(), status, "{place}");
             assert_eq!(answer.error.code.get(), i32::from(status), "{place}");
-            let header = |name| answer.headers().get(name).map(|value| value.to_str().expect("it is text").to_owned());
-            assert_eq!(header(RETRY_AFTER).as_deref(), matches!(status, 429 | 503).then_some("7"), "{place}");
-            assert_eq!(header(WWW_AUTHENTICATE).as_deref(), (status == 401).then_some("Bearer"), "{place}");
+            let header = |name| {
+                answer
+                    .headers()
+                    .get(name)
+                    .map(|value| value.to_str().expect("it is text").to_owned())
+            };
+            assert_eq!(
+                header(RETRY_AFTER).as_deref(),
+                matches!(status, 429 | 503).then_some("7"),
+                "{place}"
+            );
+            assert_eq!(
+                header(WWW_AUTHENTICATE).as_deref(),
+                (status == 401).then_some("Bearer"),
+                "{place}"
+            );
         }
     }
 }
@@ -117,7 +165,8 @@ async fn raw(request: reqwest::RequestBuilder) -> (StatusCode, reqwest::header::
     let answer = request.send().await.expect("the server answers");
     let (status, headers) = (answer.status(), answer.headers().clone());
     let text = answer.text().await.expect("the body is text");
-    let body: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{status} {error}: {text}"));
+    let body: Value =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{status} {error}: {text}"));
     if !status.is_success() {
         let mut schema = seed::contract();
         schema["$ref"] = json!("#/components/schemas/Error");
@@ -136,43 +185,98 @@ async fn what_does_not_fit_is_refused_in_the_contracts_words() {
     for operation in operations() {
         let url = format!("{base}{}", operation.path);
         let place = &operation.id;
-        let bare = || http.request(operation.method.clone(), &url).header("content-type", "application/json");
+        let bare = || {
+            http.request(operation.method.clone(), &url)
+                .header("content-type", "application/json")
+        };
         let good = || bare().bearer_auth(TOKEN);
 
         let (status, headers, body) = raw(bare()).await;
-        assert_eq!((status.as_u16(), &body["error"]["type"]), (401, &json!("MissingCredentials")), "{place}");
+        assert_eq!(
+            (status.as_u16(), &body["error"]["type"]),
+            (401, &json!("MissingCredentials")),
+            "{place}"
+        );
         assert_eq!(headers[WWW_AUTHENTICATE], "Bearer", "{place}");
         let (status, headers, body) = raw(bare().bearer_auth("nobody")).await;
-        assert_eq!((status.as_u16(), &body["error"]["type"]), (401, &json!("InvalidCredentials")), "{place}");
+        assert_eq!(
+            (status.as_u16(), &body["error"]["type"]),
+            (401, &json!("InvalidCredentials")),
+            "{place}"
+        );
         assert_eq!(headers[WWW_AUTHENTICATE], "Bearer", "{place}");
         // Credentials come first: without them nobody learns which methods a path has.
         let (status, ..) = raw(http.delete(&url)).await;
         assert_eq!(status.as_u16(), 401, "{place}");
         let (status, headers, body) = raw(http.delete(&url).bearer_auth(TOKEN)).await;
-        assert_eq!((status.as_u16(), &body["error"]["type"]), (405, &json!("MethodNotAllowed")), "{place}");
+        assert_eq!(
+            (status.as_u16(), &body["error"]["type"]),
+            (405, &json!("MethodNotAllowed")),
+            "{place}"
+        );
         let allow = headers[ALLOW].to_str().expect("it is text");
-        assert!(allow.split(", ").any(|allowed| allowed == operation.method.as_str()), "{place}: {allow}");
+        assert!(
+            allow
+                .split(", ")
+                .any(|allowed| allowed == operation.method.as_str()),
+            "{place}: {allow}"
+        );
 
         let wrong = http.request(operation.method.clone(), url.replace(PROJECT, "nobody"));
-        let (status, _, body) =
-            raw(wrong.bearer_auth(TOKEN).header("content-type", "application/json").body("{")).await;
-        assert_eq!((status.as_u16(), &body["error"]["type"]), (400, &json!("BadRequest")), "{place}");
-        assert!(body["error"]["details"]["project_id"].is_string(), "{place}: {body}");
+        let (status, _, body) = raw(wrong
+            .bearer_auth(TOKEN)
+            .header("content-type", "application/json")
+            .body("{"))
+        .await;
+        assert_eq!(
+            (status.as_u16(), &body["error"]["type"]),
+            (400, &json!("BadRequest")),
+            "{place}"
+        );
+        assert!(
+            body["error"]["details"]["project_id"].is_string(),
+            "{place}: {body}"
+        );
 
         if operation.has_body {
-            let text = http.request(operation.method.clone(), &url).bearer_auth(TOKEN);
+            let text = http
+                .request(operation.method.clone(), &url)
+                .bearer_auth(TOKEN);
             let (status, _, body) = raw(text.header("content-type", "text/plain").body("{}")).await;
-            assert_eq!((status.as_u16(), &body["error"]["type"]), (415, &json!("UnsupportedMediaType")), "{place}");
-            let (status, _, body) = raw(good().body(format!("{{\"a\":\"{}\"}}", "a".repeat(4096)))).await;
-            assert_eq!((status.as_u16(), &body["error"]["type"]), (413, &json!("PayloadTooLarge")), "{place}");
-            for wrong in ["[]", "{", "{\"a\":1,\"a\":2}", "null", "{\"\\ud800\":1}", "{} {}"] {
+            assert_eq!(
+                (status.as_u16(), &body["error"]["type"]),
+                (415, &json!("UnsupportedMediaType")),
+                "{place}"
+            );
+            let (status, _, body) =
+                raw(good().body(format!("{{\"a\":\"{}\"}}", "a".repeat(4096)))).await;
+            assert_eq!(
+                (status.as_u16(), &body["error"]["type"]),
+                (413, &json!("PayloadTooLarge")),
+                "{place}"
+            );
+            for wrong in [
+                "[]",
+                "{",
+                "{\"a\":1,\"a\":2}",
+                "null",
+                "{\"\\ud800\":1}",
+                "{} {}",
+            ] {
                 let (status, _, body) = raw(good().body(wrong)).await;
-                assert_eq!((status.as_u16(), &body["error"]["type"]), (400, &json!("BadRequest")), "{place} {wrong}");
+                assert_eq!(
+                    (status.as_u16(), &body["error"]["type"]),
+                    (400, &json!("BadRequest")),
+                    "{place} {wrong}"
+                );
             }
         }
     }
     let (status, _, body) = raw(http.get(format!("{base}/nowhere")).bearer_auth(TOKEN)).await;
-    assert_eq!((status.as_u16(), &body["error"]["type"]), (404, &json!("ResourceNotFound")));
+    assert_eq!(
+        (status.as_u16(), &body["error"]["type"]),
+        (404, &json!("ResourceNotFound"))
+    );
     let (status, ..) = raw(http.get(format!("{base}/nowhere"))).await;
     assert_eq!(status.as_u16(), 401);
 }
@@ -191,7 +295,9 @@ async fn all_violations_of_a_body_are_reported_at_once() {
     });
     let (status, _, answer) = raw(http().patch(url).bearer_auth(TOKEN).json(&body)).await;
     assert_eq!(status.as_u16(), 400);
-    let details = answer["error"]["details"].as_object().expect("there are details");
+    let details = answer["error"]["details"]
+        .as_object()
+        .expect("there are details");
     let places: BTreeMap<&str, Vec<&str>> = details
         .iter()
         .map(|(field, words)| {
@@ -199,7 +305,13 @@ async fn all_violations_of_a_body_are_reported_at_once() {
                 Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
                 words => words.as_str().into_iter().collect(),
             };
-            (field.as_str(), words.into_iter().map(|words| words.split(": ").next().unwrap_or_default()).collect())
+            (
+                field.as_str(),
+                words
+                    .into_iter()
+                    .map(|words| words.split(": ").next().unwrap_or_default())
+                    .collect(),
+            )
         })
         .collect();
     let expected = BTreeMap::from([
@@ -220,8 +332,14 @@ async fn each_property_of_a_body_that_may_have_none_is_reported() {
     let body = json!({ "first": 1, "second": { "third": null } });
     let (status, _, answer) = raw(http().post(url).bearer_auth(TOKEN).json(&body)).await;
     assert_eq!(status.as_u16(), 400);
-    let details = answer["error"]["details"].as_object().expect("there are details");
-    assert_eq!(details.keys().collect::<Vec<_>>(), ["first", "second"], "{answer}");
+    let details = answer["error"]["details"]
+        .as_object()
+        .expect("there are details");
+    assert_eq!(
+        details.keys().collect::<Vec<_>>(),
+        ["first", "second"],
+        "{answer}"
+    );
 }
 
 #[tokio::test]
@@ -231,17 +349,30 @@ async fn parameters_are_read_with_their_defaults_and_all_reported() {
     let http = http();
     let get = |query: &str| http.get(format!("{url}{query}")).bearer_auth(TOKEN);
     let (_, _, body) = raw(get("")).await;
-    assert_eq!((body["items"].as_array().map(Vec::len), &body["count"]), (Some(10), &json!(25)));
-    let (_, _, body) = raw(get("?page_size=3&order_column=name&start_after=app-1&colour=green")).await;
+    assert_eq!(
+        (body["items"].as_array().map(Vec::len), &body["count"]),
+        (Some(10), &json!(25))
+    );
+    let (_, _, body) = raw(get(
+        "?page_size=3&order_column=name&start_after=app-1&colour=green",
+    ))
+    .await;
     assert_eq!(body["items"][0]["name"], "app-10");
     let (status, _, body) = raw(get("?page_size=0&page_size=1")).await;
     assert_eq!(status.as_u16(), 400, "{body}");
     let (status, _, body) = raw(get("?page_size=ten")).await;
     assert_eq!(status.as_u16(), 400);
     assert!(body["error"]["details"]["page_size"].is_string(), "{body}");
-    let wrong = format!("{base}/project/1/location/{LOCATION}/vm?page_size=-1&start_after={}", "a".repeat(1025));
+    let wrong = format!(
+        "{base}/project/1/location/{LOCATION}/vm?page_size=-1&start_after={}",
+        "a".repeat(1025)
+    );
     let (_, _, body) = raw(http.get(wrong).bearer_auth(TOKEN)).await;
-    let named: Vec<&String> = body["error"]["details"].as_object().expect("there are details").keys().collect();
+    let named: Vec<&String> = body["error"]["details"]
+        .as_object()
+        .expect("there are details")
+        .keys()
+        .collect();
     assert_eq!(named, ["page_size", "project_id", "start_after"], "{body}");
 }
 
@@ -250,8 +381,17 @@ async fn a_stream_gives_every_item_of_a_list_once() {
     let base = served::memory(seed::state(25), Config::default()).await;
     let client = client(&base, TOKEN);
     for order in ["id", "name"] {
-        let call = client.vm_list().project_id(PROJECT).location(LOCATION).order_column(order).page_size(7);
-        let items: Vec<_> = call.stream().try_collect().await.expect("every page is answered");
+        let call = client
+            .vm_list()
+            .project_id(PROJECT)
+            .location(LOCATION)
+            .order_column(order)
+            .page_size(7);
+        let items: Vec<_> = call
+            .stream()
+            .try_collect()
+            .await
+            .expect("every page is answered");
         let mut names: Vec<String> = items.iter().map(|vm| vm.name.to_string()).collect();
         assert_eq!(names.len(), 25, "{order}");
         names.sort();
@@ -263,10 +403,27 @@ async fn a_stream_gives_every_item_of_a_list_once() {
 #[tokio::test]
 async fn an_argument_that_does_not_fit_is_never_sent() {
     let client = client("http://127.0.0.1:1", TOKEN);
-    let error = client.vm_list().project_id("nobody").location(LOCATION).send().await.expect_err("it does not fit");
-    assert!(matches!(&error, Error::InvalidRequest(words) if words.contains("project_id")), "{error}");
-    let error = client.vm_list().project_id(PROJECT).send().await.expect_err("the location is missing");
-    assert!(matches!(&error, Error::InvalidRequest(words) if words.contains("location")), "{error}");
+    let error = client
+        .vm_list()
+        .project_id("nobody")
+        .location(LOCATION)
+        .send()
+        .await
+        .expect_err("it does not fit");
+    assert!(
+        matches!(&error, Error::InvalidRequest(words) if words.contains("project_id")),
+        "{error}"
+    );
+    let error = client
+        .vm_list()
+        .project_id(PROJECT)
+        .send()
+        .await
+        .expect_err("the location is missing");
+    assert!(
+        matches!(&error, Error::InvalidRequest(words) if words.contains("location")),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -277,9 +434,20 @@ async fn an_answer_of_a_newer_server_is_understood() {
     let answer = move || async move { ([("cache-control", "no-store")], axum::Json(database)) };
     let base = served::serve(axum::Router::new().fallback(get(answer))).await;
     let call = client(&base, TOKEN);
-    let call = call.postgres_view().project_id(PROJECT).location(LOCATION).postgres_database_reference("orders");
-    let answer = call.send().await.expect("an older client reads it").into_inner();
-    assert_eq!(answer.state, PostgresState::Unlisted("hibernating".to_owned()));
+    let call = call
+        .postgres_view()
+        .project_id(PROJECT)
+        .location(LOCATION)
+        .postgres_database_reference("orders");
+    let answer = call
+        .send()
+        .await
+        .expect("an older client reads it")
+        .into_inner();
+    assert_eq!(
+        answer.state,
+        PostgresState::Unlisted("hibernating".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -295,11 +463,22 @@ async fn an_enumeration_may_grow_in_answers_and_not_in_requests() {
 #[tokio::test]
 async fn the_contract_is_served() {
     let base = served::memory(seed::state(0), Config::default()).await;
-    let json = http().get(format!("{base}/openapi.json")).send().await.expect("it is served");
+    let json = http()
+        .get(format!("{base}/openapi.json"))
+        .send()
+        .await
+        .expect("it is served");
     assert_eq!(json.headers()["content-type"], "application/json");
-    let json: Value = serde_json::from_str(&json.text().await.expect("it is text")).expect("it is JSON");
+    let json: Value =
+        serde_json::from_str(&json.text().await.expect("it is text")).expect("it is JSON");
     assert_eq!(json, seed::contract());
-    let yaml = http().get(format!("{base}/openapi.yaml")).send().await.expect("it is served").text().await;
+    let yaml = http()
+        .get(format!("{base}/openapi.yaml"))
+        .send()
+        .await
+        .expect("it is served")
+        .text()
+        .await;
     let loaded = contract::load_text("openapi.yaml", yaml.expect("it is text").as_bytes());
     assert_eq!(loaded.contract.expect("it is the contract").document, json);
 }
@@ -308,11 +487,24 @@ async fn the_contract_is_served() {
 async fn secrets_are_in_no_debug_output() {
     let base = served::memory(seed::state(0), Config::default()).await;
     let client = client(&base, "pat-very-secret");
-    let call = client.postgres_view().project_id(PROJECT).location(LOCATION).postgres_database_reference("orders");
-    let error = format!("{:?}", call.clone().send().await.expect_err("nobody knows this token"));
+    let call = client
+        .postgres_view()
+        .project_id(PROJECT)
+        .location(LOCATION)
+        .postgres_database_reference("orders");
+    let error = format!(
+        "{:?}",
+        call.clone()
+            .send()
+            .await
+            .expect_err("nobody knows this token")
+    );
     let database = format!("{:?}", seed::state(0).databases);
     for printed in [format!("{client:?}"), format!("{call:?}"), error, database] {
-        assert!(!printed.contains("very-secret") && !printed.contains("Example-Passw0rd"), "{printed}");
+        assert!(
+            !printed.contains("very-secret") && !printed.contains("Example-Passw0rd"),
+            "{printed}"
+        );
     }
 }
 
@@ -321,7 +513,13 @@ fn a_wrong_value_never_becomes_one() {
     assert!(HealthCheckEndpoint::try_from(" ").is_err());
     assert!(api_types::Port::try_from(0).is_err());
     assert!(api_types::Port::try_from(65_536_u64).is_err());
-    assert_eq!("443".parse::<api_types::Port>().expect("it is a port").get(), 443);
+    assert_eq!(
+        "443"
+            .parse::<api_types::Port>()
+            .expect("it is a port")
+            .get(),
+        443
+    );
     assert!("".parse::<api_types::Name>().is_err());
     assert!(matches!("Forbidden".parse(), Ok(ErrorType::Forbidden)));
 }

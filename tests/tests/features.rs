@@ -16,7 +16,10 @@ fn contracts() -> Vec<(String, Value)> {
         .expect("the folder is there")
         .map(|entry| entry.expect("an entry").path())
         .collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "yaml")
+    });
     files.sort();
     files.iter().map(|file| contract(file)).collect()
 }
@@ -24,8 +27,16 @@ fn contracts() -> Vec<(String, Value)> {
 /// A contract has no findings, whatever it is a contract of.
 fn contract(file: &Path) -> (String, Value) {
     let loaded = contract::load(file);
-    assert!(loaded.diagnostics.is_empty(), "{}", contract::render(&loaded.sources, &loaded.diagnostics));
-    let name = file.file_stem().expect("it has a name").to_string_lossy().into_owned();
+    assert!(
+        loaded.diagnostics.is_empty(),
+        "{}",
+        contract::render(&loaded.sources, &loaded.diagnostics)
+    );
+    let name = file
+        .file_stem()
+        .expect("it has a name")
+        .to_string_lossy()
+        .into_owned();
     (name, loaded.contract.expect("it has no findings").document)
 }
 
@@ -54,7 +65,10 @@ fn merged(contracts: &[(String, Value)]) -> Value {
 
 fn add(into: &mut Value, entries: &Map<String, Value>, name: &str) {
     for (key, value) in entries {
-        assert!(into.get(key).is_none(), "{name}: another feature has `{key}` already");
+        assert!(
+            into.get(key).is_none(),
+            "{name}: another feature has `{key}` already"
+        );
         into[key] = value.clone();
     }
 }
@@ -67,10 +81,22 @@ features-webhook-receiver = { path = "../features-webhook-receiver" }
 
 /// What the program needs besides, in the versions of this workspace.
 const LIBRARIES: [(&str, &str); 4] = [
-    ("axum", r#"{ version = "0.8", default-features = false, features = ["http1", "tokio"] }"#),
-    ("futures-util", r#"{ version = "0.3", default-features = false }"#),
-    ("reqwest", r#"{ version = "0.13", default-features = false, features = ["json"] }"#),
-    ("tokio", r#"{ version = "1", default-features = false, features = ["macros", "net", "rt"] }"#),
+    (
+        "axum",
+        r#"{ version = "0.8", default-features = false, features = ["http1", "tokio"] }"#,
+    ),
+    (
+        "futures-util",
+        r#"{ version = "0.3", default-features = false }"#,
+    ),
+    (
+        "reqwest",
+        r#"{ version = "0.13", default-features = false, features = ["json"] }"#,
+    ),
+    (
+        "tokio",
+        r#"{ version = "1", default-features = false, features = ["macros", "net", "rt"] }"#,
+    ),
 ];
 
 #[test]
@@ -78,22 +104,43 @@ fn both_sides_of_every_feature_understand_each_other() {
     let contracts = contracts();
     let document = merged(&contracts).to_string();
     let scratch = env!("CARGO_TARGET_TMPDIR");
-    let crates = Standalone::generate(scratch, "features", "features.json", document.as_bytes(), "features");
+    let crates = Standalone::generate(
+        scratch,
+        "features",
+        "features.json",
+        document.as_bytes(),
+        "features",
+    );
     let (mut modules, mut checks) = (String::new(), String::new());
     for (name, _) in &contracts {
-        let file = fs::read_to_string(format!("tests/features/{name}.rs")).expect("a feature has both sides");
+        let file = fs::read_to_string(format!("tests/features/{name}.rs"))
+            .expect("a feature has both sides");
         crates.write(&format!("features/src/{name}.rs"), &file);
         modules.push_str(&format!("mod {name};\n"));
-        checks.push_str(&format!("    println!(\"{name}\");\n    {name}::check(client, url).await;\n"));
+        checks.push_str(&format!(
+            "    println!(\"{name}\");\n    {name}::check(client, url).await;\n"
+        ));
     }
     let main = format!(
         "{modules}\n{}\nasync fn check(client: &Client, url: &str) {{\n{checks}}}\n",
-        include_str!("features/program.rs").split_once("\n\n").expect("it begins with its docs").1
+        include_str!("features/program.rs")
+            .split_once("\n\n")
+            .expect("it begins with its docs")
+            .1
     );
-    let libraries: String = LIBRARIES.iter().map(|(name, requirement)| format!("{name} = {requirement}\n")).collect();
+    let libraries: String = LIBRARIES
+        .iter()
+        .map(|(name, requirement)| format!("{name} = {requirement}\n"))
+        .collect();
     // All features but that for https, so that the program may have HTTP clients of its own.
-    let tags = crates.features("features-client").into_iter().filter(|name| name != "rustls");
-    let tags = tags.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let tags = crates
+        .features("features-client")
+        .into_iter()
+        .filter(|name| name != "rustls");
+    let tags = tags
+        .map(|name| format!("\"{name}\""))
+        .collect::<Vec<_>>()
+        .join(", ");
     let callers: String = [("client", tags.as_str()), ("webhook-sender", "\"callbacks\"")]
         .map(|(part, tags)| {
             format!(
@@ -101,7 +148,11 @@ fn both_sides_of_every_feature_understand_each_other() {
             )
         })
         .concat();
-    crates.add_program("features", &format!("{DEPENDENCIES}{callers}{libraries}"), &main);
+    crates.add_program(
+        "features",
+        &format!("{DEPENDENCIES}{callers}{libraries}"),
+        &main,
+    );
     let printed = crates.cargo_succeeds(&["run", "--quiet", "--package", "features"]);
     let names: Vec<&str> = contracts.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(printed.lines().collect::<Vec<_>>(), names);

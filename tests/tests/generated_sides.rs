@@ -1,15 +1,28 @@
 //! The client and the server that operations of small contracts yield, beside the contract that asks for them.
 
-#![expect(clippy::too_many_lines, reason = "a test is its contract and what comes of it")]
+#![expect(
+    clippy::too_many_lines,
+    reason = "a test is its contract and what comes of it"
+)]
 
 /// The files of a contract that end in one of these paths, one after the other.
 fn files(contract: &str, paths: &[&str]) -> String {
     let loaded = contract::load_text("small.yaml", contract.as_bytes());
-    assert!(loaded.diagnostics.is_empty(), "{}", contract::render(&loaded.sources, &loaded.diagnostics));
-    let contract = loaded.contract.expect("a document without findings is a contract");
-    let files = codegen::generate(&contract, &codegen::Options::new("small")).expect("a contract is generated");
+    assert!(
+        loaded.diagnostics.is_empty(),
+        "{}",
+        contract::render(&loaded.sources, &loaded.diagnostics)
+    );
+    let contract = loaded
+        .contract
+        .expect("a document without findings is a contract");
+    let files = codegen::generate(&contract, &codegen::Options::new("small"))
+        .expect("a contract is generated");
     let texts = paths.iter().map(|path| {
-        let file = files.iter().find(|file| file.path == *path).expect("it is generated");
+        let file = files
+            .iter()
+            .find(|file| file.path == *path)
+            .expect("it is generated");
         format!("---- {path}\n{}", file.text)
     });
     texts.collect()

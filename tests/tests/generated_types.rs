@@ -8,15 +8,28 @@ const BESIDE_THE_POINT: [&str; 2] = ["unused-component", "component-name"];
 /// The types that are written for a contract, file by file.
 fn types(contract: &str) -> String {
     let loaded = contract::load_text("small.yaml", contract.as_bytes());
-    let findings: Vec<_> =
-        loaded.diagnostics.iter().filter(|finding| !BESIDE_THE_POINT.contains(&finding.code)).cloned().collect();
-    assert!(findings.is_empty(), "{}", contract::diagnostic::render(&loaded.sources, &findings));
-    let contract_model = loaded.contract.expect("a document without findings is a contract");
+    let findings: Vec<_> = loaded
+        .diagnostics
+        .iter()
+        .filter(|finding| !BESIDE_THE_POINT.contains(&finding.code))
+        .cloned()
+        .collect();
+    assert!(
+        findings.is_empty(),
+        "{}",
+        contract::diagnostic::render(&loaded.sources, &findings)
+    );
+    let contract_model = loaded
+        .contract
+        .expect("a document without findings is a contract");
     let options = codegen::Options::new("small");
     let files = codegen::generate(&contract_model, &options).expect("a contract is generated");
     let mut text = String::new();
     for file in files {
-        let name = file.path.strip_prefix("small-types/src/").unwrap_or_default();
+        let name = file
+            .path
+            .strip_prefix("small-types/src/")
+            .unwrap_or_default();
         if name.ends_with(".rs") && name != "lib.rs" && name != "schemas.rs" {
             text.push_str(&format!("---- {name}\n{}", file.text));
         }

@@ -29,35 +29,65 @@ struct Case {
 
 impl Group {
     fn read(component: String, group: &Value) -> Self {
-        let text = |value: &Value| value["description"].as_str().expect("all have descriptions").to_owned();
+        let text = |value: &Value| {
+            value["description"]
+                .as_str()
+                .expect("all have descriptions")
+                .to_owned()
+        };
         let mut schema = group["schema"].clone();
         if let Some(keywords) = schema.as_object_mut() {
             // References of the suite are meant from the schema on, not from the document around it.
-            keywords.entry("$id").or_insert_with(|| json!(format!("urn:stratus:{component}")));
+            keywords
+                .entry("$id")
+                .or_insert_with(|| json!(format!("urn:stratus:{component}")));
         }
-        let cases = group["tests"].as_array().expect("cases are an array").iter().map(|case| Case {
-            description: text(case),
-            data: case["data"].clone(),
-            valid: case["valid"].as_bool().expect("a case is valid or not"),
-        });
-        Self { description: text(group), schema, cases: cases.collect(), component }
+        let cases = group["tests"]
+            .as_array()
+            .expect("cases are an array")
+            .iter()
+            .map(|case| Case {
+                description: text(case),
+                data: case["data"].clone(),
+                valid: case["valid"].as_bool().expect("a case is valid or not"),
+            });
+        Self {
+            description: text(group),
+            schema,
+            cases: cases.collect(),
+            component,
+        }
     }
 }
 
 /// Every group of the suite; none where it is not there.
 fn groups() -> Option<Vec<Group>> {
     let suite = outside::folder("STRATUS_JSON_SCHEMA_SUITE")?;
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(suite).expect("the folder can be read").map(|entry| entry.expect("an entry").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    let mut files: Vec<PathBuf> = fs::read_dir(suite)
+        .expect("the folder can be read")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "json")
+    });
     files.sort();
     let mut groups = Vec::new();
     for file in files {
         let text = fs::read(&file).expect("the file can be read");
-        let stem: String =
-            file.file_stem().unwrap_or_default().to_string_lossy().split(['-', '_']).map(capital).collect();
+        let stem: String = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .split(['-', '_'])
+            .map(capital)
+            .collect();
         let read: Vec<Value> = serde_json::from_slice(&text).expect("it is an array");
-        groups.extend(read.iter().enumerate().map(|(at, group)| Group::read(format!("{stem}{at}"), group)));
+        groups.extend(
+            read.iter()
+                .enumerate()
+                .map(|(at, group)| Group::read(format!("{stem}{at}"), group)),
+        );
     }
     Some(groups)
 }
@@ -69,8 +99,10 @@ fn capital(word: &str) -> String {
 
 /// A document with these groups as its component schemas.
 fn document<'g>(groups: impl IntoIterator<Item = &'g Group>) -> String {
-    let schemas: Map<String, Value> =
-        groups.into_iter().map(|group| (group.component.clone(), group.schema.clone())).collect();
+    let schemas: Map<String, Value> = groups
+        .into_iter()
+        .map(|group| (group.component.clone(), group.schema.clone()))
+        .collect();
     let document = json!({
         "openapi": "3.1.0",
         "info": {"title": "Cases", "version": "1.0.0"},
@@ -87,12 +119,24 @@ fn compare(groups: &[Group], mut verdict: impl FnMut(&Group, &Case) -> Option<bo
             cases += 1;
             let said = verdict(group, case);
             if said != Some(case.valid) {
-                let Group { component, description, .. } = group;
-                wrong.push(format!("{component}: {description}: {}: {said:?}", case.description));
+                let Group {
+                    component,
+                    description,
+                    ..
+                } = group;
+                wrong.push(format!(
+                    "{component}: {description}: {}: {said:?}",
+                    case.description
+                ));
             }
         }
     }
-    assert!(wrong.is_empty(), "{} of {cases}\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {cases}\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert_eq!(cases, CASES);
 }
 
@@ -100,9 +144,18 @@ fn compare(groups: &[Group], mut verdict: impl FnMut(&Group, &Case) -> Option<bo
 fn the_schemas_that_checks_lean_on_mean_what_the_contract_says() {
     let Some(groups) = groups() else { return };
     let validators: Vec<_> = groups.iter().map(validator).collect();
-    let validators: std::collections::HashMap<_, _> =
-        groups.iter().map(|group| group.component.as_str()).zip(&validators).collect();
-    compare(&groups, |group, case| Some(validators[group.component.as_str()].as_ref()?.is_valid(&case.data)));
+    let validators: std::collections::HashMap<_, _> = groups
+        .iter()
+        .map(|group| group.component.as_str())
+        .zip(&validators)
+        .collect();
+    compare(&groups, |group, case| {
+        Some(
+            validators[group.component.as_str()]
+                .as_ref()?
+                .is_valid(&case.data),
+        )
+    });
 }
 
 /// The compiled schema of a group; none where the contract around it is refused.
@@ -110,7 +163,10 @@ fn validator(group: &Group) -> Option<jsonschema::Validator> {
     let contract = contract::load_text("case.json", document([group]).as_bytes()).contract?;
     let mut bundle = contract::bundle::schema_bundle(&contract);
     bundle["$ref"] = json!(format!("#/components/schemas/{}", group.component));
-    jsonschema::draft202012::options().should_validate_formats(false).build(&bundle).ok()
+    jsonschema::draft202012::options()
+        .should_validate_formats(false)
+        .build(&bundle)
+        .ok()
 }
 
 /// Reads lines of a component's name, a blank and a JSON text, and says of each whether the type takes it.
@@ -135,15 +191,26 @@ fn main() -> io::Result<()> {
 fn the_generated_types_take_what_the_suite_says() {
     let Some(groups) = groups() else { return };
     // The suite leaves `format` an annotation, as the standard's default is.
-    let loaded = contract::load_text_with("suite.json", document(&groups).as_bytes(), Formats::Annotation);
+    let loaded = contract::load_text_with(
+        "suite.json",
+        document(&groups).as_bytes(),
+        Formats::Annotation,
+    );
     let crates = Standalone::generate_from(env!("CARGO_TARGET_TMPDIR"), "suite", loaded, "suite");
     let dependency = "suite-types = { path = \"../suite-types\", features = [\"schemas\"] }\n";
     crates.add_program("judge", dependency, JUDGE);
     let questions: String = groups
         .iter()
-        .flat_map(|group| group.cases.iter().map(move |case| format!("{} {}\n", group.component, case.data)))
+        .flat_map(|group| {
+            group
+                .cases
+                .iter()
+                .map(move |case| format!("{} {}\n", group.component, case.data))
+        })
         .collect();
     let answers = crates.cargo_answers(&["run", "--quiet", "--package", "judge"], &questions);
-    let mut answers = answers.lines().map(|line| line.parse().expect("true or false"));
+    let mut answers = answers
+        .lines()
+        .map(|line| line.parse().expect("true or false"));
     compare(&groups, |_, _| answers.next());
 }

@@ -10,8 +10,14 @@ const SCRATCH: &str = env!("CARGO_TARGET_TMPDIR");
 
 #[test]
 fn contracts_of_others_become_crates_that_compile() {
-    let Some(corpus) = outside::folder("STRATUS_CORPUS") else { return };
-    for (file, name) in [("museum.yaml", "museum"), ("petstore.yml", "petstore"), ("nexus.json", "nexus")] {
+    let Some(corpus) = outside::folder("STRATUS_CORPUS") else {
+        return;
+    };
+    for (file, name) in [
+        ("museum.yaml", "museum"),
+        ("petstore.yml", "petstore"),
+        ("nexus.json", "nexus"),
+    ] {
         let text = fs::read(corpus.join(file)).expect("the document can be read");
         let crates = Standalone::generate(SCRATCH, name, file, &text, name);
         let _ = crates.cargo_succeeds(&["check", "--workspace", "--all-targets", "--all-features"]);
@@ -51,13 +57,26 @@ fn main() {
 #[test]
 fn an_operation_that_is_added_breaks_every_implementation() {
     for (operations, is_complete) in [(&["feed"][..], true), (&["feed", "walk"], false)] {
-        let crates = Standalone::generate(SCRATCH, "added", "pets.yaml", contract(operations).as_bytes(), "pets");
-        crates.add_program("pets", "pets-server = { path = \"../pets-server\" }\n", IMPLEMENTATION);
+        let crates = Standalone::generate(
+            SCRATCH,
+            "added",
+            "pets.yaml",
+            contract(operations).as_bytes(),
+            "pets",
+        );
+        crates.add_program(
+            "pets",
+            "pets-server = { path = \"../pets-server\" }\n",
+            IMPLEMENTATION,
+        );
         let output = crates.cargo(&["check", "--quiet", "--package", "pets"]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.success(), is_complete, "{errors}");
         if !is_complete {
-            assert!(errors.contains("missing: `walk`") && errors.contains("E0046"), "{errors}");
+            assert!(
+                errors.contains("missing: `walk`") && errors.contains("E0046"),
+                "{errors}"
+            );
         }
     }
 }

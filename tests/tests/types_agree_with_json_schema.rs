@@ -15,20 +15,28 @@ use tests::values;
 
 /// The contract as it is published. Its schemas are JSON Schema 2020-12 as they stand.
 fn contract() -> Value {
-    serde_json::from_str(include_str!("../../crates/api-server/src/openapi.json")).expect("it is JSON")
+    serde_json::from_str(include_str!("../../crates/api-server/src/openapi.json"))
+        .expect("it is JSON")
 }
 
 fn validator(contract: &Value, schema: &Value) -> Validator {
     let mut root = contract.clone();
     root["$ref"] = schema["$ref"].clone();
-    jsonschema::draft202012::options().should_validate_formats(true).build(&root).expect("the contract is valid")
+    jsonschema::draft202012::options()
+        .should_validate_formats(true)
+        .build(&root)
+        .expect("the contract is valid")
 }
 
 #[test]
 fn every_component_is_a_type() {
     let contract = contract();
-    let components: BTreeSet<&str> =
-        contract["components"]["schemas"].as_object().expect("an object").keys().map(String::as_str).collect();
+    let components: BTreeSet<&str> = contract["components"]["schemas"]
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
     let types: BTreeSet<&str> = TYPES.iter().map(|(name, _)| *name).collect();
     assert_eq!(components, types);
 }
@@ -58,19 +66,38 @@ fn types_accept_what_their_schemas_accept() {
         }
         // A maker of values that finds no fault, or nothing but faults, would prove nothing.
         let few = usize::try_from(cases / 50).expect("a small number");
-        assert!(seen[0] > few && seen[1] > few, "{name}: {} refused and {} accepted are too few", seen[0], seen[1]);
+        assert!(
+            seen[0] > few && seen[1] > few,
+            "{name}: {} refused and {} accepted are too few",
+            seen[0],
+            seen[1]
+        );
     }
-    assert!(failures.is_empty(), "STRATUS_SEED={seed}\n{}", failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "STRATUS_SEED={seed}\n{}",
+        failures.join("\n")
+    );
 }
 
 /// Whether both accept the value; an error if they differ, or if what the type writes is not what it read.
 fn agree(judge: &Validator, recode: Recode, value: &Value) -> Result<bool, TestCaseError> {
     let expected = judge.is_valid(value);
     let written = recode(value.to_string().as_bytes());
-    prop_assert_eq!(written.is_ok(), expected, "the schema says {}, the type says {:?}", expected, written);
+    prop_assert_eq!(
+        written.is_ok(),
+        expected,
+        "the schema says {}, the type says {:?}",
+        expected,
+        written
+    );
     if let Ok(written) = written {
         let again: Value = serde_json::from_slice(&written).expect("a type writes JSON");
-        prop_assert!(judge.is_valid(&again), "it writes what its schema refuses: {}", again);
+        prop_assert!(
+            judge.is_valid(&again),
+            "it writes what its schema refuses: {}",
+            again
+        );
         prop_assert!(holds(&again, value), "it writes something else: {}", again);
     }
     Ok(expected)
@@ -79,13 +106,19 @@ fn agree(judge: &Validator, recode: Recode, value: &Value) -> Result<bool, TestC
 /// Whether the written value says nothing but what was read, defaults apart.
 fn holds(written: &Value, read: &Value) -> bool {
     match (written, read) {
-        (Value::Object(written), Value::Object(read)) => {
-            written.iter().all(|(key, value)| read.get(key).is_none_or(|read| holds(value, read)))
-        }
+        (Value::Object(written), Value::Object(read)) => written
+            .iter()
+            .all(|(key, value)| read.get(key).is_none_or(|read| holds(value, read))),
         (Value::Array(written), Value::Array(read)) => {
-            written.len() == read.len() && written.iter().zip(read).all(|(written, read)| holds(written, read))
+            written.len() == read.len()
+                && written
+                    .iter()
+                    .zip(read)
+                    .all(|(written, read)| holds(written, read))
         }
-        (Value::Number(written), Value::Number(read)) => written == read || written.as_f64() == read.as_f64(),
+        (Value::Number(written), Value::Number(read)) => {
+            written == read || written.as_f64() == read.as_f64()
+        }
         (written, read) => written == read,
     }
 }

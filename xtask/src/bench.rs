@@ -36,7 +36,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     for program in PROGRAMS.into_iter().filter(|program| is_wanted(program)) {
         out.flush()?;
         let mut command = Command::new(crate::test::cargo());
-        command.args(["bench", "--quiet", "--package", "tests", "--bench", program]).current_dir(&root);
+        command
+            .args(["bench", "--quiet", "--package", "tests", "--bench", program])
+            .current_dir(&root);
         let status = command.status().context("failed to start cargo")?;
         if !status.success() {
             bail!("the benchmark `{program}` failed: its errors are above");
@@ -61,7 +63,9 @@ fn machine() -> String {
         .collect();
     let model = models.first().unwrap_or(&"an unknown processor");
     let rustc = Command::new("rustc").arg("--version").output();
-    let rustc =
-        rustc.map_or_else(|_| "rustc".to_owned(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let rustc = rustc.map_or_else(
+        |_| "rustc".to_owned(),
+        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
+    );
     format!("{} cores of {model}, {}", models.len(), rustc.trim())
 }

@@ -42,41 +42,80 @@ fn prefix(text: &str) -> Result<String, codegen::Error> {
     codegen::check_prefix(text).map(|()| text.to_owned())
 }
 
-pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
     let start = Instant::now();
-    let path = arguments.contract.clone().map_or_else(|| workspace::in_root(CONTRACT), Ok)?;
-    let folder = arguments.out.clone().map_or_else(|| workspace::in_root(OUT), Ok)?;
+    let path = arguments
+        .contract
+        .clone()
+        .map_or_else(|| workspace::in_root(CONTRACT), Ok)?;
+    let folder = arguments
+        .out
+        .clone()
+        .map_or_else(|| workspace::in_root(OUT), Ok)?;
     let loaded = contract::load_with(&path, &arguments.reading.options());
-    write!(err, "{}", diagnostic::render(&loaded.sources, &loaded.diagnostics))?;
-    let Some(contract) = loaded.contract else { return Ok(Exit::Failed) };
+    write!(
+        err,
+        "{}",
+        diagnostic::render(&loaded.sources, &loaded.diagnostics)
+    )?;
+    let Some(contract) = loaded.contract else {
+        return Ok(Exit::Failed);
+    };
     let files = codegen::generate(&contract, &options(arguments, &folder)?)?;
     if arguments.check {
         let stale = emit::check(&folder, &files)?;
         report_stale(out, &stale, &command(arguments)?)?;
-        report(out, &Summary::new("compared", &folder, &files, &contract, start))?;
-        return Ok(if stale.is_empty() { Exit::Fresh } else { Exit::Stale });
+        report(
+            out,
+            &Summary::new("compared", &folder, &files, &contract, start),
+        )?;
+        return Ok(if stale.is_empty() {
+            Exit::Fresh
+        } else {
+            Exit::Stale
+        });
     }
     let written = emit::write(&folder, &files)?;
     for path in &written.removed {
         writeln!(out, "removed {}", folder.join(path).display())?;
     }
     let summary = Summary::new("wrote", &folder, &files, &contract, start);
-    report(out, &Summary { changed: Some(written.files.len()), ..summary })?;
+    report(
+        out,
+        &Summary {
+            changed: Some(written.files.len()),
+            ..summary
+        },
+    )?;
     Ok(Exit::Fresh)
 }
 
 /// Crates beside our own run time lean on that; anywhere else they bring it along.
 fn options(arguments: &Arguments, folder: &Path) -> anyhow::Result<Options> {
-    let is_home = workspace::lookup_root()?.is_some_and(|root| workspace::is_same(&root.join(OUT), folder));
-    let runtime =
-        if is_home || arguments.out.is_none() { Runtime::Path("../api-runtime".to_owned()) } else { Runtime::Copy };
-    Ok(Options { prefix: arguments.name.clone(), runtime })
+    let is_home =
+        workspace::lookup_root()?.is_some_and(|root| workspace::is_same(&root.join(OUT), folder));
+    let runtime = if is_home || arguments.out.is_none() {
+        Runtime::Path("../api-runtime".to_owned())
+    } else {
+        Runtime::Copy
+    };
+    Ok(Options {
+        prefix: arguments.name.clone(),
+        runtime,
+    })
 }
 
 /// The command that writes what was compared, ready to paste.
 fn command(arguments: &Arguments) -> anyhow::Result<String> {
     let mut words = vec!["cargo".to_owned(), "xtask".to_owned(), "codegen".to_owned()];
-    for (flag, path) in [("--contract", &arguments.contract), ("--out", &arguments.out)] {
+    for (flag, path) in [
+        ("--contract", &arguments.contract),
+        ("--out", &arguments.out),
+    ] {
         if let Some(path) = path {
             words.extend([flag.to_owned(), path.display().to_string()]);
         }
@@ -98,8 +137,18 @@ fn report_stale(out: &mut dyn Write, stale: &[Stale], command: &str) -> anyhow::
         writeln!(out, "{kind}: {}\n{}", file.path, file.diff)?;
     }
     if !stale.is_empty() {
-        let (count, verb) = (stale.len(), if stale.len() == 1 { "file is" } else { "files are" });
-        writeln!(out, "{count} {verb} not what the contract says; this mends it:\n\n    {command}\n")?;
+        let (count, verb) = (
+            stale.len(),
+            if stale.len() == 1 {
+                "file is"
+            } else {
+                "files are"
+            },
+        );
+        writeln!(
+            out,
+            "{count} {verb} not what the contract says; this mends it:\n\n    {command}\n"
+        )?;
     }
     Ok(())
 }
@@ -117,7 +166,13 @@ struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    fn new(verb: &'static str, folder: &'a Path, files: &[File], contract: &Contract, start: Instant) -> Self {
+    fn new(
+        verb: &'static str,
+        folder: &'a Path,
+        files: &[File],
+        contract: &Contract,
+        start: Instant,
+    ) -> Self {
         Self {
             verb,
             folder,
@@ -131,11 +186,28 @@ impl<'a> Summary<'a> {
 }
 
 fn report(out: &mut dyn Write, summary: &Summary<'_>) -> anyhow::Result<()> {
-    let Summary { verb, folder, files, changed, operations, events, time } = summary;
-    let changed = changed.map(|changed| format!("{changed} of ")).unwrap_or_default();
+    let Summary {
+        verb,
+        folder,
+        files,
+        changed,
+        operations,
+        events,
+        time,
+    } = summary;
+    let changed = changed
+        .map(|changed| format!("{changed} of "))
+        .unwrap_or_default();
     let (folder, time) = (folder.display(), time.as_secs_f64());
     let plural = if *operations == 1 { "" } else { "s" };
-    let events = if *events == 0 { String::new() } else { format!(" and {events} to subscribers") };
-    writeln!(out, "{verb} {changed}{files} files in {folder}: {operations} operation{plural}{events}, {time:.2} s")?;
+    let events = if *events == 0 {
+        String::new()
+    } else {
+        format!(" and {events} to subscribers")
+    };
+    writeln!(
+        out,
+        "{verb} {changed}{files} files in {folder}: {operations} operation{plural}{events}, {time:.2} s"
+    )?;
     Ok(())
 }

@@ -41,14 +41,28 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         out.flush()?;
         let running = Running::start(&service)?;
         let config = folder.join("schemathesis.toml");
-        fs::write(&config, settings(parameters)).with_context(|| format!("failed to write {}", config.display()))?;
+        fs::write(&config, settings(parameters))
+            .with_context(|| format!("failed to write {}", config.display()))?;
         let mut judge = Command::new(&program);
         judge
             .arg("--config-file")
             .arg(&config)
-            .args(["run", &format!("{}/openapi.json", running.base), "--phases", "examples,coverage,fuzzing,stateful"])
-            .args(["--header", &format!("Authorization: Bearer {}", service.token)])
-            .args(["--max-examples", &arguments.cases.to_string(), "--seed", &arguments.seed.to_string()])
+            .args([
+                "run",
+                &format!("{}/openapi.json", running.base),
+                "--phases",
+                "examples,coverage,fuzzing,stateful",
+            ])
+            .args([
+                "--header",
+                &format!("Authorization: Bearer {}", service.token),
+            ])
+            .args([
+                "--max-examples",
+                &arguments.cases.to_string(),
+                "--seed",
+                &arguments.seed.to_string(),
+            ])
             .current_dir(&folder);
         let status = judge.status().context("failed to start schemathesis")?;
         if !status.success() {
@@ -62,7 +76,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
 const PARAMETERS: [(&str, &[(&str, &str)]); 2] = [
     (
         "with references to what there is",
-        &[("location", "eu-central-h1"), ("load_balancer_reference", "web"), ("firewall_reference", "web-only")],
+        &[
+            ("location", "eu-central-h1"),
+            ("load_balancer_reference", "web"),
+            ("firewall_reference", "web-only"),
+        ],
     ),
     ("with any reference", &[]),
 ];
@@ -89,15 +107,32 @@ struct Running {
 
 impl Running {
     fn start(service: &Service) -> anyhow::Result<Self> {
-        let arguments = ["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0", "--log", "warn"];
+        let arguments = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--management-listen",
+            "127.0.0.1:0",
+            "--log",
+            "warn",
+        ];
         let mut serve = service.command(&arguments);
         serve.args(["--simulate-delay", "200ms", "--simulate-jitter", "100ms"]);
-        let mut child = serve.stdout(Stdio::piped()).spawn().context("failed to start stratusd")?;
+        let mut child = serve
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("failed to start stratusd")?;
         let stdout = child.stdout.take().context("its output is piped")?;
-        let mut running = Self { child, base: String::new() };
+        let mut running = Self {
+            child,
+            base: String::new(),
+        };
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        match line.strip_prefix("serving ").and_then(|line| line.split_once(',')) {
+        match line
+            .strip_prefix("serving ")
+            .and_then(|line| line.split_once(','))
+        {
             Some((base, _)) => base.clone_into(&mut running.base),
             None => bail!("stratusd does not start"),
         }
@@ -115,19 +150,37 @@ impl Drop for Running {
 /// Installs schemathesis, unless this version is there; gives its program.
 fn install(folder: &Path) -> anyhow::Result<PathBuf> {
     let environment = folder.join("environment");
-    let (program, mark) = (environment.join("bin/schemathesis"), environment.join("installed"));
+    let (program, mark) = (
+        environment.join("bin/schemathesis"),
+        environment.join("installed"),
+    );
     if fs::read_to_string(&mark).is_ok_and(|installed| installed == SCHEMATHESIS) {
         return Ok(program);
     }
     let run = |command: &mut Command| -> anyhow::Result<()> {
-        let status =
-            command.status().with_context(|| format!("failed to start {}", command.get_program().display()))?;
-        if status.success() { Ok(()) } else { bail!("{} failed", command.get_program().display()) }
+        let status = command
+            .status()
+            .with_context(|| format!("failed to start {}", command.get_program().display()))?;
+        if status.success() {
+            Ok(())
+        } else {
+            bail!("{} failed", command.get_program().display())
+        }
     };
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))
-        .context("failed to make a virtual environment: install Python 3 with its venv module")?;
+    run(Command::new("python3")
+        .args(["-m", "venv", "--clear"])
+        .arg(&environment))
+    .context("failed to make a virtual environment: install Python 3 with its venv module")?;
     let mut install = Command::new(environment.join("bin/python"));
-    run(install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", SCHEMATHESIS]))?;
-    fs::write(&mark, SCHEMATHESIS).with_context(|| format!("failed to write {}", mark.display()))?;
+    run(install.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        SCHEMATHESIS,
+    ]))?;
+    fs::write(&mark, SCHEMATHESIS)
+        .with_context(|| format!("failed to write {}", mark.display()))?;
     Ok(program)
 }

@@ -54,23 +54,33 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
         return Ok(Exit::Fresh);
     }
-    let text = fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
     let worse = Known::read(&text)?.worse(&rows, arguments.only.is_none());
     for line in &worse {
         writeln!(out, "worse: {line}")?;
     }
-    Ok(if worse.is_empty() { Exit::Fresh } else { Exit::Failed })
+    Ok(if worse.is_empty() {
+        Exit::Fresh
+    } else {
+        Exit::Failed
+    })
 }
 
 /// The documents of a folder, by name; only those whose name has a part.
 pub(crate) fn documents(folder: &Path, only: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))?;
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))?;
     let mut documents = Vec::new();
     for entry in entries {
-        let path = entry.with_context(|| format!("failed to read {}", folder.display()))?.path();
-        let is_document = path
-            .extension()
-            .is_some_and(|extension| ["json", "yaml", "yml"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
+        let path = entry
+            .with_context(|| format!("failed to read {}", folder.display()))?
+            .path();
+        let is_document = path.extension().is_some_and(|extension| {
+            ["json", "yaml", "yml"]
+                .iter()
+                .any(|known| extension.eq_ignore_ascii_case(known))
+        });
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if is_document && only.is_none_or(|part| name.contains(part)) {
             documents.push(path);
@@ -78,21 +88,37 @@ pub(crate) fn documents(folder: &Path, only: Option<&str>) -> anyhow::Result<Vec
     }
     documents.sort();
     if documents.is_empty() {
-        bail!("{} holds no document that ends in .json, .yaml or .yml", folder.display());
+        bail!(
+            "{} holds no document that ends in .json, .yaml or .yml",
+            folder.display()
+        );
     }
     Ok(documents)
 }
 
 /// Everything about one document.
 fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
-    let name = document.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = document
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let start = Instant::now();
     let loaded = contract::load(document);
-    let count = |severity| loaded.diagnostics.iter().filter(|finding| finding.severity == severity).count();
+    let count = |severity| {
+        loaded
+            .diagnostics
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let mut row = Row::new(name, errors, warnings);
     let Some(contract) = &loaded.contract else {
-        let first = loaded.diagnostics.iter().find(|finding| finding.severity == Severity::Error);
+        let first = loaded
+            .diagnostics
+            .iter()
+            .find(|finding| finding.severity == Severity::Error);
         row.outcome = Outcome::Refused(first.map_or("unread", |finding| finding.code).to_owned());
         return Ok(row);
     };
@@ -102,7 +128,10 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
     row.operations = contract.operations.len();
     row.server = api.operations.len();
     row.events = contract::reversed(contract).map_or(0, |reversed| reversed.operations.len());
-    row.progenitor = carriers.iter().filter(|(_, carrier)| matches!(carrier, Carrier::Progenitor)).count();
+    row.progenitor = carriers
+        .iter()
+        .filter(|(_, carrier)| matches!(carrier, Carrier::Progenitor))
+        .count();
     row.own = carriers.len() - row.progenitor;
     (row.enforced, row.documented) = keywords(contract);
     let files = match codegen::generate(contract, &Options::new(prefix.as_str())) {
@@ -114,10 +143,15 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
     };
     row.milliseconds = start.elapsed().as_millis();
     let is_ours = |path: &str| path.starts_with(&prefix) && path.ends_with(".rs");
-    row.lines = files.iter().filter(|file| is_ours(&file.path)).map(|file| file.text.lines().count()).sum();
+    row.lines = files
+        .iter()
+        .filter(|file| is_ours(&file.path))
+        .map(|file| file.text.lines().count())
+        .sum();
     let folder = scratch.join(&row.name);
     codegen::emit::write(&folder, &files)?;
-    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("failed to copy Cargo.lock")?;
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
+        .context("failed to copy Cargo.lock")?;
     row.outcome = check(&folder, &scratch.join("target"))?;
     Ok(row)
 }
@@ -125,19 +159,41 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
 /// What a document's crates are called. Each has a name of its own, since crates of one name in several workspaces
 /// pass for one another in a shared target folder.
 pub(crate) fn prefix(name: &str) -> String {
-    let words = name.split(|sign: char| !sign.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words = name
+        .split(|sign: char| !sign.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
-    format!("c-{}", name.chars().take(40).collect::<String>().trim_end_matches('-'))
+    format!(
+        "c-{}",
+        name.chars()
+            .take(40)
+            .collect::<String>()
+            .trim_end_matches('-')
+    )
 }
 
 /// Whether the crates compile without warnings.
 fn check(folder: &Path, target: &Path) -> anyhow::Result<Outcome> {
     let mut command = Command::new(crate::test::cargo());
-    command.args(["check", "--workspace", "--all-targets", "--all-features", "--quiet"]);
-    let output =
-        command.current_dir(folder).env("CARGO_TARGET_DIR", target).output().context("failed to start cargo")?;
+    command.args([
+        "check",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--quiet",
+    ]);
+    let output = command
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .context("failed to start cargo")?;
     let printed = String::from_utf8_lossy(&output.stderr);
-    let first = |start: &str| printed.lines().find(|line| line.starts_with(start)).map(str::to_owned);
+    let first = |start: &str| {
+        printed
+            .lines()
+            .find(|line| line.starts_with(start))
+            .map(str::to_owned)
+    };
     Ok(match (output.status.success(), first("warning")) {
         (true, None) => Outcome::Compiles,
         (true, Some(warning)) => Outcome::Warns(warning),

@@ -19,12 +19,26 @@ pub(crate) struct Arguments {
     reading: Reading,
 }
 
-pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<Exit> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<Exit> {
     let loaded = contract::load_with(&arguments.file, &arguments.reading.options());
-    write!(err, "{}", diagnostic::render(&loaded.sources, &loaded.diagnostics))?;
-    let Some(contract) = loaded.contract else { return Ok(Exit::Failed) };
+    write!(
+        err,
+        "{}",
+        diagnostic::render(&loaded.sources, &loaded.diagnostics)
+    )?;
+    let Some(contract) = loaded.contract else {
+        return Ok(Exit::Failed);
+    };
     if loaded.diagnostics.is_empty() {
-        writeln!(out, "nothing to say about {} operations", contract.operations.len())?;
+        writeln!(
+            out,
+            "nothing to say about {} operations",
+            contract.operations.len()
+        )?;
     }
     Ok(Exit::Fresh)
 }

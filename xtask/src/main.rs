@@ -21,7 +21,11 @@ use exit::Exit;
 
 /// Everything that is done to this workspace, from the contract to the crates
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    disable_help_subcommand = true
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

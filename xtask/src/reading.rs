@@ -27,12 +27,19 @@ impl Reading {
             Formats::Assertion => model::Formats::Assertion,
             Formats::Annotation => model::Formats::Annotation,
         };
-        contract::Options { mapping: self.map.iter().cloned().collect(), formats }
+        contract::Options {
+            mapping: self.map.iter().cloned().collect(),
+            formats,
+        }
     }
 
     /// The same as it was written, defaults aside.
     pub(crate) fn words(&self) -> Vec<String> {
-        let mut words: Vec<String> = self.map.iter().flat_map(|copy| ["--map".to_owned(), copy.to_string()]).collect();
+        let mut words: Vec<String> = self
+            .map
+            .iter()
+            .flat_map(|copy| ["--map".to_owned(), copy.to_string()])
+            .collect();
         if self.formats == Formats::Annotation {
             words.extend(["--formats".to_owned(), "annotation".to_owned()]);
         }

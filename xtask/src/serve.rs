@@ -26,13 +26,18 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     // A taken port is told before anything is printed that would not work.
     for address in [arguments.listen, arguments.management_listen] {
         TcpListener::bind(address).with_context(|| {
-            format!("failed to listen on {address}: choose others with --listen and --management-listen")
+            format!(
+                "failed to listen on {address}: choose others with --listen and --management-listen"
+            )
         })?;
     }
     let service = Service::prepare(&root, root.join("target/serve"), Build::Alone)?;
     let base = format!("http://{}/project/{PROJECT}", arguments.listen);
     // What earlier starts have made is there still.
-    let database = format!("{base}/location/eu-central-h1/postgres/orders-{}", service.starts()?);
+    let database = format!(
+        "{base}/location/eu-central-h1/postgres/orders-{}",
+        service.starts()?
+    );
     let header = format!("-H 'Authorization: Bearer {}'", service.token);
     writeln!(
         out,
@@ -44,8 +49,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         service.token
     )?;
     out.flush()?;
-    let (listen, management) = (arguments.listen.to_string(), arguments.management_listen.to_string());
-    let mut serve = service.command(&["serve", "--listen", &listen, "--management-listen", &management]);
+    let (listen, management) = (
+        arguments.listen.to_string(),
+        arguments.management_listen.to_string(),
+    );
+    let mut serve = service.command(&[
+        "serve",
+        "--listen",
+        &listen,
+        "--management-listen",
+        &management,
+    ]);
     // The service takes this process's place, so that whoever stops one stops the other.
     Err(serve.exec()).context("failed to start stratusd")
 }

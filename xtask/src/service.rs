@@ -24,24 +24,42 @@ impl Service {
     /// Builds the program and prepares a folder for it: keys, a database, the demo inventory, a new token.
     pub(crate) fn prepare(root: &Path, folder: PathBuf, build: Build) -> anyhow::Result<Self> {
         let program = build.run(root)?;
-        fs::create_dir_all(&folder).with_context(|| format!("failed to make {}", folder.display()))?;
-        let mut service = Self { program, folder, token: String::new() };
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("failed to make {}", folder.display()))?;
+        let mut service = Self {
+            program,
+            folder,
+            token: String::new(),
+        };
         let keys = service.folder.join("keys");
         if !keys.exists() {
             let key = service.output(&["key", "generate"])?;
-            write_private(&keys, &key).with_context(|| format!("failed to write {}", keys.display()))?;
+            write_private(&keys, &key)
+                .with_context(|| format!("failed to write {}", keys.display()))?;
         }
         let inventory = root.join("crates/stratusd/demo.yaml");
-        let inventory = inventory.to_str().context("the workspace's path is no text")?;
+        let inventory = inventory
+            .to_str()
+            .context("the workspace's path is no text")?;
         service.output(&["apply", inventory])?;
-        let token = service.output(&["token", "issue", "--project", PROJECT, "--description", "cargo xtask"])?;
+        let token = service.output(&[
+            "token",
+            "issue",
+            "--project",
+            PROJECT,
+            "--description",
+            "cargo xtask",
+        ])?;
         token.trim().clone_into(&mut service.token);
         Ok(service)
     }
 
     /// How often the folder was prepared: each time a token was issued, and none is ever forgotten.
     pub(crate) fn starts(&self) -> anyhow::Result<usize> {
-        Ok(self.output(&["token", "list", "--project", PROJECT])?.lines().count())
+        Ok(self
+            .output(&["token", "list", "--project", PROJECT])?
+            .lines()
+            .count())
     }
 
     /// A command of the program, with the folder's database and keys. Other settings of the caller's are left.
@@ -49,7 +67,10 @@ impl Service {
         let mut command = Command::new(&self.program);
         command
             .args(arguments)
-            .env("STRATUS_DATABASE_URL", format!("sqlite://{}", self.folder.join("stratus.db").display()))
+            .env(
+                "STRATUS_DATABASE_URL",
+                format!("sqlite://{}", self.folder.join("stratus.db").display()),
+            )
             .env("STRATUS_ENCRYPTION_KEYS_FILE", self.folder.join("keys"))
             .env_remove("STRATUS_ENCRYPTION_KEYS");
         command
@@ -57,9 +78,16 @@ impl Service {
 
     /// What a command prints.
     fn output(&self, arguments: &[&str]) -> anyhow::Result<String> {
-        let output = self.command(arguments).output().context("failed to start stratusd")?;
+        let output = self
+            .command(arguments)
+            .output()
+            .context("failed to start stratusd")?;
         if !output.status.success() {
-            bail!("stratusd {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+            bail!(
+                "stratusd {}: {}",
+                arguments.join(" "),
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
         }
         Ok(String::from_utf8(output.stdout)?)
     }
@@ -82,18 +110,32 @@ impl Build {
             Self::WithWorkspace => &["--workspace", "--bin", "stratusd"],
         };
         let mut build = Command::new(cargo());
-        build.arg("build").args(what).args(["--message-format", "json-render-diagnostics"]).current_dir(root);
-        let output = build.stderr(std::process::Stdio::inherit()).output().context("failed to start cargo")?;
+        build
+            .arg("build")
+            .args(what)
+            .args(["--message-format", "json-render-diagnostics"])
+            .current_dir(root);
+        let output = build
+            .stderr(std::process::Stdio::inherit())
+            .output()
+            .context("failed to start cargo")?;
         if !output.status.success() {
             bail!("stratusd does not build");
         }
         let messages = String::from_utf8(output.stdout)?;
         let mut executables = messages.lines().filter_map(|line| {
             let message: serde_json::Value = serde_json::from_str(line).ok()?;
-            let is_ours = message["target"]["name"] == "stratusd" && message["target"]["kind"][0] == "bin";
-            if is_ours { message["executable"].as_str().map(PathBuf::from) } else { None }
+            let is_ours =
+                message["target"]["name"] == "stratusd" && message["target"]["kind"][0] == "bin";
+            if is_ours {
+                message["executable"].as_str().map(PathBuf::from)
+            } else {
+                None
+            }
         });
-        executables.next_back().context("cargo does not say where stratusd is")
+        executables
+            .next_back()
+            .context("cargo does not say where stratusd is")
     }
 }
 

@@ -30,7 +30,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         let status = step.run(&root)?;
         if !status.success() {
             // A signal has no code of its own.
-            let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+            let code = status
+                .code()
+                .and_then(|code| u8::try_from(code).ok())
+                .unwrap_or(1);
             writeln!(out, "\nfailed with exit code {code}: {step}")?;
             return Ok(Exit::Of(code));
         }
@@ -48,20 +51,32 @@ fn steps(packages: &Packages, no_postgres: bool) -> Vec<Step> {
         Step::cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
     ];
     let generated = packages.generated.iter();
-    steps.extend(generated.map(|package| Step::cargo("check --no-default-features").packages([package])));
+    steps.extend(
+        generated.map(|package| Step::cargo("check --no-default-features").packages([package])),
+    );
     steps.push(Step::cargo("package --no-verify --allow-dirty").packages(&packages.published));
     steps.push(Step::cargo("test --workspace --doc"));
     steps.push(Step::this("conformance"));
     // Of all targets the benchmarks would be run too.
     let own = "test --workspace --lib --bins --tests --examples";
-    let tests = if has_nextest() { "nextest run --workspace" } else { own };
+    let tests = if has_nextest() {
+        "nextest run --workspace"
+    } else {
+        own
+    };
     let tests = Step::cargo(tests);
-    steps.push(if no_postgres { tests.env("STRATUS_TEST_NO_POSTGRES", "1") } else { tests });
+    steps.push(if no_postgres {
+        tests.env("STRATUS_TEST_NO_POSTGRES", "1")
+    } else {
+        tests
+    });
     steps
 }
 
 fn has_nextest() -> bool {
-    let version = Command::new(cargo()).args(["nextest", "--version"]).output();
+    let version = Command::new(cargo())
+        .args(["nextest", "--version"])
+        .output();
     version.is_ok_and(|output| output.status.success())
 }
 
@@ -93,12 +108,16 @@ impl Step {
 
     /// A command of xtask itself.
     fn this(arguments: &str) -> Self {
-        Self { program: Program::This, ..Self::cargo(arguments) }
+        Self {
+            program: Program::This,
+            ..Self::cargo(arguments)
+        }
     }
 
     fn packages(mut self, packages: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         for package in packages {
-            self.arguments.extend(["--package".to_owned(), package.as_ref().to_owned()]);
+            self.arguments
+                .extend(["--package".to_owned(), package.as_ref().to_owned()]);
         }
         self
     }
@@ -111,11 +130,18 @@ impl Step {
     fn run(&self, root: &Path) -> anyhow::Result<ExitStatus> {
         let program = match self.program {
             Program::Cargo => cargo(),
-            Program::This => env::current_exe().context("failed to find this program")?.into(),
+            Program::This => env::current_exe()
+                .context("failed to find this program")?
+                .into(),
         };
         let mut command = Command::new(program);
-        command.args(&self.arguments).current_dir(root).envs(self.variables.iter().copied());
-        command.status().with_context(|| format!("failed to start `{self}`"))
+        command
+            .args(&self.arguments)
+            .current_dir(root)
+            .envs(self.variables.iter().copied());
+        command
+            .status()
+            .with_context(|| format!("failed to start `{self}`"))
     }
 }
 
@@ -128,6 +154,8 @@ impl std::fmt::Display for Step {
             Program::Cargo => "cargo",
             Program::This => "cargo xtask",
         })?;
-        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
+        self.arguments
+            .iter()
+            .try_for_each(|argument| write!(f, " {argument}"))
     }
 }

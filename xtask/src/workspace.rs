@@ -20,7 +20,9 @@ pub(crate) fn lookup_root() -> anyhow::Result<Option<PathBuf>> {
 pub(crate) fn root() -> anyhow::Result<PathBuf> {
     match lookup_root()? {
         Some(root) => Ok(root),
-        None => bail!("no Cargo.toml with a [workspace] is here or above: run this in the workspace"),
+        None => {
+            bail!("no Cargo.toml with a [workspace] is here or above: run this in the workspace")
+        }
     }
 }
 
@@ -28,7 +30,11 @@ pub(crate) fn root() -> anyhow::Result<PathBuf> {
 pub(crate) fn in_root(path: &str) -> anyhow::Result<PathBuf> {
     let root = root()?;
     let current = env::current_dir().context("failed to tell the current folder")?;
-    Ok(if root == current { PathBuf::from(path) } else { root.join(path) })
+    Ok(if root == current {
+        PathBuf::from(path)
+    } else {
+        root.join(path)
+    })
 }
 
 /// Whether two paths lead to one folder.

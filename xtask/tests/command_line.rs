@@ -11,19 +11,42 @@ fn documents() -> PathBuf {
 
 /// Runs a command in a folder; gives its code and everything it printed, times and folders aside.
 fn xtask(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(arguments).current_dir(folder).output();
-    let Output { status, stdout, stderr } = output.expect("the program runs");
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(arguments)
+        .current_dir(folder)
+        .output();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = output.expect("the program runs");
     let printed = String::from_utf8([stderr, stdout].concat()).expect("it prints text");
     let printed: Vec<&str> = printed
         .lines()
-        .map(|line| line.rsplit_once(", ").filter(|(_, t)| t.ends_with(" s")).map_or(line, |l| l.0))
+        .map(|line| {
+            line.rsplit_once(", ")
+                .filter(|(_, t)| t.ends_with(" s"))
+                .map_or(line, |l| l.0)
+        })
         .collect();
-    (status.code().expect("it ends by itself"), printed.join("\n"))
+    (
+        status.code().expect("it ends by itself"),
+        printed.join("\n"),
+    )
 }
 
 fn generate(folder: &Path, more: &[&str]) -> (i32, String) {
-    fs::copy(documents().join("pets.yaml"), folder.join("pets.yaml")).expect("the document can be copied");
-    let arguments = ["codegen", "--contract", "pets.yaml", "--out", "out", "--name", "pets"];
+    fs::copy(documents().join("pets.yaml"), folder.join("pets.yaml"))
+        .expect("the document can be copied");
+    let arguments = [
+        "codegen",
+        "--contract",
+        "pets.yaml",
+        "--out",
+        "out",
+        "--name",
+        "pets",
+    ];
     xtask(folder, &[&arguments, more].concat())
 }
 
@@ -50,7 +73,10 @@ fn a_wrong_document_is_refused_with_every_finding() {
 fn a_wrong_document_writes_nothing() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let document = documents().join("wrong.yaml").display().to_string();
-    let (code, printed) = xtask(folder.path(), &["codegen", "--contract", &document, "--out", "out"]);
+    let (code, printed) = xtask(
+        folder.path(),
+        &["codegen", "--contract", &document, "--out", "out"],
+    );
     assert_eq!(code, 1, "{printed}");
     assert!(!folder.path().join("out").exists());
 }
@@ -60,7 +86,10 @@ fn what_cannot_be_read_is_named() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let (code, printed) = xtask(folder.path(), &["lint", "missing.yaml"]);
     assert_eq!(code, 1);
-    assert!(printed.contains("missing.yaml") && printed.contains("cannot be read"), "{printed}");
+    assert!(
+        printed.contains("missing.yaml") && printed.contains("cannot be read"),
+        "{printed}"
+    );
     let (code, printed) = xtask(folder.path(), &["codegen", "--out", "out"]);
     assert_eq!(code, 1);
     assert!(printed.contains("workspace"), "{printed}");
@@ -68,9 +97,13 @@ fn what_cannot_be_read_is_named() {
 
 #[test]
 fn wrong_arguments_end_with_two() {
-    for arguments in
-        [&["codegen", "--chek"][..], &["codegen", "--name", "../api"], &["codegen", "--name", "Api"], &["build"], &[]]
-    {
+    for arguments in [
+        &["codegen", "--chek"][..],
+        &["codegen", "--name", "../api"],
+        &["codegen", "--name", "Api"],
+        &["build"],
+        &[],
+    ] {
         let (code, printed) = xtask(&documents(), arguments);
         assert_eq!(code, 2, "{arguments:?}: {printed}");
     }
@@ -83,7 +116,10 @@ fn crates_are_written_once_and_then_fresh() {
     assert_eq!(code, 0, "{printed}");
     assert!(printed.starts_with("wrote "), "{printed}");
     for file in ["Cargo.toml", "README.md", "src/lib.rs"] {
-        assert!(folder.path().join("out/pets-client").join(file).is_file(), "{file}");
+        assert!(
+            folder.path().join("out/pets-client").join(file).is_file(),
+            "{file}"
+        );
     }
     let (code, printed) = generate(folder.path(), &[]);
     assert_eq!(code, 0);
@@ -108,15 +144,24 @@ fn check_names_what_is_stale_missing_and_orphaned_and_writes_nothing() {
     let (code, printed) = generate(folder.path(), &["--check"]);
     assert_eq!(code, 4, "{printed}");
     insta::assert_snapshot!("check", printed);
-    assert_eq!(fs::read_to_string(source.join("pet.rs")).expect("it is there"), changed);
+    assert_eq!(
+        fs::read_to_string(source.join("pet.rs")).expect("it is there"),
+        changed
+    );
     assert!(source.join("cat.rs").exists());
 
     // The command that it prints mends it.
-    let command = printed.lines().map(str::trim).find_map(|line| line.strip_prefix("cargo xtask "));
+    let command = printed
+        .lines()
+        .map(str::trim)
+        .find_map(|line| line.strip_prefix("cargo xtask "));
     let arguments: Vec<&str> = command.expect("a command is printed").split(' ').collect();
     let (code, printed) = xtask(folder.path(), &arguments);
     assert_eq!(code, 0, "{printed}");
-    assert!(printed.contains("removed out/pets-types/src/cat.rs"), "{printed}");
+    assert!(
+        printed.contains("removed out/pets-types/src/cat.rs"),
+        "{printed}"
+    );
     assert_eq!(generate(folder.path(), &["--check"]).0, 0);
 }
 
@@ -124,12 +169,21 @@ fn check_names_what_is_stale_missing_and_orphaned_and_writes_nothing() {
 fn what_was_not_generated_is_left_alone() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     fs::create_dir_all(folder.path().join("out/pets-types/src")).expect("a folder can be made");
-    fs::write(folder.path().join("out/pets-types/Cargo.toml"), "[package]\nname = \"mine\"\n").expect("a file");
-    fs::write(folder.path().join("out/pets-types/src/lib.rs"), "// Mine.\n").expect("a file");
+    fs::write(
+        folder.path().join("out/pets-types/Cargo.toml"),
+        "[package]\nname = \"mine\"\n",
+    )
+    .expect("a file");
+    fs::write(
+        folder.path().join("out/pets-types/src/lib.rs"),
+        "// Mine.\n",
+    )
+    .expect("a file");
     let (code, printed) = generate(folder.path(), &[]);
     assert_eq!(code, 1);
     assert!(printed.contains("was not generated"), "{printed}");
-    let kept = fs::read_to_string(folder.path().join("out/pets-types/src/lib.rs")).expect("it is there");
+    let kept =
+        fs::read_to_string(folder.path().join("out/pets-types/src/lib.rs")).expect("it is there");
     assert_eq!(kept, "// Mine.\n");
 }
 
@@ -144,14 +198,30 @@ fn a_folder_that_cannot_be_written_is_named() {
 
 #[test]
 fn json_and_yaml_and_another_folder_give_the_same_bytes() {
-    let (one, other) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (one, other) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
     assert_eq!(generate(one.path(), &[]).0, 0);
     let text = fs::read(documents().join("pets.yaml")).expect("the document is there");
-    let model = contract::load_text("pets.yaml", &text).contract.expect("the document is right");
+    let model = contract::load_text("pets.yaml", &text)
+        .contract
+        .expect("the document is right");
     fs::write(other.path().join("pets.json"), model.document.to_string()).expect("a file");
-    let arguments = ["codegen", "--contract", "pets.json", "--out", "deep/er", "--name", "pets"];
+    let arguments = [
+        "codegen",
+        "--contract",
+        "pets.json",
+        "--out",
+        "deep/er",
+        "--name",
+        "pets",
+    ];
     assert_eq!(xtask(other.path(), &arguments).0, 0);
-    let (one, other) = (files(&one.path().join("out")), files(&other.path().join("deep/er")));
+    let (one, other) = (
+        files(&one.path().join("out")),
+        files(&other.path().join("deep/er")),
+    );
     assert_eq!(one.len(), other.len());
     for ((path, text), (other_path, other_text)) in one.iter().zip(&other) {
         assert_eq!(path, other_path);
@@ -168,16 +238,35 @@ fn zoo(more: bool) -> String {
              '200':\n          description: It.\n          content: {{application/json: {{schema: {schema}}}}}\n"
         )
     };
-    let component = |name: &str| format!("    {name}: {{type: object, properties: {{name: {{type: string}}}}}}\n");
-    let mut text =
-        String::from("openapi: 3.1.0\ninfo: {title: Zoo, version: 1.0.0}\ntags: [{name: cat}, {name: dog}]\npaths:\n");
-    text.push_str(&operation("dog", "view", "{$ref: '#/components/schemas/Dog'}"));
+    let component = |name: &str| {
+        format!("    {name}: {{type: object, properties: {{name: {{type: string}}}}}}\n")
+    };
+    let mut text = String::from(
+        "openapi: 3.1.0\ninfo: {title: Zoo, version: 1.0.0}\ntags: [{name: cat}, {name: dog}]\npaths:\n",
+    );
+    text.push_str(&operation(
+        "dog",
+        "view",
+        "{$ref: '#/components/schemas/Dog'}",
+    ));
     if more {
-        text.push_str(&operation("dog", "walk", "{type: array, items: {$ref: '#/components/schemas/Walk'}}"));
+        text.push_str(&operation(
+            "dog",
+            "walk",
+            "{type: array, items: {$ref: '#/components/schemas/Walk'}}",
+        ));
     }
-    text.push_str(&operation("cat", "view", "{$ref: '#/components/schemas/Cat'}"));
+    text.push_str(&operation(
+        "cat",
+        "view",
+        "{$ref: '#/components/schemas/Cat'}",
+    ));
     text.push_str("components:\n  schemas:\n");
-    let names = if more { &["Dog", "Walk", "Cat"][..] } else { &["Dog", "Cat"] };
+    let names = if more {
+        &["Dog", "Walk", "Cat"][..]
+    } else {
+        &["Dog", "Cat"]
+    };
     text.extend(names.iter().map(|name| component(name)));
     text
 }
@@ -187,15 +276,30 @@ fn another_operation_changes_the_files_of_its_tag_and_the_lists_that_name_it() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let generated = |more: bool| {
         fs::write(folder.path().join("zoo.yaml"), zoo(more)).expect("a file can be written");
-        let (code, printed) =
-            xtask(folder.path(), &["codegen", "--contract", "zoo.yaml", "--out", "out", "--name", "zoo"]);
+        let (code, printed) = xtask(
+            folder.path(),
+            &[
+                "codegen",
+                "--contract",
+                "zoo.yaml",
+                "--out",
+                "out",
+                "--name",
+                "zoo",
+            ],
+        );
         assert_eq!(code, 0, "{printed}");
         files(&folder.path().join("out"))
     };
     let (before, after) = (generated(false), generated(true));
     assert_eq!(before.len(), after.len());
-    let changed = before.iter().zip(&after).filter(|(before, after)| before != after);
-    let changed: Vec<String> = changed.map(|(_, (path, _))| path.display().to_string()).collect();
+    let changed = before
+        .iter()
+        .zip(&after)
+        .filter(|(before, after)| before != after);
+    let changed: Vec<String> = changed
+        .map(|(_, (path, _))| path.display().to_string())
+        .collect();
     let expected = [
         // How many operations the tag has.
         "zoo-client/README.md",
@@ -229,7 +333,10 @@ fn files(root: &Path) -> Vec<(PathBuf, String)> {
                 pending.push(path);
             } else {
                 let text = fs::read_to_string(&path).expect("generated files are text");
-                found.push((path.strip_prefix(root).expect("it is below").to_owned(), text));
+                found.push((
+                    path.strip_prefix(root).expect("it is below").to_owned(),
+                    text,
+                ));
             }
         }
     }

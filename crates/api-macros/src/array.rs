@@ -18,21 +18,38 @@ struct Rules {
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = impls::newtype(input, "Array")?;
     let Some(item) = impls::argument(inner, 0) else {
-        return Err(syn::Error::new_spanned(inner, "Array is for a newtype over Vec<T>"));
+        return Err(syn::Error::new_spanned(
+            inner,
+            "Array is for a newtype over Vec<T>",
+        ));
     };
     let rules = rules(input)?;
     let ident = &input.ident;
     let annotations = Annotations::read(&input.attrs)?;
-    let described = schema::described(input, &annotations, &keywords(item, &rules), std::slice::from_ref(item));
+    let described = schema::described(
+        input,
+        &annotations,
+        &keywords(item, &rules),
+        std::slice::from_ref(item),
+    );
     let serde = impls::serde(ident);
     let collection = collection(input, inner, item);
-    let constrained = rules.min.is_some() || rules.max.is_some() || rules.unique || rules.check.is_some();
+    let constrained =
+        rules.min.is_some() || rules.max.is_some() || rules.unique || rules.check.is_some();
     let read = quote! {
         let items = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
         Self::checked(items).map_err(::api_runtime::__private::serde::de::Error::custom)
     };
-    let wire = impls::wire(ident, &read, &quote!(::api_runtime::Wire::encode(&self.0, serializer)));
-    let (min, max, unique) = (optional(rules.min.as_ref()), optional(rules.max.as_ref()), rules.unique);
+    let wire = impls::wire(
+        ident,
+        &read,
+        &quote!(::api_runtime::Wire::encode(&self.0, serializer)),
+    );
+    let (min, max, unique) = (
+        optional(rules.min.as_ref()),
+        optional(rules.max.as_ref()),
+        rules.unique,
+    );
     let compiled = rules
         .check
         .as_ref()
@@ -86,14 +103,28 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("array")) {
+    for attribute in input
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("array"))
+    {
         attribute.parse_nested_meta(|meta| {
-            match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+            match meta
+                .path
+                .get_ident()
+                .map(ToString::to_string)
+                .unwrap_or_default()
+                .as_str()
+            {
                 "min_items" => rules.min = Some(meta.value()?.parse()?),
                 "max_items" => rules.max = Some(meta.value()?.parse()?),
                 "unique_items" => rules.unique = true,
                 "check" => rules.check = Some(meta.value()?.parse()?),
-                _ => return Err(meta.error("array knows min_items, max_items, unique_items and check")),
+                _ => {
+                    return Err(
+                        meta.error("array knows min_items, max_items, unique_items and check")
+                    );
+                }
             }
             Ok(())
         })?;

@@ -24,9 +24,19 @@ pub(crate) struct Enumeration<'i> {
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let mut extensible = false;
     let mut json = false;
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("enumeration")) {
+    for attribute in input
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("enumeration"))
+    {
         attribute.parse_nested_meta(|meta| {
-            match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+            match meta
+                .path
+                .get_ident()
+                .map(ToString::to_string)
+                .unwrap_or_default()
+                .as_str()
+            {
                 "extensible" => extensible = true,
                 "json" => json = true,
                 _ => return Err(meta.error("enumeration knows extensible and json")),
@@ -41,7 +51,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             "an extensible enumeration, and no other, ends in a variant marked #[unlisted]",
         ));
     }
-    if json { values::expand(&enumeration) } else { strings::expand(&enumeration) }
+    if json {
+        values::expand(&enumeration)
+    } else {
+        strings::expand(&enumeration)
+    }
 }
 
 fn read(input: &DeriveInput, json: bool) -> Result<Enumeration<'_>> {
@@ -51,15 +65,29 @@ fn read(input: &DeriveInput, json: bool) -> Result<Enumeration<'_>> {
     let mut listed = Vec::new();
     let mut unlisted = None;
     for variant in &data.variants {
-        if variant.attrs.iter().any(|attribute| attribute.path().is_ident("unlisted")) {
+        if variant
+            .attrs
+            .iter()
+            .any(|attribute| attribute.path().is_ident("unlisted"))
+        {
             unlisted = Some(variant.ident.clone());
             continue;
         }
         if !matches!(variant.fields, Fields::Unit) {
-            return Err(syn::Error::new_spanned(variant, "a listed value's variant has no fields"));
+            return Err(syn::Error::new_spanned(
+                variant,
+                "a listed value's variant has no fields",
+            ));
         }
-        let Some(attribute) = variant.attrs.iter().find(|attribute| attribute.path().is_ident("value")) else {
-            return Err(syn::Error::new_spanned(variant, "a variant says its value: #[value(\"…\")]"));
+        let Some(attribute) = variant
+            .attrs
+            .iter()
+            .find(|attribute| attribute.path().is_ident("value"))
+        else {
+            return Err(syn::Error::new_spanned(
+                variant,
+                "a variant says its value: #[value(\"…\")]",
+            ));
         };
         let mut value = None;
         if json {
@@ -72,7 +100,14 @@ fn read(input: &DeriveInput, json: bool) -> Result<Enumeration<'_>> {
         } else {
             value = Some(attribute.parse_args::<LitStr>()?.value());
         }
-        listed.push(Listed { ident: variant.ident.clone(), value: value.unwrap_or_default() });
+        listed.push(Listed {
+            ident: variant.ident.clone(),
+            value: value.unwrap_or_default(),
+        });
     }
-    Ok(Enumeration { input, listed, unlisted })
+    Ok(Enumeration {
+        input,
+        listed,
+        unlisted,
+    })
 }

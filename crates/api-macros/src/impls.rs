@@ -74,13 +74,17 @@ pub(crate) fn newtype<'i>(input: &'i DeriveInput, derive: &str) -> Result<&'i Ty
     {
         return Ok(&field.ty);
     }
-    Err(wrong_shape(input, &format!("{derive} is for a struct with one unnamed field")))
+    Err(wrong_shape(
+        input,
+        &format!("{derive} is for a struct with one unnamed field"),
+    ))
 }
 
 /// The `n`th argument of a generic type such as `Vec<T>`.
 pub(crate) fn argument(ty: &Type, n: usize) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
-    let syn::PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else {
+    let syn::PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments
+    else {
         return None;
     };
     arguments

@@ -10,7 +10,11 @@ use crate::schema::{self, Annotations};
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = impls::newtype(input, "Json")?;
     let mut check: Option<LitStr> = None;
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("json")) {
+    for attribute in input
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("json"))
+    {
         attribute.parse_nested_meta(|meta| {
             if !meta.path.is_ident("check") {
                 return Err(meta.error("json knows check"));
@@ -32,7 +36,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         let value = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
         Self::checked(value).map_err(::api_runtime::__private::serde::de::Error::custom)
     };
-    let wire = impls::wire(ident, &read, &quote!(::api_runtime::Wire::encode(&self.0, serializer)));
+    let wire = impls::wire(
+        ident,
+        &read,
+        &quote!(::api_runtime::Wire::encode(&self.0, serializer)),
+    );
     let compiled = check
         .as_ref()
         .map(|check| quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &value)?;));

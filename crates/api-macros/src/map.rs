@@ -17,7 +17,10 @@ struct Rules {
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = impls::newtype(input, "Map")?;
     let Some(values) = impls::argument(inner, 1) else {
-        return Err(syn::Error::new_spanned(inner, "Map is for a newtype over BTreeMap<String, T>"));
+        return Err(syn::Error::new_spanned(
+            inner,
+            "Map is for a newtype over BTreeMap<String, T>",
+        ));
     };
     let rules = rules(input)?;
     let ident = &input.ident;
@@ -37,7 +40,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         let entries = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
         Self::checked(entries).map_err(::api_runtime::__private::serde::de::Error::custom)
     };
-    let wire = impls::wire(ident, &read, &quote!(::api_runtime::Wire::encode(&self.0, serializer)));
+    let wire = impls::wire(
+        ident,
+        &read,
+        &quote!(::api_runtime::Wire::encode(&self.0, serializer)),
+    );
     let constrained = rules.min.is_some() || rules.max.is_some() || rules.check.is_some();
     let (min, max) = (optional(rules.min.as_ref()), optional(rules.max.as_ref()));
     let compiled = rules
@@ -146,9 +153,19 @@ fn iteration(ident: &syn::Ident, inner: &syn::Type, values: &syn::Type) -> Token
 
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("map")) {
+    for attribute in input
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("map"))
+    {
         attribute.parse_nested_meta(|meta| {
-            match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+            match meta
+                .path
+                .get_ident()
+                .map(ToString::to_string)
+                .unwrap_or_default()
+                .as_str()
+            {
                 "min_properties" => rules.min = Some(meta.value()?.parse()?),
                 "max_properties" => rules.max = Some(meta.value()?.parse()?),
                 "check" => rules.check = Some(meta.value()?.parse()?),

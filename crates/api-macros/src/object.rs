@@ -39,7 +39,11 @@ impl Property {
 
     /// The type on the wire: an optional field's `Option` only says that it may be absent.
     fn wire_type(&self) -> &Type {
-        if self.optional { impls::argument(&self.ty, 0).unwrap_or(&self.ty) } else { &self.ty }
+        if self.optional {
+            impls::argument(&self.ty, 0).unwrap_or(&self.ty)
+        } else {
+            &self.ty
+        }
     }
 }
 
@@ -59,7 +63,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let serde = impls::serde(ident);
     let annotations = Annotations::read(&input.attrs)?;
     let keywords = object.keywords();
-    let mut mentions: Vec<Type> = object.properties.iter().map(|property| property.wire_type().clone()).collect();
+    let mut mentions: Vec<Type> = object
+        .properties
+        .iter()
+        .map(|property| property.wire_type().clone())
+        .collect();
     mentions.extend(object.additional.iter().map(|(_, ty)| ty.clone()));
     let described = schema::described(input, &annotations, &keywords, &mentions);
     let constructors = construct::expand(&object);
@@ -70,14 +78,26 @@ fn read(input: &DeriveInput) -> Result<Object<'_>> {
     let fields = match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) => &fields.named,
-            _ => return Err(wrong_shape(input, "Object is for a struct with named fields")),
+            _ => {
+                return Err(wrong_shape(
+                    input,
+                    "Object is for a struct with named fields",
+                ));
+            }
         },
-        _ => return Err(wrong_shape(input, "Object is for a struct with named fields")),
+        _ => {
+            return Err(wrong_shape(
+                input,
+                "Object is for a struct with named fields",
+            ));
+        }
     };
     let mut properties = Vec::new();
     let mut additional = None;
     for field in fields {
-        let Some(ident) = field.ident.clone() else { continue };
+        let Some(ident) = field.ident.clone() else {
+            continue;
+        };
         let mut property = Property {
             wire: unraw(&ident.to_string()),
             ident,
@@ -86,37 +106,67 @@ fn read(input: &DeriveInput) -> Result<Object<'_>> {
             nullable: false,
             default: None,
             annotations: Annotations::read(&field.attrs)?,
-            attributes: field.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")).cloned().collect(),
+            attributes: field
+                .attrs
+                .iter()
+                .filter(|attribute| attribute.path().is_ident("doc"))
+                .cloned()
+                .collect(),
         };
         let mut keeps = false;
-        for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("field")) {
+        for attribute in field
+            .attrs
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("field"))
+        {
             attribute.parse_nested_meta(|meta| {
-                match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+                match meta
+                    .path
+                    .get_ident()
+                    .map(ToString::to_string)
+                    .unwrap_or_default()
+                    .as_str()
+                {
                     "name" => property.wire = meta.value()?.parse::<LitStr>()?.value(),
                     "optional" => property.optional = true,
                     "nullable" => property.nullable = true,
                     "additional" => keeps = true,
                     "default" => schema::json(&meta.value()?.parse()?, &mut property.default)?,
-                    _ => return Err(meta.error("field knows name, optional, nullable, default and additional")),
+                    _ => {
+                        return Err(meta
+                            .error("field knows name, optional, nullable, default and additional"));
+                    }
                 }
                 Ok(())
             })?;
         }
         if keeps {
             let Some(values) = impls::argument(&property.ty, 1) else {
-                return Err(syn::Error::new_spanned(&property.ty, "additional properties are a BTreeMap<String, T>"));
+                return Err(syn::Error::new_spanned(
+                    &property.ty,
+                    "additional properties are a BTreeMap<String, T>",
+                ));
             };
             additional = Some((property.ident, values.clone()));
         } else {
             properties.push(property);
         }
     }
-    Ok(Object { input, rules: rules(input)?, properties, additional })
+    Ok(Object {
+        input,
+        rules: rules(input)?,
+        properties,
+        additional,
+    })
 }
 
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("object")) {
+    for attribute in input
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("object"))
+    {
         attribute.parse_nested_meta(|meta| {
             match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
                 "closed" => rules.closed = true,
@@ -148,8 +198,14 @@ impl Object<'_> {
 
     fn decode_map(&self) -> TokenStream {
         let ident = &self.input.ident;
-        let wires: Vec<&String> = self.properties.iter().map(|property| &property.wire).collect();
-        let places: Vec<Ident> = (0..self.properties.len()).map(|at| format_ident!("place_{at}")).collect();
+        let wires: Vec<&String> = self
+            .properties
+            .iter()
+            .map(|property| &property.wire)
+            .collect();
+        let places: Vec<Ident> = (0..self.properties.len())
+            .map(|at| format_ident!("place_{at}"))
+            .collect();
         let types: Vec<&Type> = self.properties.iter().map(Property::wire_type).collect();
         let indices = 0..self.properties.len();
         let places_at = indices.clone();
@@ -220,7 +276,11 @@ impl Object<'_> {
 
     /// Counts and dependencies, once all properties are read.
     fn map_rules(&self, places: &[Ident]) -> Option<TokenStream> {
-        let wires: Vec<&String> = self.properties.iter().map(|property| &property.wire).collect();
+        let wires: Vec<&String> = self
+            .properties
+            .iter()
+            .map(|property| &property.wire)
+            .collect();
         let count = (self.rules.min.is_some() || self.rules.max.is_some()).then(|| {
             let min = impls::optional(self.rules.min.as_ref());
             let max = impls::optional(self.rules.max.as_ref());
@@ -233,7 +293,11 @@ impl Object<'_> {
             let dependent: serde_json::Map<String, serde_json::Value> =
                 serde_json::from_str(dependent).unwrap_or_default();
             let rules = dependent.iter().map(|(name, needed)| {
-                let needed = needed.as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);
+                let needed = needed
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(serde_json::Value::as_str);
                 quote!(::api_runtime::__private::depends(&has, #name, &[#(#needed),*])?;)
             });
             let other = if self.additional.is_some() {
@@ -256,10 +320,21 @@ impl Object<'_> {
     }
 
     fn encode(&self) -> TokenStream {
-        let certain = self.properties.iter().filter(|property| !property.optional).count();
-        let optional: Vec<&Ident> =
-            self.properties.iter().filter(|property| property.optional).map(|property| &property.ident).collect();
-        let more = self.additional.as_ref().map(|(field, _)| quote!(+ self.#field.len()));
+        let certain = self
+            .properties
+            .iter()
+            .filter(|property| !property.optional)
+            .count();
+        let optional: Vec<&Ident> = self
+            .properties
+            .iter()
+            .filter(|property| property.optional)
+            .map(|property| &property.ident)
+            .collect();
+        let more = self
+            .additional
+            .as_ref()
+            .map(|(field, _)| quote!(+ self.#field.len()));
         let entries = self.properties.iter().map(|property| {
             let (field, wire) = (&property.ident, &property.wire);
             if property.optional {
@@ -307,17 +382,28 @@ impl Object<'_> {
             // Not `json!`, whose recursion ends long before the properties of some objects do.
             pairs.push(quote!(("properties", ::api_runtime::described::with(json!({}), &[#(#properties),*]))));
         }
-        let required: Vec<&String> =
-            self.properties.iter().filter(|property| property.is_required()).map(|property| &property.wire).collect();
+        let required: Vec<&String> = self
+            .properties
+            .iter()
+            .filter(|property| property.is_required())
+            .map(|property| &property.wire)
+            .collect();
         if !required.is_empty() {
-            pairs.push(quote!(("required", ::core::iter::FromIterator::from_iter([#(#required),*]))));
+            pairs.push(
+                quote!(("required", ::core::iter::FromIterator::from_iter([#(#required),*]))),
+            );
         }
         if self.rules.closed {
             pairs.push(quote!(("additionalProperties", json!(false))));
         } else if let Some((_, ty)) = &self.additional {
-            pairs.push(quote!(("additionalProperties", <#ty as ::api_runtime::Described>::reference())));
+            pairs.push(
+                quote!(("additionalProperties", <#ty as ::api_runtime::Described>::reference())),
+            );
         }
-        for (name, value) in [("minProperties", &self.rules.min), ("maxProperties", &self.rules.max)] {
+        for (name, value) in [
+            ("minProperties", &self.rules.min),
+            ("maxProperties", &self.rules.max),
+        ] {
             if let Some(value) = value {
                 pairs.push(quote!((#name, json!(#value))));
             }

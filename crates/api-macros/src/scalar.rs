@@ -21,20 +21,33 @@ struct Rules {
 impl Rules {
     fn read(input: &DeriveInput) -> Result<Self> {
         let mut rules = Self::default();
-        for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("scalar")) {
+        for attribute in input
+            .attrs
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("scalar"))
+        {
             attribute.parse_nested_meta(|meta| {
-                let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+                let name = meta
+                    .path
+                    .get_ident()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
                 match name.as_str() {
                     "min_length" => rules.min_length = Some(meta.value()?.parse()?),
                     "max_length" => rules.max_length = Some(meta.value()?.parse()?),
                     "pattern" => rules.pattern = Some(meta.value()?.parse()?),
                     "format" => rules.format = Some(meta.value()?.parse()?),
-                    "minimum" | "maximum" | "exclusive_minimum" | "exclusive_maximum" | "multiple_of" => {
+                    "minimum" | "maximum" | "exclusive_minimum" | "exclusive_maximum"
+                    | "multiple_of" => {
                         rules.bounds.push((name, meta.value()?.parse()?));
                     }
                     "secret" => rules.secret = true,
                     "check" => rules.check = Some(meta.value()?.parse()?),
-                    _ => return Err(meta.error("scalar knows the keywords of strings and numbers, secret and check")),
+                    _ => {
+                        return Err(meta.error(
+                            "scalar knows the keywords of strings and numbers, secret and check",
+                        ));
+                    }
                 }
                 Ok(())
             })?;
@@ -43,7 +56,10 @@ impl Rules {
     }
 
     fn bound(&self, name: &str) -> Option<&Expr> {
-        self.bounds.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+        self.bounds
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value)
     }
 
     /// The format with the function that checks it, if the run time enforces it.
@@ -103,7 +119,11 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         &quote!(::api_runtime::Wire::encode(&self.0, serializer)),
     );
     let conversions = conversions(input, inner, &rules, is_text);
-    let access = if is_text { text_access(input, &rules) } else { number_access(input, inner, &rules) };
+    let access = if is_text {
+        text_access(input, &rules)
+    } else {
+        number_access(input, inner, &rules)
+    };
     Ok(quote! { #check #wire #serde #conversions #access #described })
 }
 
@@ -131,9 +151,17 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
                 .check(value)?;
         }
     } else {
-        let bound = |name: &str| optional(rules.bound(name).and_then(|value| bound_of(name, value, inner)).as_ref());
+        let bound = |name: &str| {
+            optional(
+                rules
+                    .bound(name)
+                    .and_then(|value| bound_of(name, value, inner))
+                    .as_ref(),
+            )
+        };
         let (minimum, maximum) = (bound("minimum"), bound("maximum"));
-        let (exclusive_minimum, exclusive_maximum) = (bound("exclusive_minimum"), bound("exclusive_maximum"));
+        let (exclusive_minimum, exclusive_maximum) =
+            (bound("exclusive_minimum"), bound("exclusive_maximum"));
         let multiple_of = bound("multiple_of");
         quote! {
             ::api_runtime::__private::Bounds::<#inner> {
@@ -151,7 +179,11 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
             ::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, value)?;
         }
     });
-    let by = if is_text { quote!(&str) } else { quote!(&#inner) };
+    let by = if is_text {
+        quote!(&str)
+    } else {
+        quote!(&#inner)
+    };
     let ident = &input.ident;
     quote! {
         impl #ident {
@@ -207,7 +239,10 @@ fn whole(name: &str, number: &str) -> Option<i128> {
         _ if fraction.fract() == 0.0 => fraction,
         _ => return None,
     };
-    #[expect(clippy::cast_possible_truncation, reason = "a cast from a float saturates")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a cast from a float saturates"
+    )]
     Some(integer as i128)
 }
 
@@ -216,7 +251,10 @@ fn keywords(inner: &Type, rules: &Rules, is_text: bool) -> TokenStream {
     if is_text {
         pairs.push(quote!(("type", json!("string"))));
     }
-    for (name, value) in [("minLength", &rules.min_length), ("maxLength", &rules.max_length)] {
+    for (name, value) in [
+        ("minLength", &rules.min_length),
+        ("maxLength", &rules.max_length),
+    ] {
         if let Some(value) = value {
             pairs.push(quote!((#name, json!(#value))));
         }
@@ -238,7 +276,11 @@ fn keywords(inner: &Type, rules: &Rules, is_text: bool) -> TokenStream {
             pairs.push(quote!((#name, ::api_runtime::__private::parsed(#text))));
         }
     }
-    let base = if is_text { quote!(json!({})) } else { quote!(<#inner as ::api_runtime::Described>::schema()) };
+    let base = if is_text {
+        quote!(json!({}))
+    } else {
+        quote!(<#inner as ::api_runtime::Described>::schema())
+    };
     quote!(::api_runtime::described::with(#base, &[#(#pairs),*]))
 }
 
@@ -436,7 +478,10 @@ fn number_access(input: &DeriveInput, inner: &Type, rules: &Rules) -> TokenStrea
                 }
             }
         };
-        (quote!(f.debug_tuple(#name).field(&self.0).finish()), Some(display))
+        (
+            quote!(f.debug_tuple(#name).field(&self.0).finish()),
+            Some(display),
+        )
     };
     quote! {
         #[automatically_derived]

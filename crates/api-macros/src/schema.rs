@@ -23,8 +23,14 @@ pub(crate) struct Annotations {
 
 impl Annotations {
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
-        let mut made = Self { description: description(attributes), ..Self::default() };
-        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("schema")) {
+        let mut made = Self {
+            description: description(attributes),
+            ..Self::default()
+        };
+        for attribute in attributes
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("schema"))
+        {
             attribute.parse_nested_meta(|meta| {
                 let text = |into: &mut Option<String>| -> Result<()> {
                     *into = Some(meta.value()?.parse::<LitStr>()?.value());
@@ -67,9 +73,11 @@ impl Annotations {
                 pairs.push(quote!((#name, ::api_runtime::__private::parsed(#value))));
             }
         }
-        for (name, set) in
-            [("deprecated", self.deprecated), ("readOnly", self.read_only), ("writeOnly", self.write_only)]
-        {
+        for (name, set) in [
+            ("deprecated", self.deprecated),
+            ("readOnly", self.read_only),
+            ("writeOnly", self.write_only),
+        ] {
             if set {
                 pairs.push(quote!((#name, ::core::convert::Into::into(true))));
             }
@@ -100,7 +108,10 @@ fn description(attributes: &[Attribute]) -> Option<String> {
     for attribute in attributes {
         if let Meta::NameValue(meta) = &attribute.meta
             && meta.path.is_ident("doc")
-            && let Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) = &meta.value
+            && let Expr::Lit(ExprLit {
+                lit: Lit::Str(line),
+                ..
+            }) = &meta.value
         {
             let line = line.value();
             lines.push(line.strip_prefix(' ').unwrap_or(&line).to_owned());
@@ -120,7 +131,10 @@ pub(crate) fn described(
     mentions: &[syn::Type],
 ) -> TokenStream {
     let ident = &input.ident;
-    let own = annotations.name.clone().unwrap_or_else(|| unraw(&ident.to_string()));
+    let own = annotations
+        .name
+        .clone()
+        .unwrap_or_else(|| unraw(&ident.to_string()));
     let name = if annotations.inline {
         quote!(::core::option::Option::None)
     } else {

@@ -34,10 +34,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         Some(tag) => by_tag(tag, &variants),
         None => by_trial(&variants, rules.one_of),
     };
-    let check = rules
-        .check
-        .as_ref()
-        .map(|check| quote!(::api_runtime::__private::check(&crate::schemas::SCHEMAS, #check, &value)?;));
+    let check = rules.check.as_ref().map(
+        |check| quote!(::api_runtime::__private::check(&crate::schemas::SCHEMAS, #check, &value)?;),
+    );
     let names = variants.iter().map(|variant| &variant.ident);
     let wire = impls::wire(
         ident,
@@ -52,25 +51,38 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             }
         },
     );
-    let conversions = variants.iter().filter(|variant| variant.from).map(|variant| {
-        let (name, ty) = (&variant.ident, &variant.ty);
-        quote! {
-            #[automatically_derived]
-            impl ::core::convert::From<#ty> for #ident {
-                fn from(value: #ty) -> Self {
-                    Self::#name(value)
+    let conversions = variants
+        .iter()
+        .filter(|variant| variant.from)
+        .map(|variant| {
+            let (name, ty) = (&variant.ident, &variant.ty);
+            quote! {
+                #[automatically_derived]
+                impl ::core::convert::From<#ty> for #ident {
+                    fn from(value: #ty) -> Self {
+                        Self::#name(value)
+                    }
                 }
             }
-        }
-    });
+        });
     Ok(quote! { #wire #serde #(#conversions)* #described })
 }
 
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("union")) {
+    for attribute in input
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("union"))
+    {
         attribute.parse_nested_meta(|meta| {
-            match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
+            match meta
+                .path
+                .get_ident()
+                .map(ToString::to_string)
+                .unwrap_or_default()
+                .as_str()
+            {
                 "tag" => rules.tag = Some(meta.value()?.parse()?),
                 "one_of" => rules.one_of = true,
                 "any_of" => rules.any_of = true,
@@ -80,8 +92,12 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
             Ok(())
         })?;
     }
-    if usize::from(rules.tag.is_some()) + usize::from(rules.one_of) + usize::from(rules.any_of) != 1 {
-        return Err(wrong_shape(input, "a union is told by exactly one of tag, one_of and any_of"));
+    if usize::from(rules.tag.is_some()) + usize::from(rules.one_of) + usize::from(rules.any_of) != 1
+    {
+        return Err(wrong_shape(
+            input,
+            "a union is told by exactly one of tag, one_of and any_of",
+        ));
     }
     Ok(rules)
 }
@@ -93,11 +109,22 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
     let mut variants = Vec::new();
     for variant in &data.variants {
         let (Fields::Unnamed(fields), 1) = (&variant.fields, variant.fields.len()) else {
-            return Err(syn::Error::new_spanned(variant, "a union's variant has one unnamed field"));
+            return Err(syn::Error::new_spanned(
+                variant,
+                "a union's variant has one unnamed field",
+            ));
         };
-        let mut made =
-            Variant { ident: variant.ident.clone(), ty: fields.unnamed[0].ty.clone(), tags: Vec::new(), from: false };
-        for attribute in variant.attrs.iter().filter(|attribute| attribute.path().is_ident("variant")) {
+        let mut made = Variant {
+            ident: variant.ident.clone(),
+            ty: fields.unnamed[0].ty.clone(),
+            tags: Vec::new(),
+            from: false,
+        };
+        for attribute in variant
+            .attrs
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("variant"))
+        {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("from") {
                     made.from = true;
@@ -108,7 +135,8 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
                 }
                 let inside;
                 syn::parenthesized!(inside in meta.input);
-                let tags = inside.parse_terminated(<LitStr as syn::parse::Parse>::parse, syn::Token![,])?;
+                let tags = inside
+                    .parse_terminated(<LitStr as syn::parse::Parse>::parse, syn::Token![,])?;
                 made.tags.extend(tags);
                 Ok(())
             })?;
@@ -136,7 +164,11 @@ fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
 }
 
 fn by_trial(variants: &[Variant], exactly_one: bool) -> TokenStream {
-    let choose = if exactly_one { quote!(one_of) } else { quote!(any_of) };
+    let choose = if exactly_one {
+        quote!(one_of)
+    } else {
+        quote!(any_of)
+    };
     let alternatives = variants.iter().map(|variant| {
         let (name, ty) = (&variant.ident, &variant.ty);
         quote!(|value| <#ty as ::api_runtime::Wire>::decode(value).map(Self::#name))
@@ -160,7 +192,10 @@ fn keywords(rules: &Rules, variants: &[Variant]) -> TokenStream {
         Some(tag) => {
             let mapping = variants.iter().flat_map(|variant| {
                 let ty = &variant.ty;
-                variant.tags.iter().map(move |value| quote!((#value, <#ty as ::api_runtime::Described>::NAME)))
+                variant
+                    .tags
+                    .iter()
+                    .map(move |value| quote!((#value, <#ty as ::api_runtime::Described>::NAME)))
             });
             quote!(::api_runtime::__private::discriminated(#base, #tag, &[#(#mapping),*]))
         }

@@ -20,7 +20,9 @@ pub fn one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Res
         (fitting.next(), fitting.next().is_some())
     });
     match found {
-        Some(_) if others => Err(E::custom("must fit exactly one of the alternatives, but fits several")),
+        Some(_) if others => Err(E::custom(
+            "must fit exactly one of the alternatives, but fits several",
+        )),
         Some(found) => Ok(found),
         None if is_lenient() => fullest(value, alternatives).ok_or_else(none_fits),
         None => Err(none_fits()),
@@ -30,7 +32,13 @@ pub fn one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Res
 /// The alternative that accepts the value and loses the least of it.
 pub fn any_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
     let strictly = strict(|| fullest(value, alternatives));
-    let leniently = || if is_lenient() { fullest(value, alternatives) } else { None };
+    let leniently = || {
+        if is_lenient() {
+            fullest(value, alternatives)
+        } else {
+            None
+        }
+    };
     strictly.or_else(leniently).ok_or_else(none_fits)
 }
 
@@ -67,12 +75,15 @@ fn kept<T: Wire>(value: &Value, made: &T) -> usize {
 
 fn shared(value: &Value, written: &Value) -> usize {
     match (value, written) {
-        (Value::Object(value), Value::Object(written)) => {
-            value.iter().filter_map(|(name, value)| Some(1 + shared(value, written.get(name)?))).sum()
-        }
-        (Value::Array(value), Value::Array(written)) => {
-            value.iter().zip(written).map(|(value, written)| shared(value, written)).sum()
-        }
+        (Value::Object(value), Value::Object(written)) => value
+            .iter()
+            .filter_map(|(name, value)| Some(1 + shared(value, written.get(name)?)))
+            .sum(),
+        (Value::Array(value), Value::Array(written)) => value
+            .iter()
+            .zip(written)
+            .map(|(value, written)| shared(value, written))
+            .sum(),
         _ => 0,
     }
 }
@@ -87,26 +98,43 @@ mod tests {
 
     /// Reads an object with these properties, which is closed or open.
     fn object(value: &Value, names: &[&str], closed: bool) -> Result<Value, Error> {
-        let object = value.as_object().ok_or_else(|| Error::custom("no object"))?;
+        let object = value
+            .as_object()
+            .ok_or_else(|| Error::custom("no object"))?;
         if closed && !is_lenient() && object.keys().any(|name| !names.contains(&name.as_str())) {
             return Err(Error::custom("too much"));
         }
-        let known = names.iter().filter_map(|name| Some(((*name).to_owned(), object.get(*name)?.clone())));
+        let known = names
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), object.get(*name)?.clone())));
         Ok(known.collect::<Map<_, _>>().into())
     }
 
-    const CLOSED: [super::Read<Value>; 2] =
-        [|value| object(value, &["id"], true), |value| object(value, &["id", "name"], true)];
+    const CLOSED: [super::Read<Value>; 2] = [
+        |value| object(value, &["id"], true),
+        |value| object(value, &["id", "name"], true),
+    ];
 
-    const OPEN: [super::Read<Value>; 2] =
-        [|value| object(value, &["id"], false), |value| object(value, &["id", "name"], false)];
+    const OPEN: [super::Read<Value>; 2] = [
+        |value| object(value, &["id"], false),
+        |value| object(value, &["id", "name"], false),
+    ];
 
     #[test]
     fn what_fits_strictly_is_taken_leniently_too() {
         let value = json!({"id": 1, "name": 2});
-        assert_eq!(one_of::<_, Error>(&value, &CLOSED).expect("one fits"), value);
-        assert_eq!(lenient(|| one_of::<_, Error>(&value, &CLOSED)).expect("one fits strictly"), value);
-        assert_eq!(lenient(|| any_of::<_, Error>(&value, &CLOSED)).expect("one fits strictly"), value);
+        assert_eq!(
+            one_of::<_, Error>(&value, &CLOSED).expect("one fits"),
+            value
+        );
+        assert_eq!(
+            lenient(|| one_of::<_, Error>(&value, &CLOSED)).expect("one fits strictly"),
+            value
+        );
+        assert_eq!(
+            lenient(|| any_of::<_, Error>(&value, &CLOSED)).expect("one fits strictly"),
+            value
+        );
     }
 
     #[test]
@@ -114,8 +142,14 @@ mod tests {
         let value = json!({"id": 1, "name": 2, "new": 3});
         assert!(one_of::<Value, Error>(&value, &CLOSED).is_err());
         let known = json!({"id": 1, "name": 2});
-        assert_eq!(lenient(|| one_of::<_, Error>(&value, &CLOSED)).expect("both fit"), known);
-        assert_eq!(lenient(|| any_of::<_, Error>(&value, &CLOSED)).expect("both fit"), known);
+        assert_eq!(
+            lenient(|| one_of::<_, Error>(&value, &CLOSED)).expect("both fit"),
+            known
+        );
+        assert_eq!(
+            lenient(|| any_of::<_, Error>(&value, &CLOSED)).expect("both fit"),
+            known
+        );
     }
 
     #[test]

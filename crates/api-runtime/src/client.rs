@@ -36,5 +36,7 @@ pub use retry::Retries;
 pub use serde_json;
 pub use server::{Server, Variable};
 pub use stream::ByteStream;
-pub use style::{Cookies, InvalidValue, Query, Style, content, header_text, path_content, path_text};
+pub use style::{
+    Cookies, InvalidValue, Query, Style, content, header_text, path_content, path_text,
+};
 pub use transport::{OperationInfo, Transport};

@@ -50,8 +50,14 @@ impl fmt::Display for ConstraintError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         match self {
-            Self::MinLength(least) => write!(f, "must be at least {least} character{} long", plural(*least)),
-            Self::MaxLength(most) => write!(f, "must be at most {most} character{} long", plural(*most)),
+            Self::MinLength(least) => write!(
+                f,
+                "must be at least {least} character{} long",
+                plural(*least)
+            ),
+            Self::MaxLength(most) => {
+                write!(f, "must be at most {most} character{} long", plural(*most))
+            }
             Self::Pattern(pattern) => write!(f, "must match the pattern {pattern}"),
             Self::Format(format) => write!(f, "must have the format {format}"),
             Self::Minimum(bound) => write!(f, "must be at least {bound}"),
@@ -151,7 +157,8 @@ impl Numeric for f64 {
     fn is_multiple_of(self, step: Self) -> bool {
         let quotient = self / step;
         // Decimal steps such as 0.01 have no exact quotient; what remains is rounding of the last places.
-        quotient.is_finite() && (quotient - quotient.round()).abs() <= quotient.abs().max(1.0) * 4.0 * f64::EPSILON
+        quotient.is_finite()
+            && (quotient - quotient.round()).abs() <= quotient.abs().max(1.0) * 4.0 * f64::EPSILON
     }
 }
 
@@ -226,10 +233,12 @@ impl Items {
 /// Whether no two items are equal as JSON. Their canonical texts are compared, so a long list costs no square.
 fn all_differ<T: crate::Wire>(items: &[T]) -> bool {
     let mut seen = std::collections::HashSet::with_capacity(items.len());
-    items.iter().all(|item| match serde_json::to_value(crate::wire::Written(item)) {
-        Ok(value) => seen.insert(canonical(&value)),
-        Err(_) => true,
-    })
+    items.iter().all(
+        |item| match serde_json::to_value(crate::wire::Written(item)) {
+            Ok(value) => seen.insert(canonical(&value)),
+            Err(_) => true,
+        },
+    )
 }
 
 /// One text for all JSON that is equal: keys sorted, whole numbers without a point.
@@ -242,7 +251,10 @@ pub(crate) fn canonical(value: &Value) -> String {
 fn write_canonical(value: &Value, text: &mut String) {
     match value {
         Value::Number(number) => match number.as_f64() {
-            #[expect(clippy::cast_possible_truncation, reason = "whole and far from the ends of an i128")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "whole and far from the ends of an i128"
+            )]
             Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e38 => {
                 text.push_str(&(float as i128).to_string());
             }
@@ -268,7 +280,9 @@ fn write_canonical(value: &Value, text: &mut String) {
             }
             text.push('}');
         }
-        plain @ (Value::Null | Value::Bool(_) | Value::String(_)) => text.push_str(&plain.to_string()),
+        plain @ (Value::Null | Value::Bool(_) | Value::String(_)) => {
+            text.push_str(&plain.to_string())
+        }
     }
 }
 

@@ -139,13 +139,18 @@ pub fn with(schema: Value, keywords: &[(&str, Value)]) -> Value {
 #[must_use]
 pub fn with_extensions(schema: Value, extensions: &str) -> Value {
     let extensions: Map<String, Value> = serde_json::from_str(extensions).unwrap_or_default();
-    let pairs: Vec<(&str, Value)> = extensions.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let pairs: Vec<(&str, Value)> = extensions
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()))
+        .collect();
     with(schema, &pairs)
 }
 
 /// A type as `schemars` has it: everything it mentions is registered with the generator.
 #[cfg(feature = "schemars")]
-pub fn schemars_schema<T: Described>(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+pub fn schemars_schema<T: Described>(
+    generator: &mut schemars::SchemaGenerator,
+) -> schemars::Schema {
     let prefix = format!("#{}", generator.settings().definitions_path);
     let mut components = BTreeMap::new();
     T::collect(&mut components);
@@ -166,7 +171,9 @@ pub type JsonSchemaOf = fn() -> schemars::Schema;
 #[cfg(feature = "schemars")]
 #[must_use]
 pub fn json_schema<T: schemars::JsonSchema>() -> schemars::Schema {
-    schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+    schemars::generate::SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<T>()
 }
 
 /// The schema with its references pointing below another place.
@@ -200,22 +207,31 @@ pub fn utoipa_schema(schema: Value) -> utoipa::openapi::RefOr<utoipa::openapi::S
     use utoipa::openapi::{Object, Ref, RefOr, Schema};
     let Value::Object(mut keywords) = schema else {
         // `true` and `false` have no place in utoipa's model but their long forms mean the same.
-        let long = if schema == Value::Bool(false) { json!({"not": {}}) } else { json!({}) };
+        let long = if schema == Value::Bool(false) {
+            json!({"not": {}})
+        } else {
+            json!({})
+        };
         return utoipa_schema(long);
     };
     if let (1, Some(Value::String(target))) = (keywords.len(), keywords.get("$ref")) {
         return RefOr::Ref(Ref::new(target.clone()));
     }
     let mut object = Object::default();
-    object.schema_type =
-        keywords.remove("type").and_then(|ty| serde_json::from_value(ty).ok()).unwrap_or(SchemaType::AnyValue);
+    object.schema_type = keywords
+        .remove("type")
+        .and_then(|ty| serde_json::from_value(ty).ok())
+        .unwrap_or(SchemaType::AnyValue);
     if let Some(Value::Object(properties)) = keywords.remove("properties") {
         for (name, property) in properties {
             object.properties.insert(name, utoipa_schema(property));
         }
     }
     if let Some(Value::Array(required)) = keywords.remove("required") {
-        object.required = required.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+        object.required = required
+            .iter()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect();
     }
     let text = |keywords: &mut Map<String, Value>, name: &str| match keywords.remove(name) {
         Some(Value::String(text)) => Some(text),
@@ -233,8 +249,14 @@ pub fn utoipa_schema(schema: Value) -> utoipa::openapi::RefOr<utoipa::openapi::S
 
 /// Adds every component that a type mentions, as `utoipa` has them.
 #[cfg(feature = "utoipa")]
-pub fn utoipa_schemas<T: Described>(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+pub fn utoipa_schemas<T: Described>(
+    schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>,
+) {
     let mut components = BTreeMap::new();
     T::collect(&mut components);
-    schemas.extend(components.into_iter().map(|(name, schema)| (name, utoipa_schema(schema))));
+    schemas.extend(
+        components
+            .into_iter()
+            .map(|(name, schema)| (name, utoipa_schema(schema))),
+    );
 }

@@ -35,7 +35,9 @@ pub fn byte(text: &str) -> bool {
     let padding = text.len() - data.len();
     text.len().is_multiple_of(4)
         && padding <= 2
-        && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
+        && data
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
 macro_rules! by_the_validator {

@@ -65,7 +65,10 @@ pub fn skip<'de, A: MapAccess<'de>>(
     closed: bool,
 ) -> Result<(), A::Error> {
     if closed && !is_lenient() {
-        return Err(A::Error::custom(format_args!("unknown property `{}`", shown(&name))));
+        return Err(A::Error::custom(format_args!(
+            "unknown property `{}`",
+            shown(&name)
+        )));
     }
     if seen.contains(&name) {
         return Err(duplicate(&name));
@@ -77,12 +80,22 @@ pub fn skip<'de, A: MapAccess<'de>>(
 }
 
 /// Checks the number of properties.
-pub fn count<E: Error>(properties: usize, least: Option<usize>, most: Option<usize>) -> Result<(), E> {
+pub fn count<E: Error>(
+    properties: usize,
+    least: Option<usize>,
+    most: Option<usize>,
+) -> Result<(), E> {
     if least.is_some_and(|least| properties < least) {
-        return Err(E::custom(format_args!("must have at least {} properties", least.unwrap_or_default())));
+        return Err(E::custom(format_args!(
+            "must have at least {} properties",
+            least.unwrap_or_default()
+        )));
     }
     if most.is_some_and(|most| properties > most) {
-        return Err(E::custom(format_args!("must have at most {} properties", most.unwrap_or_default())));
+        return Err(E::custom(format_args!(
+            "must have at most {} properties",
+            most.unwrap_or_default()
+        )));
     }
     Ok(())
 }
@@ -90,7 +103,9 @@ pub fn count<E: Error>(properties: usize, least: Option<usize>, most: Option<usi
 /// Checks `dependentRequired`: whoever has `name` needs each of `needed`.
 pub fn depends<E: Error>(has: &dyn Fn(&str) -> bool, name: &str, needed: &[&str]) -> Result<(), E> {
     match needed.iter().find(|needed| has(name) && !has(needed)) {
-        Some(missing) => Err(E::custom(format_args!("property `{name}` needs property `{missing}`"))),
+        Some(missing) => Err(E::custom(format_args!(
+            "property `{name}` needs property `{missing}`"
+        ))),
         None => Ok(()),
     }
 }

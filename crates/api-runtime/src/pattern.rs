@@ -42,7 +42,10 @@ impl Pattern {
     /// A pattern from the contract.
     #[must_use]
     pub const fn new(source: &'static str) -> Self {
-        Self { source, compiled: OnceLock::new() }
+        Self {
+            source,
+            compiled: OnceLock::new(),
+        }
     }
 
     /// The pattern as the contract writes it.
@@ -72,9 +75,13 @@ fn compile(source: &str) -> Compiled {
         return Compiled::Fixed(fixed);
     }
     if let Ok(regex) = regex::Regex::new(&translated) {
-        return table(&translated).map_or(Compiled::Linear(regex), |table| Compiled::Table(Box::new(table)));
+        return table(&translated).map_or(Compiled::Linear(regex), |table| {
+            Compiled::Table(Box::new(table))
+        });
     }
-    let backtracking = fancy_regex::RegexBuilder::new(&translated).backtrack_limit(BACKTRACK_LIMIT).build();
+    let backtracking = fancy_regex::RegexBuilder::new(&translated)
+        .backtrack_limit(BACKTRACK_LIMIT)
+        .build();
     backtracking.map_or(Compiled::Never, Compiled::Backtracking)
 }
 
@@ -100,7 +107,8 @@ impl Table {
                 }
             }
         }
-        self.states.is_match_state(self.states.next_eoi_state(state))
+        self.states
+            .is_match_state(self.states.next_eoi_state(state))
     }
 }
 
@@ -110,7 +118,10 @@ fn table(pattern: &str) -> Option<Table> {
         .dfa_size_limit(Some(LARGEST_TABLE))
         .determinize_size_limit(Some(TABLE_WORK))
         .start_kind(regex_automata::dfa::StartKind::Unanchored);
-    let states = dense::Builder::new().configure(limits).build(pattern).ok()?;
+    let states = dense::Builder::new()
+        .configure(limits)
+        .build(pattern)
+        .ok()?;
     let start = states.start_state_forward(&Input::new("")).ok()?;
     (!states.is_quit_state(start)).then_some(Table { states, start })
 }
@@ -165,7 +176,11 @@ mod tests {
             let judge = regex::Regex::new(pattern).expect("it is a pattern");
             let compiled = Pattern::new(pattern);
             for text in texts {
-                assert_eq!(compiled.matches(text), judge.is_match(text), "{pattern} {text:?}");
+                assert_eq!(
+                    compiled.matches(text),
+                    judge.is_match(text),
+                    "{pattern} {text:?}"
+                );
             }
             let made = format!("{:?}", compiled.compiled.get().expect("it was used"));
             assert!(made.starts_with(form), "{pattern}: {made}");

@@ -27,7 +27,8 @@ pub fn parsed(text: &str) -> Value {
 
 /// A property's default.
 pub fn default<T: Wire, E: Error>(text: &str) -> Result<T, E> {
-    T::decode(parsed(text)).map_err(|error| E::custom(format_args!("the contract's default does not fit: {error}")))
+    T::decode(parsed(text))
+        .map_err(|error| E::custom(format_args!("the contract's default does not fit: {error}")))
 }
 
 /// A property's default, where a value is made in Rust.
@@ -37,7 +38,8 @@ pub fn default<T: Wire, E: Error>(text: &str) -> Result<T, E> {
 /// If the default does not fit its schema, which the generator refuses.
 #[must_use]
 pub fn default_value<T: Wire>(text: &str) -> T {
-    T::decode(parsed(text)).expect("the generator refuses a default that its schema does not accept")
+    T::decode(parsed(text))
+        .expect("the generator refuses a default that its schema does not accept")
 }
 
 /// Reads a type out of a value.
@@ -66,7 +68,11 @@ pub fn read_text<'de, T, D: Deserializer<'de>>(
 }
 
 /// Checks the number of a map's entries.
-pub fn entries(count: usize, least: Option<usize>, most: Option<usize>) -> Result<(), ConstraintError> {
+pub fn entries(
+    count: usize,
+    least: Option<usize>,
+    most: Option<usize>,
+) -> Result<(), ConstraintError> {
     if let Some(least) = least.filter(|least| count < *least) {
         return Err(ConstraintError::MinProperties(least));
     }
@@ -78,24 +84,37 @@ pub fn entries(count: usize, least: Option<usize>, most: Option<usize>) -> Resul
 
 /// The tag of a union's value.
 pub fn tag<'v, E: Error>(value: &'v Value, property: &str) -> Result<&'v str, E> {
-    value
-        .get(property)
-        .and_then(Value::as_str)
-        .ok_or_else(|| E::custom(format_args!("property `{property}` must be there and name the kind")))
+    value.get(property).and_then(Value::as_str).ok_or_else(|| {
+        E::custom(format_args!(
+            "property `{property}` must be there and name the kind"
+        ))
+    })
 }
 
 /// A tag that no variant has.
 #[must_use]
 pub fn unknown_tag<E: Error>(property: &str, known: &[&str]) -> E {
-    E::custom(format_args!("property `{property}` must be one of `{}`", known.join("`, `")))
+    E::custom(format_args!(
+        "property `{property}` must be one of `{}`",
+        known.join("`, `")
+    ))
 }
 
 /// A union's schema with its discriminator.
 #[must_use]
-pub fn discriminated(schema: Value, property: &str, mapping: &[(&str, Option<&'static str>)]) -> Value {
+pub fn discriminated(
+    schema: Value,
+    property: &str,
+    mapping: &[(&str, Option<&'static str>)],
+) -> Value {
     let targets: serde_json::Map<String, Value> = mapping
         .iter()
-        .filter_map(|(tag, name)| Some(((*tag).to_owned(), format!("#/components/schemas/{}", (*name)?).into())))
+        .filter_map(|(tag, name)| {
+            Some((
+                (*tag).to_owned(),
+                format!("#/components/schemas/{}", (*name)?).into(),
+            ))
+        })
         .collect();
     let mut discriminator = json!({"propertyName": property});
     if !targets.is_empty() {
@@ -107,7 +126,9 @@ pub fn discriminated(schema: Value, property: &str, mapping: &[(&str, Option<&'s
 /// Checks a value by the compiled schema.
 #[cfg(feature = "jsonschema")]
 pub fn check<E: Error>(schemas: &crate::Schemas, pointer: &str, value: &Value) -> Result<(), E> {
-    schemas.validate(pointer, value).map_err(|violations| E::custom(joined(&violations)))
+    schemas
+        .validate(pointer, value)
+        .map_err(|violations| E::custom(joined(&violations)))
 }
 
 /// Checks anything that travels by the compiled schema.
@@ -117,15 +138,22 @@ pub fn constraint_check<T: serde::Serialize + ?Sized>(
     pointer: &str,
     value: &T,
 ) -> Result<(), ConstraintError> {
-    let value = serde_json::to_value(value).map_err(|error| ConstraintError::Schema(error.to_string()))?;
-    schemas.validate(pointer, &value).map_err(|violations| ConstraintError::Schema(joined(&violations)))
+    let value =
+        serde_json::to_value(value).map_err(|error| ConstraintError::Schema(error.to_string()))?;
+    schemas
+        .validate(pointer, &value)
+        .map_err(|violations| ConstraintError::Schema(joined(&violations)))
 }
 
 /// The schema at a pointer.
 #[cfg(feature = "jsonschema")]
 #[must_use]
 pub fn schema_at(schemas: &crate::Schemas, pointer: &str) -> Value {
-    schemas.document().pointer(pointer).cloned().unwrap_or(Value::Bool(true))
+    schemas
+        .document()
+        .pointer(pointer)
+        .cloned()
+        .unwrap_or(Value::Bool(true))
 }
 
 #[cfg(feature = "jsonschema")]

@@ -91,13 +91,18 @@ impl Schemas {
         if has_more {
             violations.push(Violation::more());
         }
-        if violations.is_empty() { Ok(()) } else { Err(violations) }
+        if violations.is_empty() {
+            Ok(())
+        } else {
+            Err(violations)
+        }
     }
 
     /// Whether the schema at `pointer` accepts the value.
     #[must_use]
     pub fn accepts(&self, pointer: &str, value: &Value) -> bool {
-        self.validator(pointer).is_some_and(|validator| validator.is_valid(value))
+        self.validator(pointer)
+            .is_some_and(|validator| validator.is_valid(value))
     }
 
     fn validator(&self, pointer: &str) -> Option<Arc<Validator>> {
@@ -113,7 +118,8 @@ impl Schemas {
     fn compile(&self, pointer: &str) -> Option<Validator> {
         let mut root = self.document().clone();
         let reference = format!("#{}", encoded(pointer));
-        root.as_object_mut()?.insert("$ref".to_owned(), Value::String(reference));
+        root.as_object_mut()?
+            .insert("$ref".to_owned(), Value::String(reference));
         jsonschema::draft202012::options()
             .should_validate_formats(self.asserts_formats)
             .with_format("byte", crate::format::byte)
@@ -127,7 +133,21 @@ fn encoded(pointer: &str) -> String {
     let mut made = String::with_capacity(pointer.len());
     for byte in pointer.bytes() {
         if byte.is_ascii_alphanumeric()
-            || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~' | b'$' | b'!' | b'*' | b'(' | b')' | b',' | b':' | b'@')
+            || matches!(
+                byte,
+                b'/' | b'-'
+                    | b'.'
+                    | b'_'
+                    | b'~'
+                    | b'$'
+                    | b'!'
+                    | b'*'
+                    | b'('
+                    | b')'
+                    | b','
+                    | b':'
+                    | b'@'
+            )
         {
             made.push(char::from(byte));
         } else {
@@ -141,10 +161,12 @@ fn encoded(pointer: &str) -> String {
 fn pointers(value: &Value, own: usize) -> Option<usize> {
     let inner = |at: usize, value: &Value| pointers(value, own.checked_add(1 + at)?);
     match value {
-        Value::Array(items) => items.iter().try_fold(own, |sum, item| sum.checked_add(inner(6, item)?)),
-        Value::Object(entries) => {
-            entries.iter().try_fold(own, |sum, (key, value)| sum.checked_add(inner(key.len(), value)?))
-        }
+        Value::Array(items) => items
+            .iter()
+            .try_fold(own, |sum, item| sum.checked_add(inner(6, item)?)),
+        Value::Object(entries) => entries.iter().try_fold(own, |sum, (key, value)| {
+            sum.checked_add(inner(key.len(), value)?)
+        }),
         _ => Some(own),
     }
 }
@@ -156,19 +178,32 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            add(format!("{pointer}/{}", escaped(name)), "is required".to_owned());
+            add(
+                format!("{pointer}/{}", escaped(name)),
+                "is required".to_owned(),
+            );
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             for name in unexpected.iter().take(MOST_VIOLATIONS + 1) {
-                add(format!("{pointer}/{}", escaped(name)), "is not a property that is known here".to_owned());
+                add(
+                    format!("{pointer}/{}", escaped(name)),
+                    "is not a property that is known here".to_owned(),
+                );
             }
         }
         // Of an object that may have no property at all it is said once, whatever properties there are.
         ValidationErrorKind::FalseSchema if is_of_properties(error) => {
-            let names = whole.pointer(place).and_then(Value::as_object).into_iter().flat_map(serde_json::Map::keys);
+            let names = whole
+                .pointer(place)
+                .and_then(Value::as_object)
+                .into_iter()
+                .flat_map(serde_json::Map::keys);
             for name in names.take(MOST_VIOLATIONS + 1) {
-                add(format!("{pointer}/{}", escaped(name)), "is not a property that is known here".to_owned());
+                add(
+                    format!("{pointer}/{}", escaped(name)),
+                    "is not a property that is known here".to_owned(),
+                );
             }
         }
         ValidationErrorKind::PropertyNames { error } => report_name(error, &pointer, into),
@@ -177,11 +212,16 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
         {
             // The alternative that got furthest says best what is wrong.
             let nearest = context.iter().max_by_key(|errors| {
-                let deepest = errors.iter().map(|error| error.instance_path().as_str().len()).max();
+                let deepest = errors
+                    .iter()
+                    .map(|error| error.instance_path().as_str().len())
+                    .max();
                 (deepest, std::cmp::Reverse(errors.len()))
             });
             let deeper = nearest.is_some_and(|errors| {
-                errors.iter().any(|inner| inner.instance_path().as_str().len() > error.instance_path().as_str().len())
+                errors.iter().any(|inner| {
+                    inner.instance_path().as_str().len() > error.instance_path().as_str().len()
+                })
             });
             match nearest {
                 Some(errors) if deeper || context.len() == 1 => {
@@ -219,7 +259,9 @@ fn report_name(error: &ValidationError<'_>, pointer: &str, into: &mut Vec<Violat
 
 /// A name as a step of a pointer, made fit for a message.
 fn escaped(name: &str) -> String {
-    crate::wire::shown(name).replace('~', "~0").replace('/', "~1")
+    crate::wire::shown(name)
+        .replace('~', "~0")
+        .replace('/', "~1")
 }
 
 /// A rule in words; the value, which may be a secret, is never part of them.
@@ -232,13 +274,23 @@ fn words(kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::MinItems { limit } => Rule::MinItems(size(*limit)).to_string(),
         ValidationErrorKind::MaxItems { limit } => Rule::MaxItems(size(*limit)).to_string(),
         ValidationErrorKind::AdditionalItems { limit } => Rule::MaxItems(*limit).to_string(),
-        ValidationErrorKind::MinProperties { limit } => Rule::MinProperties(size(*limit)).to_string(),
-        ValidationErrorKind::MaxProperties { limit } => Rule::MaxProperties(size(*limit)).to_string(),
+        ValidationErrorKind::MinProperties { limit } => {
+            Rule::MinProperties(size(*limit)).to_string()
+        }
+        ValidationErrorKind::MaxProperties { limit } => {
+            Rule::MaxProperties(size(*limit)).to_string()
+        }
         ValidationErrorKind::Minimum { limit } => Rule::Minimum(limit.to_string()).to_string(),
         ValidationErrorKind::Maximum { limit } => Rule::Maximum(limit.to_string()).to_string(),
-        ValidationErrorKind::ExclusiveMinimum { limit } => Rule::ExclusiveMinimum(limit.to_string()).to_string(),
-        ValidationErrorKind::ExclusiveMaximum { limit } => Rule::ExclusiveMaximum(limit.to_string()).to_string(),
-        ValidationErrorKind::MultipleOf { multiple_of } => Rule::MultipleOf(multiple_of.to_string()).to_string(),
+        ValidationErrorKind::ExclusiveMinimum { limit } => {
+            Rule::ExclusiveMinimum(limit.to_string()).to_string()
+        }
+        ValidationErrorKind::ExclusiveMaximum { limit } => {
+            Rule::ExclusiveMaximum(limit.to_string()).to_string()
+        }
+        ValidationErrorKind::MultipleOf { multiple_of } => {
+            Rule::MultipleOf(multiple_of.to_string()).to_string()
+        }
         ValidationErrorKind::UniqueItems => Rule::UniqueItems.to_string(),
         ValidationErrorKind::Pattern { pattern } => format!("must match the pattern {pattern}"),
         ValidationErrorKind::Format { format } => format!("must have the format {format}"),

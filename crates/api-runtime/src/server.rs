@@ -60,7 +60,9 @@ pub use operation::{Body, Location, Media, Operation, Parameter, Reply, Scheme, 
 pub use problem::{Problem, ProblemBody};
 pub use refusal::{Refusal, RefusalKind, Refuse, Refused, Violation};
 pub use request_id::RequestId;
-pub use router::{App, Blueprint, Config, ContractTexts, OperationId, Outcome, OutcomeFuture, Route, router};
+pub use router::{
+    App, Blueprint, Config, ContractTexts, OperationId, Outcome, OutcomeFuture, Route, router,
+};
 #[doc(no_inline)]
 pub use serde_json;
 pub use status::{DefaultStatus, RangeStatus, Statuses, UnlistedStatusError};

@@ -15,13 +15,20 @@ pub struct Violation {
 impl Violation {
     /// Says that not all of them are told.
     pub(crate) fn more() -> Self {
-        Self { pointer: String::new(), message: "may break more rules than these".to_owned() }
+        Self {
+            pointer: String::new(),
+            message: "may break more rules than these".to_owned(),
+        }
     }
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.pointer.is_empty() { "the value" } else { &self.pointer };
+        let place = if self.pointer.is_empty() {
+            "the value"
+        } else {
+            &self.pointer
+        };
         write!(f, "{place}: {}", self.message)
     }
 }

@@ -219,7 +219,10 @@ impl<T: Wire> Wire for Option<T> {
                 Ok(None)
             }
 
-            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+            fn visit_some<D: Deserializer<'de>>(
+                self,
+                deserializer: D,
+            ) -> Result<Option<T>, D::Error> {
                 T::decode(deserializer).map(Some)
             }
         }
@@ -274,7 +277,10 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<BTreeMap<String, T>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut entries: A,
+            ) -> Result<BTreeMap<String, T>, A::Error> {
                 let mut map = BTreeMap::new();
                 while let Some(key) = entries.next_key::<String>()? {
                     let value = entries.next_value_seed(Seed::new())?;
@@ -337,7 +343,9 @@ impl<'de> Visitor<'de> for Anything {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("must be a finite number"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("must be a finite number"))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
@@ -386,7 +394,11 @@ const SHOWN: usize = 64;
 
 /// A name from the wire, made fit for a message.
 pub(crate) fn shown(name: &str) -> String {
-    let mut shown: String = name.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    let mut shown: String = name
+        .chars()
+        .take(SHOWN)
+        .flat_map(char::escape_debug)
+        .collect();
     if name.chars().nth(SHOWN).is_some() {
         shown.push('…');
     }

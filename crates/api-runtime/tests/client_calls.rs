@@ -8,14 +8,18 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use api_runtime::client::{
-    self as runtime, Config, Error, OperationInfo, ResponseValue, Retries, Scheme, Secret, Transport,
+    self as runtime, Config, Error, OperationInfo, ResponseValue, Retries, Scheme, Secret,
+    Transport,
 };
 use runtime::reqwest::{Method, StatusCode};
 use serde::{Deserialize, Deserializer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-const OPEN: OperationInfo = OperationInfo { operation_id: "open", security: &[] };
+const OPEN: OperationInfo = OperationInfo {
+    operation_id: "open",
+    security: &[],
+};
 
 /// What the server does with one request.
 #[derive(Clone)]
@@ -115,13 +119,24 @@ async fn call<T: serde::de::DeserializeOwned>(
 async fn an_answer_is_read_leniently_and_keeps_status_and_headers() {
     let server = Server::playing([Step::Answer(200, "x-id: 7\r\n", "{}")]).await;
     let transport = server.config().header("x-team", "blue").build().unwrap();
-    let answer = call::<Lenient>(&transport, Method::GET, OPEN).await.unwrap();
+    let answer = call::<Lenient>(&transport, Method::GET, OPEN)
+        .await
+        .unwrap();
     assert_eq!(*answer, Lenient(true));
     assert!(!api_runtime::is_lenient());
-    assert_eq!((answer.status(), &answer.headers()["x-id"]), (StatusCode::OK, &"7".parse().unwrap()));
+    assert_eq!(
+        (answer.status(), &answer.headers()["x-id"]),
+        (StatusCode::OK, &"7".parse().unwrap())
+    );
     let request = &server.requests()[0];
-    assert!(request.starts_with("GET /v1/thing HTTP/1.1\r\n"), "{request}");
-    assert!(request.contains("user-agent: test/1\r\n") && request.contains("x-team: blue\r\n"), "{request}");
+    assert!(
+        request.starts_with("GET /v1/thing HTTP/1.1\r\n"),
+        "{request}"
+    );
+    assert!(
+        request.contains("user-agent: test/1\r\n") && request.contains("x-team: blue\r\n"),
+        "{request}"
+    );
     assert!(!request.contains("api-version"), "{request}");
 }
 
@@ -129,7 +144,9 @@ async fn an_answer_is_read_leniently_and_keeps_status_and_headers() {
 async fn a_listed_error_keeps_status_headers_and_body() {
     let server = Server::playing([Step::Answer(404, "x-id: 7\r\n", r#"{"code": 404}"#)]).await;
     let transport = server.config().build().unwrap();
-    let error = call::<Thing>(&transport, Method::GET, OPEN).await.unwrap_err();
+    let error = call::<Thing>(&transport, Method::GET, OPEN)
+        .await
+        .unwrap_err();
     assert_eq!(error.status(), Some(StatusCode::NOT_FOUND));
     assert_eq!(error.headers().unwrap()["x-id"], "7");
     assert_eq!(error.body(), Some(&Problem { code: 404 }));
@@ -148,8 +165,15 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
         Step::HangUp,
     ])
     .await;
-    let transport = server.config().credential(0, Scheme::Query("key"), Secret::from("hunter2")).build().unwrap();
-    let info = OperationInfo { operation_id: "secured", security: &[&[0]] };
+    let transport = server
+        .config()
+        .credential(0, Scheme::Query("key"), Secret::from("hunter2"))
+        .build()
+        .unwrap();
+    let info = OperationInfo {
+        operation_id: "secured",
+        security: &[&[0]],
+    };
     let messages = [
         "the answer, 200 OK, does not fit the contract at line 1 column 16 of its body: expected u8",
         "the answer, 200 OK, does not fit the contract at line 1 column 23 of its body: missing field `id`",
@@ -157,7 +181,9 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
         "the exchange with the API failed",
     ];
     for message in messages {
-        let error = call::<Thing>(&transport, Method::GET, info).await.unwrap_err();
+        let error = call::<Thing>(&transport, Method::GET, info)
+            .await
+            .unwrap_err();
         assert_eq!(error.to_string(), message);
         let mut printed = format!("{error:?} {error:#?}");
         let mut source = std::error::Error::source(&error);
@@ -170,7 +196,12 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
             assert!(String::from_utf8_lossy(invalid.body()).contains("hunter2"));
         }
     }
-    assert!(server.requests().iter().all(|request| request.starts_with("GET /v1/thing?key=hunter2 ")));
+    assert!(
+        server
+            .requests()
+            .iter()
+            .all(|request| request.starts_with("GET /v1/thing?key=hunter2 "))
+    );
     assert!(!format!("{transport:?}").contains("hunter2"));
 }
 
@@ -185,66 +216,114 @@ async fn a_credential_goes_where_it_is_asked_for_and_nowhere_else() {
         .unwrap();
     let alternatives: [&'static [&'static [usize]]; 4] = [&[], &[&[0]], &[&[0, 1]], &[&[], &[1]]];
     for security in alternatives {
-        let info = OperationInfo { operation_id: "secured", security };
+        let info = OperationInfo {
+            operation_id: "secured",
+            security,
+        };
         call::<Thing>(&transport, Method::GET, info).await.unwrap();
     }
-    let sent =
-        |request: &String| (request.contains("authorization: Bearer token"), request.contains("cookie: session=s"));
+    let sent = |request: &String| {
+        (
+            request.contains("authorization: Bearer token"),
+            request.contains("cookie: session=s"),
+        )
+    };
     let sent: Vec<_> = server.requests().iter().map(sent).collect();
-    assert_eq!(sent, [(false, false), (true, false), (true, true), (false, true)]);
+    assert_eq!(
+        sent,
+        [(false, false), (true, false), (true, true), (false, true)]
+    );
 
-    let unsendable = server.config().credential(0, Scheme::Bearer, Secret::from("to\nken")).build().unwrap_err();
-    assert_eq!(unsendable.to_string(), "a credential holds a character that no header may hold");
+    let unsendable = server
+        .config()
+        .credential(0, Scheme::Bearer, Secret::from("to\nken"))
+        .build()
+        .unwrap_err();
+    assert_eq!(
+        unsendable.to_string(),
+        "a credential holds a character that no header may hold"
+    );
 }
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_ends() {
     let server = Server::playing([Step::Sleep]).await;
-    let transport = server.config().timeout(Some(Duration::from_millis(50))).build().unwrap();
+    let transport = server
+        .config()
+        .timeout(Some(Duration::from_millis(50)))
+        .build()
+        .unwrap();
     let begun = Instant::now();
-    let error = call::<Thing>(&transport, Method::GET, OPEN).await.unwrap_err();
+    let error = call::<Thing>(&transport, Method::GET, OPEN)
+        .await
+        .unwrap_err();
     assert_eq!(error.to_string(), "no answer came in time");
     assert!(error.is_retryable() && begun.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
 async fn what_failed_for_a_moment_is_repeated_if_it_is_safe() {
-    let moment = [Step::Answer(503, "", ""), Step::HangUp, Step::Answer(200, "", r#"{"id": 1}"#)];
+    let moment = [
+        Step::Answer(503, "", ""),
+        Step::HangUp,
+        Step::Answer(200, "", r#"{"id": 1}"#),
+    ];
     let retries = Retries::new(2).first_pause(Duration::from_millis(2));
 
     let server = Server::playing(moment.clone()).await;
     let transport = server.config().retries(retries.clone()).build().unwrap();
-    assert_eq!(call::<Thing>(&transport, Method::GET, OPEN).await.unwrap().id, 1);
+    assert_eq!(
+        call::<Thing>(&transport, Method::GET, OPEN)
+            .await
+            .unwrap()
+            .id,
+        1
+    );
     assert_eq!(server.requests().len(), 3);
 
     let server = Server::playing(moment.clone()).await;
     let transport = server.config().retries(retries).build().unwrap();
-    let error = call::<Thing>(&transport, Method::POST, OPEN).await.unwrap_err();
+    let error = call::<Thing>(&transport, Method::POST, OPEN)
+        .await
+        .unwrap_err();
     assert_eq!(error.status(), Some(StatusCode::SERVICE_UNAVAILABLE));
     assert_eq!(server.requests().len(), 1);
 
     let server = Server::playing(moment).await;
     let transport = server.config().build().unwrap();
-    call::<Thing>(&transport, Method::GET, OPEN).await.unwrap_err();
+    call::<Thing>(&transport, Method::GET, OPEN)
+        .await
+        .unwrap_err();
     assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn any_call_is_repeated_when_no_connection_came_about() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap();
     let retries = Retries::new(2).first_pause(Duration::from_millis(40));
     let config = Config::new(&format!("http://{nobody}"), "test/1", 0).retries(retries);
     let begun = Instant::now();
-    let error = call::<Thing>(&config.build().unwrap(), Method::POST, OPEN).await.unwrap_err();
+    let error = call::<Thing>(&config.build().unwrap(), Method::POST, OPEN)
+        .await
+        .unwrap_err();
     assert_eq!(error.to_string(), "no connection to the API");
-    assert!(begun.elapsed() >= Duration::from_millis(60), "20 and 40 milliseconds at least");
+    assert!(
+        begun.elapsed() >= Duration::from_millis(60),
+        "20 and 40 milliseconds at least"
+    );
 }
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
     let server = Server::playing([Step::Answer(302, "location: /elsewhere\r\n", "")]).await;
     let transport = server.config().build().unwrap();
-    let error = call::<Thing>(&transport, Method::GET, OPEN).await.unwrap_err();
+    let error = call::<Thing>(&transport, Method::GET, OPEN)
+        .await
+        .unwrap_err();
     assert_eq!(error.status(), Some(StatusCode::FOUND));
 }
 
@@ -254,7 +333,11 @@ async fn every_kind_of_body_is_read() {
         Step::Answer(200, "", "7"),
         Step::Answer(200, "", "seven"),
         Step::Answer(200, "", "bytes"),
-        Step::Answer(200, "content-type: Text/Event-Stream; charset=utf-8\r\n", "data: {\"id\": 1}\n\n"),
+        Step::Answer(
+            200,
+            "content-type: Text/Event-Stream; charset=utf-8\r\n",
+            "data: {\"id\": 1}\n\n",
+        ),
     ])
     .await;
     let transport = server.config().build().unwrap();
@@ -263,13 +346,33 @@ async fn every_kind_of_body_is_read() {
         let request = transport.http().get(url).build().unwrap();
         transport.exec(request, &OPEN).await.unwrap()
     };
-    assert_eq!(*runtime::decode_text::<u8, Problem>(get().await).await.unwrap(), 7);
-    assert_eq!(*runtime::decode_text::<String, Problem>(get().await).await.unwrap(), "seven");
-    assert_eq!(runtime::stream(get().await).into_inner().bytes().await.unwrap(), "bytes");
+    assert_eq!(
+        *runtime::decode_text::<u8, Problem>(get().await)
+            .await
+            .unwrap(),
+        7
+    );
+    assert_eq!(
+        *runtime::decode_text::<String, Problem>(get().await)
+            .await
+            .unwrap(),
+        "seven"
+    );
+    assert_eq!(
+        runtime::stream(get().await)
+            .into_inner()
+            .bytes()
+            .await
+            .unwrap(),
+        "bytes"
+    );
     let response = get().await;
     assert_eq!(runtime::content_type(&response), "text/event-stream");
     let events: Vec<_> = collect(runtime::events(response).into_inner()).await;
-    assert_eq!(events[0].as_ref().unwrap().json::<Thing>().unwrap(), Thing { id: 1 });
+    assert_eq!(
+        events[0].as_ref().unwrap().json::<Thing>().unwrap(),
+        Thing { id: 1 }
+    );
     assert_eq!(events.len(), 1);
 }
 

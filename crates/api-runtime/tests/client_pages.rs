@@ -23,15 +23,26 @@ struct List {
 
 impl List {
     fn new(length: u64, longest: u64) -> Self {
-        Self { length, longest, counts: false, asked: Mutex::default() }
+        Self {
+            length,
+            longest,
+            counts: false,
+            asked: Mutex::default(),
+        }
     }
 
     fn page(&self, after: Option<u64>, size: u64) -> Ready<Result<Page<Item>, Error<()>>> {
         self.asked.lock().unwrap().push(after);
         let first = after.map_or(0, |after| after + 1);
         let last = (first + size.min(self.longest)).min(self.length);
-        let items = (first..last).map(|id| Item { id, name: format!("item {id}") });
-        ready(Ok(Page { items: items.collect(), count: self.counts.then_some(self.length) }))
+        let items = (first..last).map(|id| Item {
+            id,
+            name: format!("item {id}"),
+        });
+        ready(Ok(Page {
+            items: items.collect(),
+            count: self.counts.then_some(self.length),
+        }))
     }
 
     /// Walks the list; yields the ids seen and the number of pages asked for.
@@ -40,13 +51,21 @@ impl List {
             let after = key.map(|key| cursor::<u64>(key).unwrap());
             self.page(after, page_size.unwrap_or(10))
         });
-        let ids = collect(stream).await.into_iter().map(|item| item.unwrap().id).collect();
+        let ids = collect(stream)
+            .await
+            .into_iter()
+            .map(|item| item.unwrap().id)
+            .collect();
         (ids, self.asked.lock().unwrap().len())
     }
 }
 
 fn paging(key: &str, page_size: Option<u64>) -> Paging {
-    Paging { key: key.to_owned(), page_size, default_page_size: Some(10) }
+    Paging {
+        key: key.to_owned(),
+        page_size,
+        default_page_size: Some(10),
+    }
 }
 
 async fn collect<S: Stream>(stream: S) -> Vec<S::Item> {
@@ -84,7 +103,10 @@ async fn a_page_size_that_the_server_cuts_down_loses_nothing() {
 
 #[tokio::test]
 async fn a_page_that_holds_the_whole_list_is_the_last() {
-    let list = List { counts: true, ..List::new(10, 1000) };
+    let list = List {
+        counts: true,
+        ..List::new(10, 1000)
+    };
     assert_eq!(list.walk(None).await, ((0..10).collect(), 1));
 }
 
@@ -94,7 +116,10 @@ async fn a_server_that_repeats_a_page_is_an_error() {
     let items = collect(pages(paging("id", None), |_| list.page(None, 10))).await;
     assert_eq!(items.len(), 11);
     let error = items.into_iter().last().unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "the list cannot be walked: the server repeats a page");
+    assert_eq!(
+        error.to_string(),
+        "the list cannot be walked: the server repeats a page"
+    );
 }
 
 #[tokio::test]
@@ -102,7 +127,10 @@ async fn an_item_without_the_key_is_an_error() {
     let list = List::new(30, 1000);
     let items = collect(pages(paging("place", None), |_| list.page(None, 10))).await;
     let error = items.into_iter().last().unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "the list cannot be walked: an item has no `place` to go on from");
+    assert_eq!(
+        error.to_string(),
+        "the list cannot be walked: an item has no `place` to go on from"
+    );
 }
 
 #[tokio::test]
@@ -111,7 +139,9 @@ async fn the_key_is_the_property_that_orders_the_list() {
     let names = Mutex::new(Vec::new());
     let stream = pages(paging("name", None), |key| {
         let name = key.map(|key| cursor::<String>(key).unwrap());
-        let after = name.as_deref().map(|name| name.trim_start_matches("item ").parse().unwrap());
+        let after = name
+            .as_deref()
+            .map(|name| name.trim_start_matches("item ").parse().unwrap());
         names.lock().unwrap().push(name);
         list.page(after, 10)
     });

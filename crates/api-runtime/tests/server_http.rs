@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use api_runtime::Schemas;
 use api_runtime::server::{
-    self, App, AuthError, Bearer, Blueprint, Body, Call, Config, ContractTexts, Media, Method, Operation, OperationId,
-    Outcome, Parameter, Problem, Refused, Reply, RequestId, Route, Scheme, Style,
+    self, App, AuthError, Bearer, Blueprint, Body, Call, Config, ContractTexts, Media, Method,
+    Operation, OperationId, Outcome, Parameter, Problem, Refused, Reply, RequestId, Route, Scheme,
+    Style,
 };
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderValue, Request, Response, StatusCode};
@@ -29,7 +30,10 @@ static SCHEMAS: Schemas = Schemas::new(
     }"#,
 );
 
-const SECURITY: &[&[Scheme]] = &[&[Scheme { name: "bearer", scopes: &[] }]];
+const SECURITY: &[&[Scheme]] = &[&[Scheme {
+    name: "bearer",
+    scopes: &[],
+}]];
 const ID: Parameter = Parameter::path("id");
 const LIMIT: Parameter = Parameter::query("limit").default("10");
 const AFTER: Parameter = Parameter::query("after");
@@ -38,7 +42,8 @@ const PORTS: Parameter = Parameter::query("ports").style(Style::PipeDelimited, f
 const FILTER: Parameter = Parameter::query("filter").style(Style::DeepObject, true);
 const VERSION: Parameter = Parameter::header("X-Version").required();
 const SESSION: Parameter = Parameter::cookie("session");
-const ORDER: Body = Body::new(&[Media::new("application/json").schema("/components/schemas/Order")]);
+const ORDER: Body =
+    Body::new(&[Media::new("application/json").schema("/components/schemas/Order")]);
 
 const fn operation(
     id: &'static str,
@@ -59,8 +64,12 @@ const fn operation(
     }
 }
 
-static VIEW: Operation =
-    operation("view", Method::GET, "/things/{id}", &[ID, LIMIT, AFTER, TAGS, PORTS, FILTER, VERSION, SESSION]);
+static VIEW: Operation = operation(
+    "view",
+    Method::GET,
+    "/things/{id}",
+    &[ID, LIMIT, AFTER, TAGS, PORTS, FILTER, VERSION, SESSION],
+);
 static CREATE: Operation = operation("create", Method::POST, "/things/{name}/orders", &[]);
 static UPLOAD: Operation = operation("upload", Method::PUT, "/files/{id}.bin", &[ID]);
 static PANIC: Operation = operation("panic", Method::GET, "/panic", &[]);
@@ -106,8 +115,14 @@ async fn create(_: Shared, mut call: Call) -> Outcome {
     let mut inputs = call.inputs();
     let order = inputs.json::<Option<Order>>(&ORDER, &SCHEMAS).await;
     let order = inputs.finish(|| order)?;
-    let response = Reply::code(201).media(&["application/json"]).json(&order.map(|order| order.0));
-    call.answer(server::with_header(response, &Parameter::header("X-Count"), &3))
+    let response = Reply::code(201)
+        .media(&["application/json"])
+        .json(&order.map(|order| order.0));
+    call.answer(server::with_header(
+        response,
+        &Parameter::header("X-Count"),
+        &3,
+    ))
 }
 
 /// Any JSON with a `name`: what a generated type would accept.
@@ -136,7 +151,11 @@ async fn upload(_: Shared, mut call: Call) -> Outcome {
     let body = inputs.stream(&BYTES);
     let (id, body) = inputs.finish(|| Some((id?, body?)))?;
     let length = body.collect().await.map_or(0, |bytes| bytes.len());
-    call.answer(Reply::code(200).media(&["text/plain"]).text(&format!("{id} {length}")))
+    call.answer(
+        Reply::code(200)
+            .media(&["text/plain"])
+            .text(&format!("{id} {length}")),
+    )
 }
 
 fn config() -> Config {
@@ -150,7 +169,10 @@ fn router() -> axum::Router {
 
 fn router_with(config: Config) -> axum::Router {
     server::router(Blueprint {
-        app: App { api: (), security: () },
+        app: App {
+            api: (),
+            security: (),
+        },
         routes: vec![
             Route::new(&VIEW, |app, call| Box::pin(view(app, call))),
             Route::new(&CREATE, |app, call| Box::pin(create(app, call))),
@@ -164,7 +186,10 @@ fn router_with(config: Config) -> axum::Router {
             })
         })),
         refuse: Problem,
-        contract: ContractTexts { json: "{}", yaml: "a: b\n" },
+        contract: ContractTexts {
+            json: "{}",
+            yaml: "a: b\n",
+        },
         config,
     })
 }
@@ -181,7 +206,10 @@ impl Answer {
     }
 
     fn header(&self, name: &str) -> Option<&str> {
-        self.response.headers().get(name).map(|value| value.to_str().expect("headers are ASCII"))
+        self.response
+            .headers()
+            .get(name)
+            .map(|value| value.to_str().expect("headers are ASCII"))
     }
 
     /// `in name pointer: detail` of each violation.
@@ -212,16 +240,31 @@ async fn ask_of(router: &mut axum::Router, request: Request<HttpBody>) -> Answer
     let answer: Result<Response<HttpBody>, Infallible> = Service::call(router, request).await;
     let Ok(answer) = answer;
     let (parts, body) = answer.into_parts();
-    let body = body.collect().await.expect("answers are whole").to_bytes().to_vec();
-    Answer { status: parts.status, response: Response::from_parts(parts, ()), body }
+    let body = body
+        .collect()
+        .await
+        .expect("answers are whole")
+        .to_bytes()
+        .to_vec();
+    Answer {
+        status: parts.status,
+        response: Response::from_parts(parts, ()),
+        body,
+    }
 }
 
 fn request(method: &str, path: &str) -> axum::http::request::Builder {
-    Request::builder().method(method).uri(path).header("authorization", "Bearer good")
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header("authorization", "Bearer good")
 }
 
 fn get(path: &str) -> Request<HttpBody> {
-    request("GET", path).header("x-version", "2").body(HttpBody::empty()).unwrap()
+    request("GET", path)
+        .header("x-version", "2")
+        .body(HttpBody::empty())
+        .unwrap()
 }
 
 fn post(body: &str) -> Request<HttpBody> {
@@ -235,7 +278,9 @@ fn post(body: &str) -> Request<HttpBody> {
 async fn parameters_are_read_by_their_style() {
     let path = "/things/a%2Fb%20c?limit=7&tags=x&tags=y%2Cz&ports=1%7C2&filter[from]=a+b&filter%5Bto%5D=5&unknown=1";
     let mut asked = get(path);
-    asked.headers_mut().insert("cookie", HeaderValue::from_static("a=b; session=s%20t"));
+    asked
+        .headers_mut()
+        .insert("cookie", HeaderValue::from_static("a=b; session=s%20t"));
     let answer = ask(asked).await;
     assert_eq!(answer.status, 200);
     assert_eq!(
@@ -246,7 +291,10 @@ async fn parameters_are_read_by_their_style() {
         })
     );
     assert_eq!(answer.header("content-type"), Some("application/json"));
-    assert_eq!(answer.response.extensions().get(), Some(&OperationId("view")));
+    assert_eq!(
+        answer.response.extensions().get(),
+        Some(&OperationId("view"))
+    );
 }
 
 #[tokio::test]
@@ -257,7 +305,9 @@ async fn an_absent_parameter_is_its_default() {
 #[tokio::test]
 async fn all_wrong_parameters_are_reported_together_without_their_values() {
     let mut asked = get("/things/%ff?limit=se7en&after=1&after=2&ports=1|x");
-    asked.headers_mut().append("x-version", HeaderValue::from_static("3"));
+    asked
+        .headers_mut()
+        .append("x-version", HeaderValue::from_static("3"));
     let answer = ask(asked).await;
     assert_eq!(answer.status, 400);
     assert_eq!(
@@ -275,15 +325,26 @@ async fn all_wrong_parameters_are_reported_together_without_their_values() {
 
 #[tokio::test]
 async fn credentials_come_before_everything_else() {
-    let bare =
-        |method: &str, path: &str| Request::builder().method(method).uri(path).body(HttpBody::from("x")).unwrap();
-    for (method, path) in
-        [("GET", "/things/%ff"), ("POST", "/things/a/orders"), ("GET", "/nothing"), ("PUT", "/things/a")]
-    {
+    let bare = |method: &str, path: &str| {
+        Request::builder()
+            .method(method)
+            .uri(path)
+            .body(HttpBody::from("x"))
+            .unwrap()
+    };
+    for (method, path) in [
+        ("GET", "/things/%ff"),
+        ("POST", "/things/a/orders"),
+        ("GET", "/nothing"),
+        ("PUT", "/things/a"),
+    ] {
         let answer = ask(bare(method, path)).await;
         assert_eq!(answer.status, 401, "{method} {path}");
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
-        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+        assert_eq!(
+            answer.header("content-type"),
+            Some("application/problem+json")
+        );
         assert_eq!(answer.json()["status"], 401);
     }
 }
@@ -299,7 +360,9 @@ async fn bearer_tokens_are_judged() {
         ("Bearer reader", 403),
     ] {
         let mut asked = get("/things/a");
-        asked.headers_mut().insert("authorization", HeaderValue::from_static(value));
+        asked
+            .headers_mut()
+            .insert("authorization", HeaderValue::from_static(value));
         assert_eq!(ask(asked).await.status, status, "{value}");
     }
 }
@@ -307,11 +370,25 @@ async fn bearer_tokens_are_judged() {
 #[tokio::test]
 async fn unknown_routes_and_methods_are_refused() {
     assert_eq!(ask(get("/nothing")).await.status, 404);
-    let answer = ask(request("DELETE", "/things/a").body(HttpBody::empty()).unwrap()).await;
+    let answer = ask(request("DELETE", "/things/a")
+        .body(HttpBody::empty())
+        .unwrap())
+    .await;
     assert_eq!(answer.status, 405);
     assert_eq!(answer.header("allow"), Some("GET, HEAD"));
-    assert_eq!(ask(request("OPTIONS", "/things/a").body(HttpBody::empty()).unwrap()).await.status, 405);
-    let answer = ask(request("HEAD", "/things/a").header("x-version", "1").body(HttpBody::empty()).unwrap()).await;
+    assert_eq!(
+        ask(request("OPTIONS", "/things/a")
+            .body(HttpBody::empty())
+            .unwrap())
+        .await
+        .status,
+        405
+    );
+    let answer = ask(request("HEAD", "/things/a")
+        .header("x-version", "1")
+        .body(HttpBody::empty())
+        .unwrap())
+    .await;
     assert_eq!((answer.status.as_u16(), answer.body.len()), (200, 0));
 }
 
@@ -332,14 +409,27 @@ async fn an_absent_body_is_none_and_null_is_no_body() {
 
 #[tokio::test]
 async fn all_violations_of_a_body_are_reported_with_their_pointers() {
-    let answer = ask(post(r#"{"name": "too long a name", "ports": [0, 1, 70000], "x~/y": 1}"#)).await;
+    let answer = ask(post(
+        r#"{"name": "too long a name", "ports": [0, 1, 70000], "x~/y": 1}"#,
+    ))
+    .await;
     assert_eq!(answer.status, 400);
-    let pointers: Vec<String> =
-        answer.violations().iter().map(|violation| violation.split(':').next().unwrap().to_owned()).collect();
+    let pointers: Vec<String> = answer
+        .violations()
+        .iter()
+        .map(|violation| violation.split(':').next().unwrap().to_owned())
+        .collect();
     for pointer in ["body /name", "body /ports/0", "body /ports/2"] {
-        assert!(pointers.iter().any(|found| found == pointer), "{pointer} in {pointers:?}");
+        assert!(
+            pointers.iter().any(|found| found == pointer),
+            "{pointer} in {pointers:?}"
+        );
     }
-    assert!(!String::from_utf8(answer.body).unwrap().contains("too long a name"));
+    assert!(
+        !String::from_utf8(answer.body)
+            .unwrap()
+            .contains("too long a name")
+    );
 }
 
 #[tokio::test]
@@ -348,13 +438,19 @@ async fn keys_that_are_given_twice_are_reported() {
     assert_eq!(answer.violations(), ["body /name: must be given once"]);
     let answer = ask(post(r#"{"name""#)).await;
     assert_eq!(answer.status, 400);
-    assert!(answer.violations()[0].starts_with("body : is not JSON"), "{:?}", answer.violations());
+    assert!(
+        answer.violations()[0].starts_with("body : is not JSON"),
+        "{:?}",
+        answer.violations()
+    );
 }
 
 #[tokio::test]
 async fn content_type_and_size_are_checked() {
     let mut asked = post("{}");
-    asked.headers_mut().insert("content-type", HeaderValue::from_static("text/plain"));
+    asked
+        .headers_mut()
+        .insert("content-type", HeaderValue::from_static("text/plain"));
     assert_eq!(ask(asked).await.status, 415);
     let mut asked = post("{}");
     asked.headers_mut().remove("content-type");
@@ -362,7 +458,8 @@ async fn content_type_and_size_are_checked() {
     assert_eq!(ask(post(&" ".repeat(65))).await.status, 413);
     let pieces = (0..9).map(|_| Ok::<_, Infallible>("0123456789"));
     let streamed = HttpBody::from_stream(futures_util::stream::iter(pieces));
-    let asked = request("POST", "/things/a/orders").header("content-type", "application/json; charset=utf-8");
+    let asked = request("POST", "/things/a/orders")
+        .header("content-type", "application/json; charset=utf-8");
     assert_eq!(ask(asked.body(streamed).unwrap()).await.status, 413);
 }
 
@@ -374,7 +471,10 @@ async fn bytes_stream_within_the_limit() {
         request("PUT", "/files/a.bin").body(body).unwrap()
     };
     let answer = ask(piece(6)).await;
-    assert_eq!((answer.status.as_u16(), answer.body.as_slice()), (200, &b"a 60"[..]));
+    assert_eq!(
+        (answer.status.as_u16(), answer.body.as_slice()),
+        (200, &b"a 60"[..])
+    );
     assert_eq!(ask(piece(7)).await.status, 413);
 }
 
@@ -388,7 +488,9 @@ async fn a_panic_is_a_500_in_the_words_of_the_contract() {
 #[tokio::test]
 async fn a_body_in_chunks_may_be_empty() {
     let pieces = |pieces: &'static [&'static str]| {
-        let pieces = pieces.iter().map(|piece| Ok::<_, Infallible>(piece.as_bytes()));
+        let pieces = pieces
+            .iter()
+            .map(|piece| Ok::<_, Infallible>(piece.as_bytes()));
         let body = HttpBody::from_stream(futures_util::stream::iter(pieces));
         request("POST", "/things/a/orders").body(body).unwrap()
     };
@@ -402,7 +504,10 @@ async fn names_nest_as_deep_as_json_may() {
     assert_eq!(ask(get(&nested(128))).await.status, 200);
     for depth in [130, 15_000] {
         let answer = ask(get(&nested(depth))).await;
-        assert_eq!(answer.violations(), ["query filter/x: must not nest deeper than 128 brackets"]);
+        assert_eq!(
+            answer.violations(),
+            ["query filter/x: must not nest deeper than 128 brackets"]
+        );
     }
 }
 
@@ -420,32 +525,63 @@ async fn a_bad_body_is_told_of_in_a_bounded_way() {
     assert_eq!(all.len(), 100);
     let last = "body : may break more rules than these";
     for (body, count) in [
-        (format!(r#"{{"name": "a", "ports": [{}]}}"#, wrong(101)), 100),
-        (format!(r#"{{"name": "a", "ports": [{}]}}"#, wrong(500_000)), 1),
-        (format!(r#"{{"{}": [{}]}}"#, "k".repeat(500_000), wrong(250_000)), 1),
-        (format!(r#"{{"name": "a", {}}}"#, vec![r#""a": 1"#; 100_000].join(",")), 100),
+        (
+            format!(r#"{{"name": "a", "ports": [{}]}}"#, wrong(101)),
+            100,
+        ),
+        (
+            format!(r#"{{"name": "a", "ports": [{}]}}"#, wrong(500_000)),
+            1,
+        ),
+        (
+            format!(r#"{{"{}": [{}]}}"#, "k".repeat(500_000), wrong(250_000)),
+            1,
+        ),
+        (
+            format!(
+                r#"{{"name": "a", {}}}"#,
+                vec![r#""a": 1"#; 100_000].join(",")
+            ),
+            100,
+        ),
     ] {
         let (some, length) = told(&body).await;
-        assert_eq!((some.len(), some.last().map(String::as_str)), (count + 1, Some(last)));
+        assert_eq!(
+            (some.len(), some.last().map(String::as_str)),
+            (count + 1, Some(last))
+        );
         assert!(length < 64 << 10, "{length} bytes");
     }
 }
 
 #[tokio::test]
 async fn requests_have_names() {
-    assert_eq!(ask(get("/things/a")).await.header("x-request-id"), Some("made"));
+    assert_eq!(
+        ask(get("/things/a")).await.header("x-request-id"),
+        Some("made")
+    );
     for (given, answered) in [("mine-7", "mine-7"), ("<no>", "made")] {
         let mut asked = get("/nothing");
-        asked.headers_mut().insert("x-request-id", HeaderValue::from_static(given));
+        asked
+            .headers_mut()
+            .insert("x-request-id", HeaderValue::from_static(given));
         assert_eq!(ask(asked).await.header("x-request-id"), Some(answered));
     }
 }
 
 #[tokio::test]
 async fn the_contract_is_served_unless_switched_off() {
-    let bare = |path: &str| Request::builder().uri(path).body(HttpBody::empty()).unwrap();
+    let bare = |path: &str| {
+        Request::builder()
+            .uri(path)
+            .body(HttpBody::empty())
+            .unwrap()
+    };
     let answer = ask(bare("/openapi.json")).await;
-    assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, Some("application/json")));
+    assert_eq!(
+        (answer.status.as_u16(), answer.header("content-type")),
+        (200, Some("application/json"))
+    );
     assert_eq!(ask(bare("/openapi.yaml")).await.body, b"a: b\n");
     let mut without = router_with(config().without_contract());
     for path in ["/openapi.json", "/openapi.yaml"] {
@@ -456,7 +592,9 @@ async fn the_contract_is_served_unless_switched_off() {
 
 #[tokio::test]
 async fn the_router_nests_and_takes_other_routes() {
-    let mut outer = axum::Router::new().route("/metrics", axum::routing::get(async || "fine")).nest("/v1", router());
+    let mut outer = axum::Router::new()
+        .route("/metrics", axum::routing::get(async || "fine"))
+        .nest("/v1", router());
     assert_eq!(ask_of(&mut outer, get("/v1/things/a")).await.status, 200);
     assert_eq!(ask_of(&mut outer, get("/metrics")).await.body, b"fine");
 }
@@ -464,7 +602,8 @@ async fn the_router_nests_and_takes_other_routes() {
 #[test]
 fn what_a_header_cannot_say_is_an_internal_error() {
     let header = Parameter::header("X-Words");
-    let with = |words: &[&str]| server::with_header(Response::new(HttpBody::empty()), &header, words);
+    let with =
+        |words: &[&str]| server::with_header(Response::new(HttpBody::empty()), &header, words);
     assert_eq!(with(&["a", "b"]).headers()["x-words"], "a,b");
     assert_eq!(with(&["a,b", "c"]).status(), 500);
 }

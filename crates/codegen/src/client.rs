@@ -38,7 +38,9 @@ pub enum ClientError {
     #[error("progenitor's output has changed its form: {0}")]
     Progenitor(&'static str),
     /// A fix-up found less or more to mend than it should.
-    #[error("fix-up `{fixup}` applied {applied} times to the builder of `{operation}`, not {expected} times")]
+    #[error(
+        "fix-up `{fixup}` applied {applied} times to the builder of `{operation}`, not {expected} times"
+    )]
     Fixup {
         /// What it mends.
         fixup: &'static str,
@@ -55,16 +57,24 @@ pub enum ClientError {
 pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
     let names = names::ClientNames::new(api);
     let folder = format!("{}/src", api.names.package("client"));
-    let mut files = vec![File { path: format!("{folder}/lib.rs"), text: rust_file(root::tokens(api, &names)) }];
+    let mut files = vec![File {
+        path: format!("{folder}/lib.rs"),
+        text: rust_file(root::tokens(api, &names)),
+    }];
     for (tag, text) in api.tags.iter().zip(tags(api, &names)) {
-        files.push(File { path: format!("{folder}/{}.rs", tag.module), text: text? });
+        files.push(File {
+            path: format!("{folder}/{}.rs", tag.module),
+            text: text?,
+        });
     }
     Ok(files)
 }
 
 /// The file of each tag. Syntax trees stay in the thread that made them, and tags share none.
 fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientError>> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(api.tags.len());
+    let threads = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(api.tags.len());
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
@@ -104,7 +114,10 @@ fn tag_file(api: &Api<'_>, names: &names::ClientNames, at: usize) -> Result<Stri
 /// Who writes each operation's builder, in the document's order.
 #[must_use]
 pub fn carriers<'a>(api: &'a Api<'_>) -> Vec<(&'a Operation, Carrier)> {
-    api.operations.iter().map(|operation| (operation, carrier(api, operation))).collect()
+    api.operations
+        .iter()
+        .map(|operation| (operation, carrier(api, operation)))
+        .collect()
 }
 
 /// The builders of some operations, in their order.
@@ -113,8 +126,9 @@ fn builders(
     names: &names::ClientNames,
     operations: &[&Operation],
 ) -> Result<Vec<syn::Item>, ClientError> {
-    let (progenitors, own): (Vec<&Operation>, Vec<&Operation>) =
-        operations.iter().partition(|operation| carrier(api, operation) == Carrier::Progenitor);
+    let (progenitors, own): (Vec<&Operation>, Vec<&Operation>) = operations
+        .iter()
+        .partition(|operation| carrier(api, operation) == Carrier::Progenitor);
     let mut builders = HashMap::new();
     for operation in own {
         let file: syn::File = syn::parse2(own::builder(api, names, operation))?;
@@ -126,5 +140,9 @@ fn builders(
         let items = fixups::mend(api, names, operation, &types, builder)?;
         builders.insert(operation.index, items);
     }
-    Ok(operations.iter().filter_map(|operation| builders.remove(&operation.index)).flatten().collect())
+    Ok(operations
+        .iter()
+        .filter_map(|operation| builders.remove(&operation.index))
+        .flatten()
+        .collect())
 }

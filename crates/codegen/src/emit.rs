@@ -24,7 +24,9 @@ pub fn write(out: &Path, files: &[File]) -> Result<Written, EmitError> {
     let differences = compare(out, files)?;
     let mut written = Written::default();
     // The file that marks a crate as generated comes first: an interrupted run can then be repeated.
-    let (marks, others): (Vec<_>, Vec<_>) = differences.into_iter().partition(|difference| is_mark(difference.path()));
+    let (marks, others): (Vec<_>, Vec<_>) = differences
+        .into_iter()
+        .partition(|difference| is_mark(difference.path()));
     for difference in marks.into_iter().chain(others) {
         match difference {
             Difference::Changed { file, .. } | Difference::Missing { file } => {
@@ -47,14 +49,23 @@ pub fn check(out: &Path, files: &[File]) -> Result<Vec<Stale>, EmitError> {
     let stale = differences.into_iter().map(|difference| {
         let path = difference.path().to_owned();
         let (kind, diff) = match difference {
-            Difference::Changed { file, found } => {
-                (StaleKind::Stale, diff::unified(&path, &String::from_utf8_lossy(&found), &file.text))
+            Difference::Changed { file, found } => (
+                StaleKind::Stale,
+                diff::unified(&path, &String::from_utf8_lossy(&found), &file.text),
+            ),
+            Difference::Missing { file } => {
+                (StaleKind::Missing, diff::unified(&path, "", &file.text))
             }
-            Difference::Missing { file } => (StaleKind::Missing, diff::unified(&path, "", &file.text)),
             Difference::Orphaned { .. } => {
                 // What cannot be read, such as a link, has nothing to show.
-                let found = scan::read(&below(out, &path)).ok().flatten().unwrap_or_default();
-                (StaleKind::Orphaned, diff::unified(&path, &String::from_utf8_lossy(&found), ""))
+                let found = scan::read(&below(out, &path))
+                    .ok()
+                    .flatten()
+                    .unwrap_or_default();
+                (
+                    StaleKind::Orphaned,
+                    diff::unified(&path, &String::from_utf8_lossy(&found), ""),
+                )
             }
         };
         Stale { path, kind, diff }
@@ -127,7 +138,11 @@ pub enum EmitError {
 
 impl EmitError {
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self::Io { action, path: path.to_owned(), source }
+        Self::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        }
     }
 }
 
@@ -149,7 +164,10 @@ impl Difference<'_> {
 
 /// Everything that writing would change, sorted by path.
 fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, EmitError> {
-    let folders: BTreeSet<&str> = files.iter().filter_map(|file| Some(file.path.split_once('/')?.0)).collect();
+    let folders: BTreeSet<&str> = files
+        .iter()
+        .filter_map(|file| Some(file.path.split_once('/')?.0))
+        .collect();
     let mut differences = Vec::new();
     for folder in &folders {
         scan::ensure_ours(&out.join(folder))?;
@@ -159,7 +177,10 @@ fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, Emi
         expected.insert(file.path.as_str());
         match scan::look(out, &file.path)? {
             Place::Absent => differences.push(Difference::Missing { file }),
-            Place::Link => differences.push(Difference::Changed { file, found: Vec::new() }),
+            Place::Link => differences.push(Difference::Changed {
+                file,
+                found: Vec::new(),
+            }),
             Place::File(found) if found == file.text.as_bytes() => {}
             Place::File(found) => {
                 if !file.path.contains('/') && !scan::starts_with_mark(&found) {
@@ -171,7 +192,9 @@ fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, Emi
     }
     for folder in &folders {
         let found = scan::files(&out.join(folder), folder)?;
-        let orphans = found.into_iter().filter(|path| !expected.contains(path.as_str()));
+        let orphans = found
+            .into_iter()
+            .filter(|path| !expected.contains(path.as_str()));
         differences.extend(orphans.map(|path| Difference::Orphaned { path }));
     }
     differences.sort_by(|a, b| a.path().cmp(b.path()));
@@ -206,7 +229,8 @@ fn remove(out: &Path, path: &str) -> Result<(), EmitError> {
 }
 
 fn below(out: &Path, path: &str) -> PathBuf {
-    path.split('/').fold(out.to_owned(), |folder, part| folder.join(part))
+    path.split('/')
+        .fold(out.to_owned(), |folder, part| folder.join(part))
 }
 
 fn is_mark(path: &str) -> bool {

@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use contract::Contract;
-use contract::model::{Location, Method, ParameterEncoding, PathPart, SchemaId, Security, SecurityKind, StatusKey};
+use contract::model::{
+    Location, Method, ParameterEncoding, PathPart, SchemaId, Security, SecurityKind, StatusKey,
+};
 use serde_json::{Number, Value};
 
 /// An API, ready to be written as Rust.
@@ -539,17 +541,29 @@ impl Api<'_> {
     pub fn has_other_letters(&self) -> bool {
         let of_operations = self.operations.iter().any(|operation| {
             let inputs = operation.parameters.iter().map(|parameter| &parameter.name);
-            let outputs = operation.answers.iter().flat_map(|answer| &answer.headers).map(|header| &header.name);
-            inputs.chain(outputs).chain([&operation.name]).any(|name| !name.is_ascii())
+            let outputs = operation
+                .answers
+                .iter()
+                .flat_map(|answer| &answer.headers)
+                .map(|header| &header.name);
+            inputs
+                .chain(outputs)
+                .chain([&operation.name])
+                .any(|name| !name.is_ascii())
         });
         of_operations
             || self.tags.iter().any(|tag| !tag.module.is_ascii())
-            || self.types.iter().any(|def| !def.name.is_ascii() || def.kind.has_other_letters())
+            || self
+                .types
+                .iter()
+                .any(|def| !def.name.is_ascii() || def.kind.has_other_letters())
     }
 
     /// The operations of a tag, in the document's order.
     pub fn operations_of(&self, tag: usize) -> impl Iterator<Item = &Operation> {
-        self.operations.iter().filter(move |operation| operation.tag == tag)
+        self.operations
+            .iter()
+            .filter(move |operation| operation.tag == tag)
     }
 }
 
@@ -559,8 +573,15 @@ impl TypeKind {
         match self {
             Self::Object(object) => object.fields.iter().any(|field| !field.name.is_ascii()),
             Self::Enumeration(values) => values.variants.iter().any(|(name, _)| !name.is_ascii()),
-            Self::Union(union) => union.variants.iter().any(|variant| !variant.name.is_ascii()),
-            Self::Alias(_) | Self::Scalar(_) | Self::Array(_) | Self::Map(_) | Self::Json { .. } => false,
+            Self::Union(union) => union
+                .variants
+                .iter()
+                .any(|variant| !variant.name.is_ascii()),
+            Self::Alias(_)
+            | Self::Scalar(_)
+            | Self::Array(_)
+            | Self::Map(_)
+            | Self::Json { .. } => false,
         }
     }
 

@@ -78,7 +78,10 @@ impl Options {
     /// Crates that stand alone, with the run time beside them.
     #[must_use]
     pub fn new(prefix: impl Into<String>) -> Self {
-        Self { prefix: prefix.into(), runtime: Runtime::Copy }
+        Self {
+            prefix: prefix.into(),
+            runtime: Runtime::Copy,
+        }
     }
 }
 
@@ -113,8 +116,12 @@ const LONGEST_PREFIX: usize = 47;
 
 /// Whether crates may be called that: kebab-case.
 pub fn check_prefix(prefix: &str) -> Result<(), Error> {
-    let is_word =
-        |word: &str| !word.is_empty() && word.chars().all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit());
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word
+                .chars()
+                .all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit())
+    };
     let starts_well = prefix.starts_with(|first: char| first.is_ascii_lowercase());
     if starts_well && prefix.len() <= LONGEST_PREFIX && prefix.split('-').all(is_word) {
         Ok(())
@@ -125,5 +132,6 @@ pub fn check_prefix(prefix: &str) -> Result<(), Error> {
 
 /// What a pass made; a panic in it is ours, and goes on here.
 fn joined<T>(pass: thread::ScopedJoinHandle<'_, T>) -> T {
-    pass.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    pass.join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

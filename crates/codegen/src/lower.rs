@@ -37,7 +37,10 @@ pub fn lower_both<'c>(
     reversed: Option<&'c Contract>,
     prefix: &str,
 ) -> (Api<'c>, Option<Api<'c>>) {
-    let names = |is_reversed| CrateNames { prefix: prefix.to_owned(), is_reversed };
+    let names = |is_reversed| CrateNames {
+        prefix: prefix.to_owned(),
+        is_reversed,
+    };
     let mut lowering = Lowering::new(contract);
     lowering.components();
     let mut directions: Vec<Direction<'c>> = [Some(contract), reversed]
@@ -45,14 +48,24 @@ pub fn lower_both<'c>(
         .flatten()
         .map(|contract| lowering.direction(contract, &names(false)))
         .collect();
-    let mut types: Vec<TypeDef> =
-        lowering.types.into_iter().map(|slot| slot.expect("every item that was begun is finished")).collect();
+    let mut types: Vec<TypeDef> = lowering
+        .types
+        .into_iter()
+        .map(|slot| slot.expect("every item that was begun is finished"))
+        .collect();
     name_required_fields(&mut types);
     recursion::break_cycles(&mut types);
-    let others = if reversed.is_some() { directions.pop() } else { None };
+    let others = if reversed.is_some() {
+        directions.pop()
+    } else {
+        None
+    };
     let own = directions.pop().expect("the contract itself is the first");
     let error = operation::shared_error(&types, &own.operations);
-    let events = others.as_ref().map(|direction| direction.operations.as_slice()).unwrap_or_default();
+    let events = others
+        .as_ref()
+        .map(|direction| direction.operations.as_slice())
+        .unwrap_or_default();
     reach::mark(&mut types, &own.operations, events, error.as_ref());
     let others = others.map(|direction| {
         let error = operation::shared_error(&types, &direction.operations);
@@ -70,8 +83,20 @@ struct Direction<'c> {
 
 impl<'c> Direction<'c> {
     fn api(self, names: CrateNames, types: Vec<TypeDef>, error: Option<TypeRef>) -> Api<'c> {
-        let Self { contract, tags, operations } = self;
-        Api { contract, names, security: operation::security_schemes(contract), tags, types, operations, error }
+        let Self {
+            contract,
+            tags,
+            operations,
+        } = self;
+        Api {
+            contract,
+            names,
+            security: operation::security_schemes(contract),
+            tags,
+            types,
+            operations,
+            error,
+        }
     }
 }
 
@@ -82,7 +107,10 @@ fn name_required_fields(types: &mut [TypeDef]) {
         if let TypeKind::Object(object) = &mut def.kind
             && taken.contains(&format!("{}Fields", def.name))
         {
-            object.fields_name = Some(names::unique(&mut taken, format!("{}RequiredFields", def.name)));
+            object.fields_name = Some(names::unique(
+                &mut taken,
+                format!("{}RequiredFields", def.name),
+            ));
         }
     }
 }
@@ -102,13 +130,23 @@ struct Lowering<'c> {
 
 impl<'c> Lowering<'c> {
     fn new(contract: &'c Contract) -> Self {
-        Self { contract, types: Vec::new(), lowered: HashMap::new(), reserved: HashMap::new(), taken: HashSet::new() }
+        Self {
+            contract,
+            types: Vec::new(),
+            lowered: HashMap::new(),
+            reserved: HashMap::new(),
+            taken: HashSet::new(),
+        }
     }
 
     /// Components take their names before any inline schema does, so that adding an operation renames none.
     fn components(&mut self) {
-        let wanted: Vec<_> =
-            self.contract.components.iter().map(|(name, _)| (name.as_str(), names::pascal(name))).collect();
+        let wanted: Vec<_> = self
+            .contract
+            .components
+            .iter()
+            .map(|(name, _)| (name.as_str(), names::pascal(name)))
+            .collect();
         let names = names::unique_all(&mut self.taken, &wanted);
         for ((_, id), rust) in self.contract.components.iter().zip(names) {
             let type_id = self.slot();
@@ -125,7 +163,11 @@ impl<'c> Lowering<'c> {
     fn direction(&mut self, contract: &'c Contract, names: &CrateNames) -> Direction<'c> {
         let tags = operation::tags(contract, names);
         let operations = operation::operations(self, contract, &tags);
-        Direction { contract, tags, operations }
+        Direction {
+            contract,
+            tags,
+            operations,
+        }
     }
 
     /// Reserves a place for an item.
@@ -134,7 +176,14 @@ impl<'c> Lowering<'c> {
         TypeId(self.types.len() - 1)
     }
 
-    fn finish(&mut self, id: TypeId, name: String, schema: SchemaId, component: Option<String>, kind: TypeKind) {
+    fn finish(
+        &mut self,
+        id: TypeId,
+        name: String,
+        schema: SchemaId,
+        component: Option<String>,
+        kind: TypeKind,
+    ) {
         self.types[id.0] = Some(TypeDef {
             name,
             schema,

@@ -27,7 +27,12 @@ pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) 
     let crates = crates(api, events);
     for (of, part) in &crates {
         let folder = of.names.package(part.name());
-        let mut put = |name: &str, text: String| files.push(File { path: format!("{folder}/{name}"), text });
+        let mut put = |name: &str, text: String| {
+            files.push(File {
+                path: format!("{folder}/{name}"),
+                text,
+            })
+        };
         put("Cargo.toml", manifest(of, *part, path));
         put("README.md", readme::readme(of, *part));
         for (name, text) in licence::texts(&api.contract.info) {
@@ -36,7 +41,10 @@ pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) 
     }
     if *runtime == Runtime::Copy {
         files.extend(runtime::files());
-        files.push(File { path: "Cargo.toml".to_owned(), text: workspace(&crates) });
+        files.push(File {
+            path: "Cargo.toml".to_owned(),
+            text: workspace(&crates),
+        });
     }
     files
 }
@@ -105,10 +113,16 @@ fn manifest(api: &Api<'_>, part: Part, runtime: &str) -> String {
 fn description(api: &Api<'_>, part: Part) -> String {
     let title = one_line(&api.contract.info.title);
     let text = match part {
-        Part::Client if api.names.is_reversed => format!("Sends {title}: a builder per call, typed answers and errors"),
-        Part::Server if api.names.is_reversed => format!("Receives {title}: a trait per tag and the router for it"),
+        Part::Client if api.names.is_reversed => {
+            format!("Sends {title}: a builder per call, typed answers and errors")
+        }
+        Part::Server if api.names.is_reversed => {
+            format!("Receives {title}: a trait per tag and the router for it")
+        }
         Part::Types => format!("Types of {title}: what its requests and answers carry, checked"),
-        Part::Client => format!("Client of {title}: a builder per operation, typed answers and errors"),
+        Part::Client => {
+            format!("Client of {title}: a builder per operation, typed answers and errors")
+        }
         Part::Server => format!("Server of {title}: a trait per tag and the router that serves it"),
     };
     shortened(&text, 200)
@@ -129,11 +143,17 @@ fn comments(api: &Api<'_>) -> Vec<String> {
     let mut comments = Vec::new();
     if contract_version(api).is_none() {
         let written = shortened(&one_line(&info.version), 60);
-        comments.push(format!("The contract's version, {}, is no semantic version.", quoted(&written)));
+        comments.push(format!(
+            "The contract's version, {}, is no semantic version.",
+            quoted(&written)
+        ));
     }
     if let (Some(written), None) = (&info.license, licence::expression(info)) {
         let written = shortened(&one_line(written), 60);
-        comments.push(format!("The contract's licence, {}, is no SPDX expression.", quoted(&written)));
+        comments.push(format!(
+            "The contract's licence, {}, is no SPDX expression.",
+            quoted(&written)
+        ));
     }
     comments
 }
@@ -151,18 +171,42 @@ fn features(api: &Api<'_>, part: Part) -> String {
     let mut lines = Vec::new();
     let mut feature = |comment: &str, name: &str, enables: &[String]| {
         let enables: Vec<String> = enables.iter().map(|other| quoted(other)).collect();
-        let comment = if comment.is_empty() { String::new() } else { format!("# {comment}\n") };
-        lines.push(format!("{comment}{} = [{}]\n", feature_key(name), enables.join(", ")));
+        let comment = if comment.is_empty() {
+            String::new()
+        } else {
+            format!("# {comment}\n")
+        };
+        lines.push(format!(
+            "{comment}{} = [{}]\n",
+            feature_key(name),
+            enables.join(", ")
+        ));
     };
     for tag in &api.tags {
         feature("", &tag.feature, &per_tag(tag));
     }
     match part {
         Part::Types => {
-            let compiled = if types::needs_validator(api) { vec![] } else { vec!["api-runtime/jsonschema".to_owned()] };
-            feature("The contract's schemas, to be validated against as a whole.", names::SCHEMAS, &compiled);
-            feature("`schemars::JsonSchema` for every type.", names::SCHEMARS, &["api-runtime/schemars".to_owned()]);
-            feature("`utoipa::ToSchema` for every type.", names::UTOIPA, &["api-runtime/utoipa".to_owned()]);
+            let compiled = if types::needs_validator(api) {
+                vec![]
+            } else {
+                vec!["api-runtime/jsonschema".to_owned()]
+            };
+            feature(
+                "The contract's schemas, to be validated against as a whole.",
+                names::SCHEMAS,
+                &compiled,
+            );
+            feature(
+                "`schemars::JsonSchema` for every type.",
+                names::SCHEMARS,
+                &["api-runtime/schemars".to_owned()],
+            );
+            feature(
+                "`utoipa::ToSchema` for every type.",
+                names::UTOIPA,
+                &["api-runtime/utoipa".to_owned()],
+            );
         }
         Part::Client => {
             default.push(names::RUSTLS);
@@ -189,7 +233,11 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
         Part::Client => "\"client\"",
         Part::Server => "\"server\"",
     };
-    let uses = if uses.is_empty() { String::new() } else { format!(", features = [{uses}]") };
+    let uses = if uses.is_empty() {
+        String::new()
+    } else {
+        format!(", features = [{uses}]")
+    };
     let mut lines = vec![format!(
         "api-runtime = {{ path = {}, version = {}{uses} }}\n",
         quoted(runtime),
@@ -199,7 +247,11 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
         let types = api.names.package("types");
         let mut requirement = version(api);
         requirement.build = semver::BuildMetadata::EMPTY;
-        let schemas = if part == Part::Server { ", features = [\"schemas\"]" } else { "" };
+        let schemas = if part == Part::Server {
+            ", features = [\"schemas\"]"
+        } else {
+            ""
+        };
         lines.push(format!(
             "{types} = {{ path = {}, version = {}, default-features = false{schemas} }}\n",
             quoted(&format!("../{types}")),
@@ -208,7 +260,10 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     }
     if part == Part::Types {
         // Values of any shape are `serde_json::Value`s, and the README's example reads JSON.
-        lines.push(format!("serde_json = {}\n", quoted(&inherit::dependency_version("serde_json"))));
+        lines.push(format!(
+            "serde_json = {}\n",
+            quoted(&inherit::dependency_version("serde_json"))
+        ));
     }
     lines.sort();
     lines.concat()
@@ -244,7 +299,11 @@ fn workspace(crates: &[(&Api<'_>, Part)]) -> String {
         .collect();
     members.sort();
     let members: Vec<String> = members.iter().map(|member| quoted(member)).collect();
-    format!("{}\n\n[workspace]\nresolver = \"3\"\nmembers = [{}]\n", mark("#"), members.join(", "))
+    format!(
+        "{}\n\n[workspace]\nresolver = \"3\"\nmembers = [{}]\n",
+        mark("#"),
+        members.join(", ")
+    )
 }
 
 #[cfg(test)]

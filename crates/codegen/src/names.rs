@@ -60,10 +60,11 @@ const RESERVED_TYPES: &[&str] = &[
 
 /// Rust's keywords, those to come included. `gen` is one from edition 2024.
 const KEYWORDS: &[&str] = &[
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum",
-    "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
-    "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait", "true", "try", "type", "typeof",
-    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
+    "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return",
+    "static", "struct", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield",
 ];
 
 /// What the module of a tag cannot be called, since something else in a generated crate is: a file that cargo takes
@@ -103,8 +104,17 @@ pub(crate) const RUSTLS: &str = "rustls";
 
 /// Methods that a client, or whatever implements a server's trait, has anyway: an operation of that name could not be
 /// called.
-const METHODS: &[&str] =
-    &["base_url", "builder", "clone", "clone_into", "into", "new", "to_owned", "transport", "try_into"];
+const METHODS: &[&str] = &[
+    "base_url",
+    "builder",
+    "clone",
+    "clone_into",
+    "into",
+    "new",
+    "to_owned",
+    "transport",
+    "try_into",
+];
 
 /// Longest name that is written; hostile documents hold longer ones.
 const MAX_LENGTH: usize = 96;
@@ -112,7 +122,11 @@ const MAX_LENGTH: usize = 96;
 /// A type's or trait's name: `PascalCase`. Never empty, never reserved.
 pub(crate) fn pascal(words: &str) -> String {
     let name = legal(&spell_out(words).to_pascal_case(), "N");
-    if RESERVED_TYPES.contains(&name.as_str()) { format!("{name}Type") } else { name }
+    if RESERVED_TYPES.contains(&name.as_str()) {
+        format!("{name}Type")
+    } else {
+        name
+    }
 }
 
 /// The name of a tag's trait in the server crate: `LoadBalancerApi`.
@@ -150,7 +164,10 @@ pub(crate) fn identifier(snake: &str) -> String {
 /// A module's name: `snake_case` and no keyword, since it is a file's name and a cargo feature too.
 pub(crate) fn module(words: &str) -> String {
     let name = snake(words);
-    if [KEYWORDS, RESERVED_MODULES].iter().any(|names| names.contains(&name.as_str())) {
+    if [KEYWORDS, RESERVED_MODULES]
+        .iter()
+        .any(|names| names.contains(&name.as_str()))
+    {
         format!("{name}_")
     } else {
         name
@@ -160,7 +177,11 @@ pub(crate) fn module(words: &str) -> String {
 /// An operation's name: `snake_case`, without `r#`, and no method of what it is called on.
 pub(crate) fn operation(words: &str) -> String {
     let name = snake(words);
-    if METHODS.contains(&name.as_str()) { format!("{name}_") } else { name }
+    if METHODS.contains(&name.as_str()) {
+        format!("{name}_")
+    } else {
+        name
+    }
 }
 
 /// Makes a name unique among those taken, by a number from 2 on, and takes it.
@@ -171,9 +192,19 @@ pub(crate) fn unique(taken: &mut HashSet<String>, name: String) -> String {
 /// Makes several names unique, each with the words that it comes from. Who is spelt like the name keeps it, wherever
 /// it stands; otherwise the first does.
 pub(crate) fn unique_all(taken: &mut HashSet<String>, wanted: &[(&str, String)]) -> Vec<String> {
-    let exact = wanted.iter().map(|(words, name)| words == name && taken.insert(name.clone())).collect::<Vec<_>>();
+    let exact = wanted
+        .iter()
+        .map(|(words, name)| words == name && taken.insert(name.clone()))
+        .collect::<Vec<_>>();
     let each = wanted.iter().zip(exact);
-    each.map(|((_, name), keeps)| if keeps { name.clone() } else { unique(taken, name.clone()) }).collect()
+    each.map(|((_, name), keeps)| {
+        if keeps {
+            name.clone()
+        } else {
+            unique(taken, name.clone())
+        }
+    })
+    .collect()
 }
 
 /// The first that is free of a name and the same name with a number, from 2 on.
@@ -233,12 +264,20 @@ fn spell_out(words: &str) -> String {
         spelled.push_str(word);
         spelled.push(' ');
     }
-    if spelled.trim().is_empty() { "empty".to_owned() } else { spelled }
+    if spelled.trim().is_empty() {
+        "empty".to_owned()
+    } else {
+        spelled
+    }
 }
 
 /// Drops what no identifier may hold, and puts `prefix` before what none may begin with.
 fn legal(name: &str, prefix: &str) -> String {
-    let kept: String = name.chars().filter(|sign| unicode_ident::is_xid_continue(*sign)).take(MAX_LENGTH).collect();
+    let kept: String = name
+        .chars()
+        .filter(|sign| unicode_ident::is_xid_continue(*sign))
+        .take(MAX_LENGTH)
+        .collect();
     match kept.chars().next() {
         None => format!("{prefix}ameless"),
         Some(first) if unicode_ident::is_xid_start(first) => kept,

@@ -57,8 +57,15 @@ fn jobs(api: &Api<'_>) -> Vec<Job> {
     jobs.extend(tags().map(|(at, tag)| Job::Rust(tag.module.clone(), Part::Tag(at))));
     jobs.extend(has_shared_responses(api).then(|| rust("responses", Part::Responses)));
     jobs.extend((!api.security.is_empty()).then(|| rust("security", Part::Security)));
-    jobs.extend([rust("router", Part::Router), rust("openapi", Part::Document)]);
-    jobs.extend(tags().map(|(at, tag)| Job::Rust(format!("{document}/{}", tag.module), Part::DocumentTag(at))));
+    jobs.extend([
+        rust("router", Part::Router),
+        rust("openapi", Part::Document),
+    ]);
+    jobs.extend(
+        tags().map(|(at, tag)| {
+            Job::Rust(format!("{document}/{}", tag.module), Part::DocumentTag(at))
+        }),
+    );
     jobs.extend([Job::Json, Job::Yaml, Job::Words]);
     jobs
 }
@@ -67,10 +74,22 @@ impl Job {
     fn write(&self, api: &Api<'_>) -> File {
         let root = format!("{}/src", api.names.package("server"));
         match self {
-            Self::Rust(name, part) => File { path: format!("{root}/{name}.rs"), text: part.text(api) },
-            Self::Json => File { path: format!("{root}/openapi.json"), text: json(api) },
-            Self::Words => File { path: format!("{root}/words.json"), text: words::write(api) },
-            Self::Yaml => File { path: format!("{root}/openapi.yaml"), text: yaml::write(&api.contract.document) },
+            Self::Rust(name, part) => File {
+                path: format!("{root}/{name}.rs"),
+                text: part.text(api),
+            },
+            Self::Json => File {
+                path: format!("{root}/openapi.json"),
+                text: json(api),
+            },
+            Self::Words => File {
+                path: format!("{root}/words.json"),
+                text: words::write(api),
+            },
+            Self::Yaml => File {
+                path: format!("{root}/openapi.yaml"),
+                text: yaml::write(&api.contract.document),
+            },
         }
     }
 }
@@ -97,11 +116,15 @@ fn in_parallel<T: Sync, U: Send>(work: &[T], run: impl Fn(&T) -> U + Sync) -> Ve
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = work.get(at) else { return done };
+            let Some(item) = work.get(at) else {
+                return done;
+            };
             done.push((at, run(item)));
         }
     };
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(work.len());
+    let workers = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(work.len());
     let mut done: Vec<(usize, U)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (1..workers).map(|_| scope.spawn(worker)).collect();
         let mut done = worker();
@@ -127,17 +150,25 @@ fn fixed(api: &Api<'_>, name: &str) -> String {
 fn import(api: &Api<'_>, name: &str) -> TokenStream {
     let module = ident(&fixed(api, name));
     let name = ident(name);
-    if module == name { quote!(use crate::#name;) } else { quote!(use crate::#module as #name;) }
+    if module == name {
+        quote!(use crate::#name;)
+    } else {
+        quote!(use crate::#module as #name;)
+    }
 }
 
 fn json(api: &Api<'_>) -> String {
-    let mut text = serde_json::to_string_pretty(&api.contract.document).expect("JSON values are written as JSON");
+    let mut text = serde_json::to_string_pretty(&api.contract.document)
+        .expect("JSON values are written as JSON");
     text.push('\n');
     text
 }
 
 fn has_shared_responses(api: &Api<'_>) -> bool {
-    api.operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some())
+    api.operations
+        .iter()
+        .flat_map(|operation| &operation.answers)
+        .any(|answer| answer.component.is_some())
 }
 
 /// `api_types`

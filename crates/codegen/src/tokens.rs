@@ -22,7 +22,11 @@ pub(crate) fn ident(name: &str) -> Ident {
 }
 
 /// A type, with `named` writing the path of an item of the types crate and `any` that of a JSON value.
-pub(crate) fn type_tokens(ty: &TypeRef, any: &TokenStream, named: &dyn Fn(TypeId) -> TokenStream) -> TokenStream {
+pub(crate) fn type_tokens(
+    ty: &TypeRef,
+    any: &TokenStream,
+    named: &dyn Fn(TypeId) -> TokenStream,
+) -> TokenStream {
     match ty {
         TypeRef::Named(id) => named(*id),
         TypeRef::Primitive(primitive) => primitive_tokens(*primitive),
@@ -97,7 +101,13 @@ pub(crate) fn inner_docs(text: &str) -> TokenStream {
 
 /// A text of ours as inner doc comments, whose examples are compiled.
 pub(crate) fn inner_docs_with_examples(text: &str) -> TokenStream {
-    let lines = text.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
+    let lines = text.lines().map(|line| {
+        if line.is_empty() {
+            String::new()
+        } else {
+            format!(" {line}")
+        }
+    });
     quote!(#(#![doc = #lines])*)
 }
 
@@ -123,7 +133,10 @@ pub(crate) struct RustFile {
 impl RustFile {
     /// A file with nothing but its first line.
     pub(crate) fn new() -> Self {
-        Self { text: format!("{GENERATED}\n"), previous: None }
+        Self {
+            text: format!("{GENERATED}\n"),
+            previous: None,
+        }
     }
 
     /// Adds inner docs and items.
@@ -137,7 +150,10 @@ impl RustFile {
 
     /// Adds items that are syntax trees already.
     pub(crate) fn add_items(&mut self, items: Vec<syn::Item>) {
-        self.add_tree(syn::File { items, ..syn::parse_quote!() });
+        self.add_tree(syn::File {
+            items,
+            ..syn::parse_quote!()
+        });
     }
 
     fn add_tree(&mut self, mut tree: syn::File) {

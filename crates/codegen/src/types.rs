@@ -23,12 +23,24 @@ const SHARED: &str = "shared";
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     let root = format!("{}/src", api.names.package("types"));
     let mut files = vec![
-        File { path: format!("{root}/lib.rs"), text: rust_file(library(api)) },
-        File { path: format!("{root}/schemas.json"), text: schema_bundle(api) },
-        File { path: format!("{root}/schemas.rs"), text: rust_file(schemas(api)) },
+        File {
+            path: format!("{root}/lib.rs"),
+            text: rust_file(library(api)),
+        },
+        File {
+            path: format!("{root}/schemas.json"),
+            text: schema_bundle(api),
+        },
+        File {
+            path: format!("{root}/schemas.rs"),
+            text: rust_file(schemas(api)),
+        },
     ];
     for module in modules(api) {
-        files.push(File { path: format!("{root}/{}.rs", module.name), text: module_text(api, &module) });
+        files.push(File {
+            path: format!("{root}/{}.rs", module.name),
+            text: module_text(api, &module),
+        });
     }
     files
 }
@@ -65,7 +77,10 @@ const VALIDATOR_FORMATS: [&str; 12] = [
 /// Whether some type cannot be checked without the `jsonschema` crate.
 pub(crate) fn needs_validator(api: &Api<'_>) -> bool {
     let by_format = |def: &TypeDef| match &def.kind {
-        TypeKind::Scalar(scalar) => scalar.format.as_deref().is_some_and(|format| VALIDATOR_FORMATS.contains(&format)),
+        TypeKind::Scalar(scalar) => scalar
+            .format
+            .as_deref()
+            .is_some_and(|format| VALIDATOR_FORMATS.contains(&format)),
         _ => false,
     };
     needs_schemas(api) || api.types.iter().any(by_format)
@@ -79,11 +94,23 @@ struct Module<'a> {
 }
 
 fn modules<'a>(api: &'a Api<'_>) -> Vec<Module<'a>> {
-    let of = |wanted: Option<usize>| -> Vec<&TypeDef> { api.types.iter().filter(|def| home(def) == wanted).collect() };
-    let shared = Module { name: SHARED, tag: None, types: of(None) };
-    let tagged =
-        api.tags.iter().enumerate().map(|(at, tag)| Module { name: &tag.module, tag: Some(tag), types: of(Some(at)) });
-    std::iter::once(shared).chain(tagged).filter(|module| !module.types.is_empty()).collect()
+    let of = |wanted: Option<usize>| -> Vec<&TypeDef> {
+        api.types.iter().filter(|def| home(def) == wanted).collect()
+    };
+    let shared = Module {
+        name: SHARED,
+        tag: None,
+        types: of(None),
+    };
+    let tagged = api.tags.iter().enumerate().map(|(at, tag)| Module {
+        name: &tag.module,
+        tag: Some(tag),
+        types: of(Some(at)),
+    });
+    std::iter::once(shared)
+        .chain(tagged)
+        .filter(|module| !module.types.is_empty())
+        .collect()
 }
 
 /// The tag whose module an item lives in; none for the shared one.
@@ -154,7 +181,8 @@ fn schemas(api: &Api<'_>) -> TokenStream {
     };
     let types = each(&|component, ty| quote!((#component, json::recode::<#ty>)));
     let described = each(&|component, ty| quote!((#component, described::json_schema::<#ty>)));
-    let formats = (api.contract.formats == Formats::Annotation).then(|| quote!(.with_formats_as_annotations()));
+    let formats = (api.contract.formats == Formats::Annotation)
+        .then(|| quote!(.with_formats_as_annotations()));
     quote! {
         #docs
         use api_runtime::Schemas;
@@ -180,10 +208,17 @@ fn schema_bundle(api: &Api<'_>) -> String {
 
 fn module_text(api: &Api<'_>, module: &Module<'_>) -> String {
     let docs = inner_docs(&match module.tag {
-        Some(tag) => format!("Types of the operations tagged `{}`.", tag.name.as_deref().unwrap_or("untagged")),
+        Some(tag) => format!(
+            "Types of the operations tagged `{}`.",
+            tag.name.as_deref().unwrap_or("untagged")
+        ),
         None => "Types that no tag or several tags use.".to_owned(),
     });
-    let derives: BTreeSet<&str> = module.types.iter().filter_map(|def| item::derive_of(&def.kind)).collect();
+    let derives: BTreeSet<&str> = module
+        .types
+        .iter()
+        .filter_map(|def| item::derive_of(&def.kind))
+        .collect();
     let derives = derives.into_iter().map(ident);
     let imports: BTreeSet<&str> = module
         .types

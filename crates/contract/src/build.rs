@@ -136,7 +136,12 @@ pub(crate) fn build<'a>(
         paging: surroundings::paging(root.node),
         document: root.node.to_json(),
     };
-    Built { contract, nodes: builder.nodes, values: builder.values, sites: builder.sites }
+    Built {
+        contract,
+        nodes: builder.nodes,
+        values: builder.values,
+        sites: builder.sites,
+    }
 }
 
 struct Builder<'r, 'a> {
@@ -166,7 +171,10 @@ struct Builder<'r, 'a> {
 
 impl<'a> Builder<'_, 'a> {
     fn components(&mut self, root: &Place<'a>) -> IndexMap<String, SchemaId> {
-        let Some(schemas) = root.key("components").and_then(|place| place.key("schemas")) else {
+        let Some(schemas) = root
+            .key("components")
+            .and_then(|place| place.key("schemas"))
+        else {
             return IndexMap::new();
         };
         let mut components = IndexMap::new();
@@ -218,20 +226,37 @@ impl<'a> Builder<'_, 'a> {
                 values.extend(target.and_then(|target| target.node.get("value")));
             }
         }
-        self.values.extend(values.into_iter().map(|node| ValueSite { schema, node, role: Role::Example }));
+        self.values.extend(values.into_iter().map(|node| ValueSite {
+            schema,
+            node,
+            role: Role::Example,
+        }));
     }
 }
 
 /// Declared tags, then others in the order of their first use.
 fn tags(root: &Node, operations: &[Operation]) -> Vec<Tag> {
     let mut tags: IndexMap<String, Tag> = IndexMap::new();
-    for node in root.get("tags").and_then(Node::as_array).unwrap_or_default() {
+    for node in root
+        .get("tags")
+        .and_then(Node::as_array)
+        .unwrap_or_default()
+    {
         if let Some(name) = text(node, "name") {
-            tags.entry(name.clone()).or_insert(Tag { name, description: text(node, "description") });
+            tags.entry(name.clone()).or_insert(Tag {
+                name,
+                description: text(node, "description"),
+            });
         }
     }
-    for name in operations.iter().filter_map(|operation| operation.tag.as_ref()) {
-        tags.entry(name.clone()).or_insert_with(|| Tag { name: name.clone(), description: None });
+    for name in operations
+        .iter()
+        .filter_map(|operation| operation.tag.as_ref())
+    {
+        tags.entry(name.clone()).or_insert_with(|| Tag {
+            name: name.clone(),
+            description: None,
+        });
     }
     tags.into_values().collect()
 }

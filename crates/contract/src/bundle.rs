@@ -48,7 +48,10 @@ pub fn schema_bundle(contract: &Contract) -> Value {
     roots.sort_by_key(|(pointer, id)| (pointer.matches('/').count(), *id));
     let mut bundle = Value::Object(Map::new());
     for (pointer, id) in roots {
-        let writer = Writer { contract, ends: Some(&ends) };
+        let writer = Writer {
+            contract,
+            ends: Some(&ends),
+        };
         let schema = writer.write(id);
         insert(&mut bundle, pointer, schema);
     }
@@ -76,7 +79,10 @@ pub(crate) fn fragment(pointer: &str) -> String {
 /// references stay references into the bundle.
 #[must_use]
 pub fn schema_json(contract: &Contract, id: SchemaId) -> Value {
-    let writer = Writer { contract, ends: None };
+    let writer = Writer {
+        contract,
+        ends: None,
+    };
     writer.write(id)
 }
 
@@ -94,7 +100,8 @@ pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
             ends[at.0 as usize] = Some(at);
             path.push(at);
             match &contract.schema(at).kind {
-                SchemaKind::Object(keywords) if keywords.only_reference => match keywords.reference {
+                SchemaKind::Object(keywords) if keywords.only_reference => match keywords.reference
+                {
                     Some(next) => at = next,
                     None => break at,
                 },
@@ -113,7 +120,9 @@ fn insert(root: &mut Value, pointer: &str, schema: Value) {
     for token in pointer.split('/').skip(1) {
         let token = token.replace("~1", "/").replace("~0", "~");
         if let Value::Array(items) = at
-            && !token.parse::<usize>().is_ok_and(|index| index < items.len())
+            && !token
+                .parse::<usize>()
+                .is_ok_and(|index| index < items.len())
         {
             *at = Value::Object(Map::new());
         }
@@ -250,7 +259,10 @@ impl Writer<'_> {
 }
 
 fn annotations(keywords: &Keywords, out: &mut Map<String, Value>) {
-    for (key, text) in [("title", &keywords.title), ("description", &keywords.description)] {
+    for (key, text) in [
+        ("title", &keywords.title),
+        ("description", &keywords.description),
+    ] {
         if let Some(text) = text {
             out.insert(key.to_owned(), text.as_str().into());
         }
@@ -273,9 +285,11 @@ fn trailer(contract: &Contract, keywords: &Keywords, out: &mut Map<String, Value
     if !keywords.examples.is_empty() {
         out.insert("examples".to_owned(), keywords.examples.clone().into());
     }
-    for (key, flag) in
-        [("deprecated", keywords.deprecated), ("readOnly", keywords.read_only), ("writeOnly", keywords.write_only)]
-    {
+    for (key, flag) in [
+        ("deprecated", keywords.deprecated),
+        ("readOnly", keywords.read_only),
+        ("writeOnly", keywords.write_only),
+    ] {
         if flag {
             out.insert(key.to_owned(), true.into());
         }
@@ -307,7 +321,11 @@ fn type_names(types: Types) -> Value {
         (Types::OBJECT, "object"),
         (Types::NULL, "null"),
     ];
-    let names: Vec<&str> = known.iter().filter(|(kind, _)| types.contains(*kind)).map(|(_, name)| *name).collect();
+    let names: Vec<&str> = known
+        .iter()
+        .filter(|(kind, _)| types.contains(*kind))
+        .map(|(_, name)| *name)
+        .collect();
     match names.as_slice() {
         [one] => (*one).into(),
         many => many.into(),
@@ -348,8 +366,9 @@ fn limits(keywords: &Keywords, out: &mut Map<String, Value>) {
 
 /// The range of an integer's format, which validators take for a remark, where no bound says as much.
 fn width(keywords: &Keywords, out: &mut Map<String, Value>) {
-    let is_integer =
-        keywords.types.is_some_and(|types| types.contains(Types::INTEGER) && !types.contains(Types::NUMBER));
+    let is_integer = keywords
+        .types
+        .is_some_and(|types| types.contains(Types::INTEGER) && !types.contains(Types::NUMBER));
     let format = keywords.format.as_deref().filter(|_| is_integer);
     let (low, high): (Number, Number) = match format {
         Some("int8") => (i8::MIN.into(), i8::MAX.into()),
@@ -363,12 +382,20 @@ fn width(keywords: &Keywords, out: &mut Map<String, Value>) {
         _ => return,
     };
     let says = |bounds: [&Option<Number>; 2], enough: &dyn Fn(f64) -> bool| {
-        bounds.into_iter().flatten().filter_map(Number::as_f64).any(enough)
+        bounds
+            .into_iter()
+            .flatten()
+            .filter_map(Number::as_f64)
+            .any(enough)
     };
-    if !says([&keywords.minimum, &keywords.exclusive_minimum], &|bound| low.as_f64() <= Some(bound)) {
+    if !says([&keywords.minimum, &keywords.exclusive_minimum], &|bound| {
+        low.as_f64() <= Some(bound)
+    }) {
         out.insert("minimum".to_owned(), low.into());
     }
-    if !says([&keywords.maximum, &keywords.exclusive_maximum], &|bound| Some(bound) <= high.as_f64()) {
+    if !says([&keywords.maximum, &keywords.exclusive_maximum], &|bound| {
+        Some(bound) <= high.as_f64()
+    }) {
         out.insert("maximum".to_owned(), high.into());
     }
 }
@@ -391,8 +418,11 @@ fn names(keywords: &Keywords, out: &mut Map<String, Value>) {
         out.insert("required".to_owned(), keywords.required.clone().into());
     }
     if !keywords.dependent_required.is_empty() {
-        let map: Map<String, Value> =
-            keywords.dependent_required.iter().map(|(name, others)| (name.clone(), others.clone().into())).collect();
+        let map: Map<String, Value> = keywords
+            .dependent_required
+            .iter()
+            .map(|(name, others)| (name.clone(), others.clone().into()))
+            .collect();
         out.insert("dependentRequired".to_owned(), Value::Object(map));
     }
 }

@@ -34,13 +34,23 @@ impl Diagnostic {
     /// A finding that stops generation.
     #[must_use]
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
-        Self { code, severity: Severity::Error, span, message: message.into(), help: None, related: Vec::new() }
+        Self {
+            code,
+            severity: Severity::Error,
+            span,
+            message: message.into(),
+            help: None,
+            related: Vec::new(),
+        }
     }
 
     /// A finding that does not stop generation.
     #[must_use]
     pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, span, message) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, span, message)
+        }
     }
 
     /// Says what to write instead.
@@ -86,8 +96,16 @@ pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
         }
         out.push('\n');
     }
-    let count = |severity| sorted.iter().filter(|finding| finding.severity == severity).count();
-    let counts = [(count(Severity::Error), "error"), (count(Severity::Warning), "warning")];
+    let count = |severity| {
+        sorted
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
+    let counts = [
+        (count(Severity::Error), "error"),
+        (count(Severity::Warning), "warning"),
+    ];
     let counts: Vec<String> = counts
         .iter()
         .filter(|(count, _)| *count > 0)
@@ -105,7 +123,13 @@ const SHOWN: usize = 3;
 
 /// What tells a finding from others, its place aside.
 fn words(finding: &Diagnostic) -> (Severity, &str, &str, Option<&str>, &[(Span, String)]) {
-    (finding.severity, finding.code, &finding.message, finding.help.as_deref(), &finding.related)
+    (
+        finding.severity,
+        finding.code,
+        &finding.message,
+        finding.help.as_deref(),
+        &finding.related,
+    )
 }
 
 /// The places of further findings, by file.
@@ -119,7 +143,11 @@ fn others(out: &mut String, sources: &Sources, findings: &[&Diagnostic]) {
             out.push_str(&format!(", {place}"));
             continue;
         }
-        let start = if file.is_none() { format!("  = and {} more: ", findings.len()) } else { "\n    ".to_owned() };
+        let start = if file.is_none() {
+            format!("  = and {} more: ", findings.len())
+        } else {
+            "\n    ".to_owned()
+        };
         let name = if file == Some(finding.span.file) {
             String::new()
         } else {
@@ -138,12 +166,21 @@ fn render_one(out: &mut String, sources: &Sources, finding: &Diagnostic) {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    out.push_str(&format!("{severity}[{}]: {}\n", finding.code, harmless(&finding.message)));
+    out.push_str(&format!(
+        "{severity}[{}]: {}\n",
+        finding.code,
+        harmless(&finding.message)
+    ));
     excerpt(out, sources, finding.span);
     for (span, label) in &finding.related {
         let at = sources.line_column(*span);
         let file = harmless(&sources.file(span.file).name);
-        out.push_str(&format!("  ::: {file}:{}:{} {}\n", at.line, at.column, harmless(label)));
+        out.push_str(&format!(
+            "  ::: {file}:{}:{} {}\n",
+            at.line,
+            at.column,
+            harmless(label)
+        ));
     }
     if let Some(help) = &finding.help {
         out.push_str(&format!("  = help: {}\n", harmless(help)));
@@ -155,7 +192,10 @@ fn excerpt(out: &mut String, sources: &Sources, span: Span) {
     let lines = sources.lines_around(span);
     let gutter = (at.line + 1).to_string().len();
     let file = harmless(&sources.file(span.file).name);
-    out.push_str(&format!("{:gutter$}--> {file}:{}:{}\n", "", at.line, at.column));
+    out.push_str(&format!(
+        "{:gutter$}--> {file}:{}:{}\n",
+        "", at.line, at.column
+    ));
     out.push_str(&format!("{:gutter$} |\n", ""));
     // A long line is shown around the place; its neighbours are cut alike, so that columns stay below each other.
     let skip = at.column.saturating_sub(WIDTH / 2 + 1);
@@ -166,8 +206,17 @@ fn excerpt(out: &mut String, sources: &Sources, span: Span) {
         out.push('\n');
         if number == at.line {
             let left = text.chars().count().saturating_sub(at.column - 1);
-            let marked = sources.text(span).lines().next().unwrap_or_default().chars().count();
-            let carets = marked.min(left).min(WIDTH - (at.column - 1 - skip).min(WIDTH - 1)).max(1);
+            let marked = sources
+                .text(span)
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .count();
+            let carets = marked
+                .min(left)
+                .min(WIDTH - (at.column - 1 - skip).min(WIDTH - 1))
+                .max(1);
             out.push_str(&format!(
                 "{:gutter$} | {:indent$}{}\n",
                 "",

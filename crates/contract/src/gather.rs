@@ -31,7 +31,11 @@ pub(crate) fn gather(resolver: &Resolver<'_>, findings: &Findings<'_>) -> Copied
     let mut gathering = Gathering {
         metaschema: resolver.documents.metaschema,
         documents: &resolver.documents.list,
-        references: findings.references.iter().map(|reference| (address(reference.text), reference)).collect(),
+        references: findings
+            .references
+            .iter()
+            .map(|reference| (address(reference.text), reference))
+            .collect(),
         identified: &findings.identified,
         homes: HashMap::new(),
         in_place: HashSet::new(),
@@ -79,14 +83,25 @@ impl<'g, 'a> Gathering<'g, 'a> {
 
     /// A component that only refers to another file is the home of what it means.
     fn keep_aliases(&mut self, root: &Place<'a>) {
-        let Some(components) = root.key("components") else { return };
+        let Some(components) = root.key("components") else {
+            return;
+        };
         for (section, components) in components.entries() {
             for (_, component) in components.entries() {
-                let Some(reference) = self.reference(component.node) else { continue };
+                let Some(reference) = self.reference(component.node) else {
+                    continue;
+                };
                 let fits = reference.section == Some(section.key.as_str());
-                let is_alone = component.node.as_object().is_some_and(|entries| entries.len() == 1);
+                let is_alone = component
+                    .node
+                    .as_object()
+                    .is_some_and(|entries| entries.len() == 1);
                 let target = reference.target.pointer.to_string();
-                if fits && is_alone && self.is_elsewhere(&reference.target) && !self.homes.contains_key(&target) {
+                if fits
+                    && is_alone
+                    && self.is_elsewhere(&reference.target)
+                    && !self.homes.contains_key(&target)
+                {
                     self.homes.insert(target, component.pointer.to_string());
                     self.in_place.insert(address(component.node));
                 }
@@ -97,15 +112,22 @@ impl<'g, 'a> Gathering<'g, 'a> {
     /// Gives everything that is referred to from the root on a home, in the order of the text.
     fn find_homes(&mut self, root: &Place<'a>) {
         let found = self.meant_elsewhere(root.node);
-        let own: HashSet<String> = found.iter().map(|(_, place)| place.pointer.to_string()).collect();
+        let own: HashSet<String> = found
+            .iter()
+            .map(|(_, place)| place.pointer.to_string())
+            .collect();
         let mut taken = names(root.node);
         for (section, place) in found {
-            let inside = prefixes(&place.pointer).any(|outer| own.contains(outer) || self.homes.contains_key(outer));
+            let inside = prefixes(&place.pointer)
+                .any(|outer| own.contains(outer) || self.homes.contains_key(outer));
             if inside || self.homes.contains_key(&*place.pointer) {
                 continue;
             }
             let name = unique(taken.entry(section).or_default(), &self.name_of(&place));
-            self.homes.insert(place.pointer.to_string(), format!("/components/{section}/{name}"));
+            self.homes.insert(
+                place.pointer.to_string(),
+                format!("/components/{section}/{name}"),
+            );
             self.moved.push((section, name, place.node));
         }
     }
@@ -122,7 +144,10 @@ impl<'g, 'a> Gathering<'g, 'a> {
                 // A reference is an object that says `$ref`, or a text in a discriminator's mapping.
                 let text = node.get("$ref").unwrap_or(node);
                 let reference = self.references.get(&address(text)).copied();
-                if let Some(Reference { target, section, .. }) = reference.filter(|it| self.is_elsewhere(&it.target)) {
+                if let Some(Reference {
+                    target, section, ..
+                }) = reference.filter(|it| self.is_elsewhere(&it.target))
+                {
                     if seen.insert(address(target.node)) {
                         starts.push_back(target.node);
                     }
@@ -148,15 +173,23 @@ impl<'g, 'a> Gathering<'g, 'a> {
     /// What its author called it: the last part of its pointer, or the file it fills.
     fn name_of(&self, place: &Place<'_>) -> String {
         let document = &self.documents[place.document];
-        let name = if let Some((_, token)) = place.pointer[document.pointer().len()..].rsplit_once('/') {
-            token.replace("~1", "/").replace("~0", "~")
-        } else {
-            let name = document.label.rsplit('/').next().unwrap_or_default();
-            name.split('.').next().unwrap_or_default().to_owned()
-        };
+        let name =
+            if let Some((_, token)) = place.pointer[document.pointer().len()..].rsplit_once('/') {
+                token.replace("~1", "/").replace("~0", "~")
+            } else {
+                let name = document.label.rsplit('/').next().unwrap_or_default();
+                name.split('.').next().unwrap_or_default().to_owned()
+            };
         let is_plain = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '_');
-        let name: String = name.chars().map(|sign| if is_plain(sign) { sign } else { '_' }).collect();
-        if name.is_empty() { "part".to_owned() } else { name }
+        let name: String = name
+            .chars()
+            .map(|sign| if is_plain(sign) { sign } else { '_' })
+            .collect();
+        if name.is_empty() {
+            "part".to_owned()
+        } else {
+            name
+        }
     }
 
     /// Where a place of another file is in the end.
@@ -164,7 +197,13 @@ impl<'g, 'a> Gathering<'g, 'a> {
         if let Some(home) = self.homes.get(pointer) {
             return Some(home.clone());
         }
-        prefixes(pointer).find_map(|outer| Some(format!("{}{}", self.homes.get(outer)?, &pointer[outer.len()..])))
+        prefixes(pointer).find_map(|outer| {
+            Some(format!(
+                "{}{}",
+                self.homes.get(outer)?,
+                &pointer[outer.len()..]
+            ))
+        })
     }
 
     /// The whole document.
@@ -190,9 +229,12 @@ impl<'g, 'a> Gathering<'g, 'a> {
         self.depth += 1;
         let value = match &node.value {
             NodeValue::String(text) => NodeValue::String(self.rewritten(node, text)),
-            NodeValue::Array(items) => {
-                NodeValue::Array(items.iter().map(|item| self.copy(item)).collect::<Copied<_>>()?)
-            }
+            NodeValue::Array(items) => NodeValue::Array(
+                items
+                    .iter()
+                    .map(|item| self.copy(item))
+                    .collect::<Copied<_>>()?,
+            ),
             NodeValue::Object(entries) => {
                 let is_identified = self.identified.contains(&address(node));
                 let kept = entries.iter().filter(|entry| {
@@ -200,23 +242,35 @@ impl<'g, 'a> Gathering<'g, 'a> {
                         && entry.value.as_str().is_some()
                         && matches!(entry.key.as_str(), "$id" | "$anchor"))
                 });
-                NodeValue::Object(kept.map(|entry| self.copy_entry(entry)).collect::<Copied<_>>()?)
+                NodeValue::Object(
+                    kept.map(|entry| self.copy_entry(entry))
+                        .collect::<Copied<_>>()?,
+                )
             }
             plain => plain.clone(),
         };
         self.depth -= 1;
-        Ok(Node { span: node.span, value })
+        Ok(Node {
+            span: node.span,
+            value,
+        })
     }
 
     /// Notes that one more node stands in the place of a reference.
     fn pay(&mut self) -> Copied<()> {
-        let Some((_, span)) = self.copying.last() else { return Ok(()) };
+        let Some((_, span)) = self.copying.last() else {
+            return Ok(());
+        };
         if self.depth > MAX_DEPTH {
-            let message = format!("path items of other files within each other nest deeper than {MAX_DEPTH} levels");
+            let message = format!(
+                "path items of other files within each other nest deeper than {MAX_DEPTH} levels"
+            );
             return Err(refusal("too-deep", *span, &message));
         }
         let Some(left) = self.budget.checked_sub(1) else {
-            let message = format!("path items of other files would stand here with more than {MOST_IN_PLACE} nodes");
+            let message = format!(
+                "path items of other files would stand here with more than {MOST_IN_PLACE} nodes"
+            );
             return Err(refusal("too-large", *span, &message));
         };
         self.budget = left;
@@ -224,7 +278,11 @@ impl<'g, 'a> Gathering<'g, 'a> {
     }
 
     fn copy_entry(&mut self, entry: &Entry) -> Copied<Entry> {
-        Ok(Entry { key: entry.key.clone(), key_span: entry.key_span, value: self.copy(&entry.value)? })
+        Ok(Entry {
+            key: entry.key.clone(),
+            key_span: entry.key_span,
+            value: self.copy(&entry.value)?,
+        })
     }
 
     /// What a reference means, unless that contains the reference.
@@ -242,25 +300,42 @@ impl<'g, 'a> Gathering<'g, 'a> {
 
     /// What stands beside a reference goes before what it means.
     fn merged(&mut self, holder: &Node, target: Node) -> Copied<Node> {
-        let NodeValue::Object(meant) = target.value else { return Ok(target) };
-        let beside = holder.as_object().unwrap_or_default().iter().filter(|entry| entry.key != "$ref");
-        let mut entries: Vec<Entry> = beside.map(|entry| self.copy_entry(entry)).collect::<Copied<_>>()?;
+        let NodeValue::Object(meant) = target.value else {
+            return Ok(target);
+        };
+        let beside = holder
+            .as_object()
+            .unwrap_or_default()
+            .iter()
+            .filter(|entry| entry.key != "$ref");
+        let mut entries: Vec<Entry> = beside
+            .map(|entry| self.copy_entry(entry))
+            .collect::<Copied<_>>()?;
         for entry in meant {
             if entries.iter().all(|own| own.key != entry.key) {
                 entries.push(entry);
             }
         }
-        Ok(Node { span: target.span, value: NodeValue::Object(entries) })
+        Ok(Node {
+            span: target.span,
+            value: NodeValue::Object(entries),
+        })
     }
 
     /// The text of a node, with the new place if it is a reference.
     fn rewritten(&self, node: &Node, text: &str) -> String {
-        let Some(reference) = self.references.get(&address(node)) else { return text.to_owned() };
+        let Some(reference) = self.references.get(&address(node)) else {
+            return text.to_owned();
+        };
         let target = &reference.target;
         if Some(target.document) == self.metaschema {
             return text.to_owned();
         }
-        let home = if target.document == 0 { Some(target.pointer.to_string()) } else { self.home(&target.pointer) };
+        let home = if target.document == 0 {
+            Some(target.pointer.to_string())
+        } else {
+            self.home(&target.pointer)
+        };
         home.map_or_else(|| text.to_owned(), |pointer| fragment(&pointer))
     }
 }
@@ -272,9 +347,21 @@ fn refusal(code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
 
 /// The names in use, by section of `components`.
 fn names(root: &Node) -> HashMap<&str, HashSet<String>> {
-    let sections = root.get("components").and_then(Node::as_object).unwrap_or_default();
-    let keys = |node: &Node| node.as_object().unwrap_or_default().iter().map(|entry| entry.key.clone()).collect();
-    sections.iter().map(|section| (section.key.as_str(), keys(&section.value))).collect()
+    let sections = root
+        .get("components")
+        .and_then(Node::as_object)
+        .unwrap_or_default();
+    let keys = |node: &Node| {
+        node.as_object()
+            .unwrap_or_default()
+            .iter()
+            .map(|entry| entry.key.clone())
+            .collect()
+    };
+    sections
+        .iter()
+        .map(|section| (section.key.as_str(), keys(&section.value)))
+        .collect()
 }
 
 fn unique(taken: &mut HashSet<String>, wanted: &str) -> String {
@@ -289,7 +376,10 @@ fn unique(taken: &mut HashSet<String>, wanted: &str) -> String {
 
 /// The pointers of what is around a place, outermost first.
 fn prefixes(pointer: &str) -> impl Iterator<Item = &str> {
-    pointer.match_indices('/').skip(1).map(|(at, _)| &pointer[..at])
+    pointer
+        .match_indices('/')
+        .skip(1)
+        .map(|(at, _)| &pointer[..at])
 }
 
 /// The value of a key, which is made where it is missing.
@@ -297,11 +387,23 @@ fn entry<'n>(node: &'n mut Node, key: &str, span: Span) -> &'n mut Node {
     if !matches!(node.value, NodeValue::Object(_)) {
         node.value = NodeValue::Object(Vec::new());
     }
-    let NodeValue::Object(entries) = &mut node.value else { unreachable!("it has just been made an object") };
-    let at = entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
-        let value = Node { span, value: NodeValue::Object(Vec::new()) };
-        entries.push(Entry { key: key.to_owned(), key_span: span, value });
-        entries.len() - 1
-    });
+    let NodeValue::Object(entries) = &mut node.value else {
+        unreachable!("it has just been made an object")
+    };
+    let at = entries
+        .iter()
+        .position(|entry| entry.key == key)
+        .unwrap_or_else(|| {
+            let value = Node {
+                span,
+                value: NodeValue::Object(Vec::new()),
+            };
+            entries.push(Entry {
+                key: key.to_owned(),
+                key_span: span,
+                value,
+            });
+            entries.len() - 1
+        });
     &mut entries[at].value
 }

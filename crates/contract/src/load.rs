@@ -53,7 +53,10 @@ pub fn load(path: &Path) -> Loaded {
 /// The same, read otherwise than by default.
 #[must_use]
 pub fn load_with(path: &Path, options: &Options) -> Loaded {
-    let mut loader = Loader { formats: options.formats, ..Loader::default() };
+    let mut loader = Loader {
+        formats: options.formats,
+        ..Loader::default()
+    };
     let name = path.display().to_string();
     match read_file(path) {
         Ok(bytes) => {
@@ -65,11 +68,18 @@ pub fn load_with(path: &Path, options: &Options) -> Loaded {
             }
         }
         Err(why) => {
-            let file = loader.sources.add(SourceFile { name, text: String::new() });
-            let span = Span { file, ..Span::default() };
-            loader
-                .diagnostics
-                .push(Diagnostic::error("unreadable-file", span, format!("the file {why}")).help("check the path"));
+            let file = loader.sources.add(SourceFile {
+                name,
+                text: String::new(),
+            });
+            let span = Span {
+                file,
+                ..Span::default()
+            };
+            loader.diagnostics.push(
+                Diagnostic::error("unreadable-file", span, format!("the file {why}"))
+                    .help("check the path"),
+            );
         }
     }
     loader.finish()
@@ -84,7 +94,10 @@ pub fn load_text(name: &str, bytes: &[u8]) -> Loaded {
 /// The same, with a word on what `format` means.
 #[must_use]
 pub fn load_text_with(name: &str, bytes: &[u8], formats: Formats) -> Loaded {
-    let mut loader = Loader { formats, ..Loader::default() };
+    let mut loader = Loader {
+        formats,
+        ..Loader::default()
+    };
     loader.documents.is_text = true;
     if let Some(root) = loader.read(name, bytes) {
         loader.push(root, "", Base::Folder(PathBuf::new()));
@@ -112,7 +125,8 @@ impl Loader {
         let index = self.documents.list.len();
         let survey = Survey::of(&root, base.address());
         self.wants_metaschema |= survey.wants_metaschema;
-        self.wanted.extend(survey.targets.into_iter().map(|target| (index, target)));
+        self.wanted
+            .extend(survey.targets.into_iter().map(|target| (index, target)));
         self.documents.list.push(Document {
             root,
             label: label.to_owned(),
@@ -129,7 +143,9 @@ impl Loader {
             next += 1;
             match target {
                 Target::File(written) => {
-                    let Base::Folder(folder) = &self.documents.list[from].base else { continue };
+                    let Base::Folder(folder) = &self.documents.list[from].base else {
+                        continue;
+                    };
                     let path = clean(&folder.join(&written));
                     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
                     let found = self.fetch(&path, Base::Folder(folder), home);
@@ -160,10 +176,14 @@ impl Loader {
 
     fn fetch_new(&mut self, path: &Path, base: Base, home: &Path) -> Result<usize, Unavailable> {
         if self.documents.list.len() >= MOST_FILES {
-            return Err(Unavailable::Unreadable(format!("is one too many: a contract has at most {MOST_FILES} files")));
+            return Err(Unavailable::Unreadable(format!(
+                "is one too many: a contract has at most {MOST_FILES} files"
+            )));
         }
         let bytes = read_file(path).map_err(Unavailable::Unreadable)?;
-        let root = self.read(&path.display().to_string(), &bytes).ok_or(Unavailable::Broken)?;
+        let root = self
+            .read(&path.display().to_string(), &bytes)
+            .ok_or(Unavailable::Broken)?;
         self.push(root, &relative(path, home), base);
         Ok(self.documents.list.len() - 1)
     }
@@ -181,11 +201,16 @@ impl Loader {
             self.add_metaschema();
         }
         let contract = self.build();
-        self.diagnostics
-            .sort_by(|a, b| (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message)));
+        self.diagnostics.sort_by(|a, b| {
+            (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message))
+        });
         self.diagnostics.dedup();
         let wrong = is_wrong(&self.diagnostics);
-        Loaded { sources: self.sources, diagnostics: self.diagnostics, contract: contract.filter(|_| !wrong) }
+        Loaded {
+            sources: self.sources,
+            diagnostics: self.diagnostics,
+            contract: contract.filter(|_| !wrong),
+        }
     }
 
     /// Makes one document of several files, unless something is wrong with them, which is then found again in place.
@@ -219,21 +244,33 @@ impl Loader {
         let resolver = Resolver::new(&self.documents);
         let findings = lint::document(&resolver, dialect, &mut self.diagnostics);
         let mut built = build::build(&resolver, dialect, self.formats, &mut self.diagnostics);
-        lint::contract(&resolver, &self.sources, &mut built, &findings, &mut self.diagnostics);
+        lint::contract(
+            &resolver,
+            &self.sources,
+            &mut built,
+            &findings,
+            &mut self.diagnostics,
+        );
         Some(built.contract)
     }
 }
 
 fn is_wrong(findings: &[Diagnostic]) -> bool {
-    findings.iter().any(|finding| finding.severity == Severity::Error)
+    findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Error)
 }
 
 /// Which dialect the document says it is written in; a finding when that is not one we read.
 fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
     if !matches!(root.value, NodeValue::Object(_)) {
         diagnostics.push(
-            Diagnostic::error("wrong-type", root.span, format!("the document must be an object, not {}", root.kind()))
-                .help("an OpenAPI document starts with `openapi: 3.1.0`"),
+            Diagnostic::error(
+                "wrong-type",
+                root.span,
+                format!("the document must be an object, not {}", root.kind()),
+            )
+            .help("an OpenAPI document starts with `openapi: 3.1.0`"),
         );
         return None;
     }
@@ -286,7 +323,8 @@ fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
 }
 
 fn is_version(text: &str, minor: &str) -> bool {
-    text.strip_prefix(minor).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    text.strip_prefix(minor)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
@@ -311,7 +349,9 @@ fn clean(path: &Path) -> PathBuf {
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
+            Component::ParentDir
+                if matches!(out.components().next_back(), Some(Component::Normal(_))) =>
+            {
                 out.pop();
             }
             other => out.push(other),
@@ -335,6 +375,9 @@ fn relative(path: &Path, base: &Path) -> String {
         from = parent;
         ups.push_str("../");
     }
-    let parts: Vec<_> = rest.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    let parts: Vec<_> = rest
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
     ups + &parts.join("/")
 }

@@ -18,14 +18,22 @@ impl Mapping {
 
     /// The file that stands for an address: of the copy whose address says most about it.
     pub(crate) fn locate(&self, address: &str) -> Option<PathBuf> {
-        let found = self.0.iter().filter_map(|copy| Some((copy, copy.below(address)?)));
+        let found = self
+            .0
+            .iter()
+            .filter_map(|copy| Some((copy, copy.below(address)?)));
         let (copy, rest) = found.max_by_key(|(copy, _)| copy.address.len())?;
         if rest.is_empty() {
             return Some(copy.path.clone());
         }
-        let rest = percent_encoding::percent_decode_str(rest).decode_utf8().ok()?;
+        let rest = percent_encoding::percent_decode_str(rest)
+            .decode_utf8()
+            .ok()?;
         // Dots were resolved with the address; what is decoded only now must not climb out of the folder.
-        let is_inside = rest.split(['/', '\\']).all(|part| !matches!(part, "" | "." | "..")) && !rest.contains('\0');
+        let is_inside = rest
+            .split(['/', '\\'])
+            .all(|part| !matches!(part, "" | "." | ".."))
+            && !rest.contains('\0');
         is_inside.then(|| copy.path.join(rest.as_ref()))
     }
 }
@@ -68,7 +76,9 @@ pub enum WrongLocalCopy {
     #[error("write `ADDRESS=PATH`, such as `https://example.com/schemas/=vendor/schemas`")]
     Incomplete,
     /// What stands before the `=` is no address.
-    #[error("the address before `=` must be a URI with a scheme and without `#`, such as `https://example.com/a.yaml`")]
+    #[error(
+        "the address before `=` must be a URI with a scheme and without `#`, such as `https://example.com/a.yaml`"
+    )]
     Address,
 }
 
@@ -81,8 +91,13 @@ impl FromStr for LocalCopy {
         if address.is_empty() || path.is_empty() {
             return Err(WrongLocalCopy::Incomplete);
         }
-        let address = absolute(None, address).filter(|_| !address.contains('#')).ok_or(WrongLocalCopy::Address)?;
-        Ok(Self { address: address.as_str().to_owned(), path: PathBuf::from(path) })
+        let address = absolute(None, address)
+            .filter(|_| !address.contains('#'))
+            .ok_or(WrongLocalCopy::Address)?;
+        Ok(Self {
+            address: address.as_str().to_owned(),
+            path: PathBuf::from(path),
+        })
     }
 }
 

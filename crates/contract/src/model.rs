@@ -517,7 +517,10 @@ impl Types {
 /// 3.0's `nullable` has become a type, its boolean `exclusiveMinimum` a number; beside a 3.0 `$ref`
 /// nothing else counts.
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a keyword of the standard")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a keyword of the standard"
+)]
 pub struct Keywords {
     /// `$ref`, followed.
     pub reference: Option<SchemaId>,

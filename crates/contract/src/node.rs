@@ -120,7 +120,10 @@ impl Node {
             NodeValue::String(text) => text.as_str().into(),
             NodeValue::Array(items) => items.iter().map(Node::to_json).collect(),
             NodeValue::Object(entries) => serde_json::Value::Object(
-                entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect(),
+                entries
+                    .iter()
+                    .map(|entry| (entry.key.clone(), entry.value.to_json()))
+                    .collect(),
             ),
         }
     }

@@ -17,9 +17,17 @@ pub const MAX_DEPTH: usize = 120;
 
 /// Reads a document of either syntax. Findings are added to `diagnostics`; none of them is lost when one stops
 /// the reading, and then there is no node.
-pub fn read(sources: &mut Sources, name: &str, bytes: &[u8], diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
+pub fn read(
+    sources: &mut Sources,
+    name: &str,
+    bytes: &[u8],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Node> {
     if bytes.len() > MAX_BYTES {
-        let file = sources.add(SourceFile { name: name.to_owned(), text: String::new() });
+        let file = sources.add(SourceFile {
+            name: name.to_owned(),
+            text: String::new(),
+        });
         diagnostics.push(
             Diagnostic::error(
                 "too-large",
@@ -35,15 +43,25 @@ pub fn read(sources: &mut Sources, name: &str, bytes: &[u8], diagnostics: &mut V
         Err(error) => {
             let good = error.valid_up_to();
             let text = String::from_utf8_lossy(bytes).into_owned();
-            let file = sources.add(SourceFile { name: name.to_owned(), text });
+            let file = sources.add(SourceFile {
+                name: name.to_owned(),
+                text,
+            });
             diagnostics.push(
-                Diagnostic::error("not-utf8", at(file, good, good + 1), format!("byte {good} is not UTF-8"))
-                    .help("save the file in UTF-8"),
+                Diagnostic::error(
+                    "not-utf8",
+                    at(file, good, good + 1),
+                    format!("byte {good} is not UTF-8"),
+                )
+                .help("save the file in UTF-8"),
             );
             return None;
         }
     };
-    let file = sources.add(SourceFile { name: name.to_owned(), text });
+    let file = sources.add(SourceFile {
+        name: name.to_owned(),
+        text,
+    });
     let text = sources.file(file).text.clone();
     let before = diagnostics.len();
     let looks_like_json = text.trim_start().starts_with(['{', '[']);
@@ -57,11 +75,17 @@ pub fn read(sources: &mut Sources, name: &str, bytes: &[u8], diagnostics: &mut V
         }
     }
     let node = yaml::read(file, &text, diagnostics);
-    let failed = diagnostics[before..].iter().any(|finding| finding.severity == crate::Severity::Error);
+    let failed = diagnostics[before..]
+        .iter()
+        .any(|finding| finding.severity == crate::Severity::Error);
     node.filter(|_| !failed)
 }
 
 fn at(file: FileId, start: usize, end: usize) -> Span {
     let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span { file, start: offset(start), end: offset(end) }
+    Span {
+        file,
+        start: offset(start),
+        end: offset(end),
+    }
 }

@@ -33,7 +33,11 @@ impl<'a> Place<'a> {
 
     /// A value below this one, under a key or an index.
     pub(crate) fn child(&self, token: &str, node: &'a Node) -> Place<'a> {
-        Place { document: self.document, node, pointer: join(&self.pointer, token).into() }
+        Place {
+            document: self.document,
+            node,
+            pointer: join(&self.pointer, token).into(),
+        }
     }
 
     /// The entries with their places, if this is an object.
@@ -144,11 +148,20 @@ impl<'a> Resolver<'a> {
 
     fn document(&self, index: usize) -> Place<'a> {
         let document = &self.documents.list[index];
-        Place { document: index, node: &document.root, pointer: document.pointer().into() }
+        Place {
+            document: index,
+            node: &document.root,
+            pointer: document.pointer().into(),
+        }
     }
 
     /// Where a reference leads, one step. `holder` is the object that says `$ref`.
-    pub(crate) fn resolve(&self, document: usize, holder: &Node, reference: &'a str) -> Outcome<'a> {
+    pub(crate) fn resolve(
+        &self,
+        document: usize,
+        holder: &Node,
+        reference: &'a str,
+    ) -> Outcome<'a> {
         let resource = self.resources.scope(holder);
         let question = (document, resource, reference);
         if let Some(known) = self.known.borrow().get(&question) {
@@ -161,7 +174,12 @@ impl<'a> Resolver<'a> {
 
     /// Where a `$dynamicRef` leads: to the outermost schema around it that has the anchor, as when validation starts
     /// there.
-    pub(crate) fn resolve_dynamic(&self, document: usize, holder: &Node, reference: &'a str) -> Outcome<'a> {
+    pub(crate) fn resolve_dynamic(
+        &self,
+        document: usize,
+        holder: &Node,
+        reference: &'a str,
+    ) -> Outcome<'a> {
         let target = self.resolve(document, holder, reference)?;
         let anchor = target.node.get("$dynamicAnchor").and_then(Node::as_str);
         let outermost = anchor
@@ -199,8 +217,9 @@ impl<'a> Resolver<'a> {
 
     fn look_up(&self, document: usize, resource: Option<usize>, reference: &str) -> Outcome<'a> {
         let (target, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let fragment =
-            percent_encoding::percent_decode_str(fragment).decode_utf8().map_err(|_| RefProblem::Malformed)?;
+        let fragment = percent_encoding::percent_decode_str(fragment)
+            .decode_utf8()
+            .map_err(|_| RefProblem::Malformed)?;
         let (base, owner) = self.base(document, resource, target)?;
         if fragment.is_empty() {
             return Ok(base);
@@ -208,7 +227,9 @@ impl<'a> Resolver<'a> {
         if fragment.starts_with('/') {
             return self.walk(base, target, &fragment);
         }
-        self.resources.anchor(base.document, owner, &fragment).ok_or(RefProblem::Dangling(None))
+        self.resources
+            .anchor(base.document, owner, &fragment)
+            .ok_or(RefProblem::Dangling(None))
     }
 
     /// What the part before `#` names: a schema with that `$id`, or a file.
@@ -234,7 +255,9 @@ impl<'a> Resolver<'a> {
             return Ok((self.document(index), None));
         }
         let address = self.resources.address(resource, base.address(), target);
-        if let Some(found) = address.and_then(|address| self.documents.addresses.get(address.as_str())) {
+        if let Some(found) =
+            address.and_then(|address| self.documents.addresses.get(address.as_str()))
+        {
             return self.fetched(found);
         }
         if has_scheme(target) || target.starts_with("//") || base.address().is_some() {
@@ -244,11 +267,19 @@ impl<'a> Resolver<'a> {
             return Err(RefProblem::NoFiles);
         }
         let file = local_file(target).ok_or(RefProblem::Malformed)?;
-        self.fetched(self.documents.list[document].files.get(&file).ok_or(RefProblem::Malformed)?)
+        self.fetched(
+            self.documents.list[document]
+                .files
+                .get(&file)
+                .ok_or(RefProblem::Malformed)?,
+        )
     }
 
     /// A document that was asked for, if it could be read.
-    fn fetched(&self, found: &Result<usize, Unavailable>) -> Result<(Place<'a>, Option<usize>), RefProblem> {
+    fn fetched(
+        &self,
+        found: &Result<usize, Unavailable>,
+    ) -> Result<(Place<'a>, Option<usize>), RefProblem> {
         match found {
             Ok(index) => Ok((self.document(*index), None)),
             Err(Unavailable::Unreadable(why)) => Err(RefProblem::Unreadable(why.clone())),
@@ -259,8 +290,10 @@ impl<'a> Resolver<'a> {
     fn walk(&self, base: Place<'a>, target: &str, pointer: &str) -> Outcome<'a> {
         let start = base.pointer.len();
         let mut at = base;
-        let tokens: Vec<String> =
-            pointer[1..].split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect();
+        let tokens: Vec<String> = pointer[1..]
+            .split('/')
+            .map(|token| token.replace("~1", "/").replace("~0", "~"))
+            .collect();
         for (depth, token) in tokens.iter().enumerate() {
             let next = match &at.node.value {
                 NodeValue::Object(_) => self.value(at.node, token),
@@ -288,9 +321,13 @@ impl<'a> Resolver<'a> {
             return node.get(key);
         }
         let mut keys = self.keys.borrow_mut();
-        let index = keys
-            .entry(address(node))
-            .or_insert_with(|| entries.iter().enumerate().map(|(index, entry)| (entry.key.as_str(), index)).collect());
+        let index = keys.entry(address(node)).or_insert_with(|| {
+            entries
+                .iter()
+                .enumerate()
+                .map(|(index, entry)| (entry.key.as_str(), index))
+                .collect()
+        });
         index.get(key).map(|index| &entries[*index].value)
     }
 
@@ -300,7 +337,10 @@ impl<'a> Resolver<'a> {
         self.suggestions.set(left);
         let (wrong, rest) = tokens.split_first()?;
         let entries = at.node.as_object()?;
-        let near = nearest(wrong, entries.iter().take(5000).map(|entry| entry.key.as_str()))?;
+        let near = nearest(
+            wrong,
+            entries.iter().take(5000).map(|entry| entry.key.as_str()),
+        )?;
         let mut pointer = join(&at.pointer, near);
         for token in rest {
             pointer = join(&pointer, token);

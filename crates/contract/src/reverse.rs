@@ -17,15 +17,21 @@ use crate::resolve::join;
 /// Security is only what an operation itself says: what protects the API says nothing of its subscribers.
 #[must_use]
 pub fn reversed(contract: &Contract) -> Option<Contract> {
-    let mut reversing =
-        Reversing { ids: HashSet::new(), paths: IndexMap::new(), routes: HashSet::new(), operations: Vec::new() };
+    let mut reversing = Reversing {
+        ids: HashSet::new(),
+        paths: IndexMap::new(),
+        routes: HashSet::new(),
+        operations: Vec::new(),
+    };
     for webhook in &contract.webhooks {
         reversing.webhook(webhook);
     }
     for operation in contract.operations.iter().chain(&contract.webhooks) {
         reversing.callbacks(operation, operation.tag.as_deref());
     }
-    let Reversing { paths, operations, .. } = reversing;
+    let Reversing {
+        paths, operations, ..
+    } = reversing;
     if operations.is_empty() {
         return None;
     }
@@ -37,7 +43,10 @@ pub fn reversed(contract: &Contract) -> Option<Contract> {
         security: Vec::new(),
         paging: None,
         document: document(contract, paths),
-        info: Info { title: format!("{} webhooks", contract.info.title.trim()), ..contract.info.clone() },
+        info: Info {
+            title: format!("{} webhooks", contract.info.title.trim()),
+            ..contract.info.clone()
+        },
         version: contract.version.clone(),
         schemas: contract.schemas.clone(),
         components: contract.components.clone(),
@@ -58,14 +67,22 @@ struct Reversing {
 
 impl Reversing {
     fn webhook(&mut self, webhook: &Operation) {
-        self.add(webhook, &format!("/{}", webhook.path), &webhook.id, webhook.tag.clone());
+        self.add(
+            webhook,
+            &format!("/{}", webhook.path),
+            &webhook.id,
+            webhook.tag.clone(),
+        );
     }
 
     /// The callbacks of an operation, and theirs. A callback without a tag has that of its operation.
     fn callbacks(&mut self, operation: &Operation, tag: Option<&str>) {
         // One component under two names is one callback.
         let mut pointers = HashSet::new();
-        let callbacks = operation.callbacks.iter().filter(|callback| pointers.insert(&*callback.pointer));
+        let callbacks = operation
+            .callbacks
+            .iter()
+            .filter(|callback| pointers.insert(&*callback.pointer));
         let callbacks: Vec<&Operation> = callbacks.collect();
         let mut several: HashMap<&str, usize> = HashMap::new();
         for callback in &callbacks {
@@ -73,30 +90,51 @@ impl Reversing {
         }
         for callback in callbacks {
             let name = name(callback);
-            let method = if several[name] > 1 { format!("_{}", callback.method.key()) } else { String::new() };
+            let method = if several[name] > 1 {
+                format!("_{}", callback.method.key())
+            } else {
+                String::new()
+            };
             let derived = format!("{}_{name}{method}", operation.id);
-            let id =
-                if callback.id_is_derived || self.ids.contains(&callback.id) { derived } else { callback.id.clone() };
+            let id = if callback.id_is_derived || self.ids.contains(&callback.id) {
+                derived
+            } else {
+                callback.id.clone()
+            };
             let tag = callback.tag.as_deref().or(tag);
-            self.add(callback, &format!("/{}/{name}", operation.id), &id, tag.map(str::to_owned));
+            self.add(
+                callback,
+                &format!("/{}/{name}", operation.id),
+                &id,
+                tag.map(str::to_owned),
+            );
             self.callbacks(callback, tag);
         }
     }
 
     /// Adds an operation at a path, or aside where that is another item's, unless it is there already.
     fn add(&mut self, operation: &Operation, path: &str, id: &str, tag: Option<String>) {
-        let old = operation.pointer.rsplit_once('/').map_or("", |(item, _)| item);
-        let candidates = std::iter::once(path.to_owned()).chain((2..).map(|count| format!("{path}/{count}")));
+        let old = operation
+            .pointer
+            .rsplit_once('/')
+            .map_or("", |(item, _)| item);
+        let candidates =
+            std::iter::once(path.to_owned()).chain((2..).map(|count| format!("{path}/{count}")));
         let path = candidates
             .into_iter()
             .find(|path| self.paths.get(path).is_none_or(|item| item == old))
             .expect("there is always another number");
-        self.paths.entry(path.clone()).or_insert_with(|| old.to_owned());
+        self.paths
+            .entry(path.clone())
+            .or_insert_with(|| old.to_owned());
         if !self.routes.insert((path.clone(), operation.method)) {
             return;
         }
-        let mut counted = std::iter::once(id.to_owned()).chain((2..).map(|count| format!("{id}_{count}")));
-        let id = counted.find(|id| self.ids.insert(id.clone())).expect("there is always another number");
+        let mut counted =
+            std::iter::once(id.to_owned()).chain((2..).map(|count| format!("{id}_{count}")));
+        let id = counted
+            .find(|id| self.ids.insert(id.clone()))
+            .expect("there is always another number");
         let mut operation = Operation {
             id,
             tag,
@@ -106,7 +144,9 @@ impl Reversing {
             ..operation.clone()
         };
         // A path that is made here has no parameters.
-        operation.parameters.retain(|parameter| parameter.location != Location::Path);
+        operation
+            .parameters
+            .retain(|parameter| parameter.location != Location::Path);
         move_pointers(&mut operation, old, &join("/paths", &path));
         self.operations.push(operation);
     }
@@ -115,9 +155,15 @@ impl Reversing {
 /// The declared tags, then others in the order of their first use.
 fn tags(contract: &Contract, operations: &[Operation]) -> Vec<Tag> {
     let mut tags = contract.tags.clone();
-    for name in operations.iter().filter_map(|operation| operation.tag.as_ref()) {
+    for name in operations
+        .iter()
+        .filter_map(|operation| operation.tag.as_ref())
+    {
         if tags.iter().all(|tag| tag.name != *name) {
-            tags.push(Tag { name: name.clone(), description: None });
+            tags.push(Tag {
+                name: name.clone(),
+                description: None,
+            });
         }
     }
     tags
@@ -138,15 +184,24 @@ fn move_pointers(operation: &mut Operation, old: &str, new: &str) {
         }
     };
     moved(&mut operation.pointer);
-    let contents = operation.request_body.iter_mut().flat_map(|body| &mut body.content);
+    let contents = operation
+        .request_body
+        .iter_mut()
+        .flat_map(|body| &mut body.content);
     contents.for_each(|media| moved(&mut media.pointer));
     for parameter in &mut operation.parameters {
         moved(&mut parameter.pointer);
     }
     for response in &mut operation.responses {
         moved(&mut response.pointer);
-        response.content.iter_mut().for_each(|media| moved(&mut media.pointer));
-        response.headers.iter_mut().for_each(|header| moved(&mut header.pointer));
+        response
+            .content
+            .iter_mut()
+            .for_each(|media| moved(&mut media.pointer));
+        response
+            .headers
+            .iter_mut()
+            .for_each(|header| moved(&mut header.pointer));
     }
 }
 
@@ -160,8 +215,9 @@ fn document(contract: &Contract, paths: IndexMap<String, String>) -> Value {
     info["title"] = format!("{} webhooks", contract.info.title.trim()).into();
     document.insert("info".to_owned(), info);
     document.extend(kept("tags").map(|tags| ("tags".to_owned(), tags)));
-    let items =
-        paths.into_iter().filter_map(|(path, pointer)| Some((path, contract.document.pointer(&pointer)?.clone())));
+    let items = paths
+        .into_iter()
+        .filter_map(|(path, pointer)| Some((path, contract.document.pointer(&pointer)?.clone())));
     document.insert("paths".to_owned(), Value::Object(items.collect()));
     document.extend(kept("components").map(|components| ("components".to_owned(), components)));
     Value::Object(document)

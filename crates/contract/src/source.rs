@@ -65,7 +65,10 @@ impl Sources {
     /// The text that a span covers.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
-        self.file(span.file).text.get(span.start as usize..span.end as usize).unwrap_or_default()
+        self.file(span.file)
+            .text
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or_default()
     }
 
     /// Where a span starts, as people count.
@@ -78,7 +81,10 @@ impl Sources {
         }
         let starts = self.starts(span.file);
         let line = starts.partition_point(|line| *line <= start).max(1);
-        LineColumn { line, column: text[starts[line - 1]..start].chars().count() + 1 }
+        LineColumn {
+            line,
+            column: text[starts[line - 1]..start].chars().count() + 1,
+        }
     }
 
     /// The line where a span starts, with its neighbours, numbered from 1.
@@ -90,7 +96,10 @@ impl Sources {
         (line.saturating_sub(1).max(1)..=(line + 1).min(starts.len()))
             .map(|number| {
                 let end = starts.get(number).map_or(text.len(), |next| *next);
-                (number, text[starts[number - 1]..end].trim_end_matches(['\n', '\r']))
+                (
+                    number,
+                    text[starts[number - 1]..end].trim_end_matches(['\n', '\r']),
+                )
             })
             // What follows the last line feed is no line.
             .filter(|(number, text)| *number <= line || *number < starts.len() || !text.is_empty())
@@ -101,7 +110,12 @@ impl Sources {
         self.line_starts[usize::from(file.0)].get_or_init(|| {
             let text = &self.file(file).text;
             std::iter::once(0)
-                .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1))
+                .chain(
+                    text.bytes()
+                        .enumerate()
+                        .filter(|(_, byte)| *byte == b'\n')
+                        .map(|(at, _)| at + 1),
+                )
                 .collect()
         })
     }

@@ -1,7 +1,10 @@
 //! What a misspelt word was probably meant to be.
 
 /// The candidate that looks most like a word, if any looks like it at all.
-pub(crate) fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
+pub(crate) fn nearest<'c>(
+    word: &str,
+    candidates: impl Iterator<Item = &'c str>,
+) -> Option<&'c str> {
     let folded = fold(word);
     let limit = (word.chars().count() / 3).min(3);
     candidates
@@ -21,5 +24,8 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>)
 
 /// A word without what people get wrong first: case and word separators.
 fn fold(word: &str) -> String {
-    word.chars().filter(|char| !matches!(char, '-' | '_' | ' ' | '.')).flat_map(char::to_lowercase).collect()
+    word.chars()
+        .filter(|char| !matches!(char, '-' | '_' | ' ' | '.'))
+        .flat_map(char::to_lowercase)
+        .collect()
 }

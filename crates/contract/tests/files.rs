@@ -12,7 +12,8 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder can be made");
     for (path, text) in files {
         let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("a folder can be made");
+        fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+            .expect("a folder can be made");
         fs::write(path, text).expect("a file can be written");
     }
     folder
@@ -20,9 +21,19 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 
 /// Reads `openapi.yaml` of a folder, with copies given as pairs of address and path below the folder.
 fn read(folder: &Path, copies: &[(&str, &str)]) -> Loaded {
-    let copies = copies.iter().map(|(address, path)| format!("{address}={}", folder.join(path).display()));
-    let mapping: Mapping = copies.map(|copy| copy.parse::<LocalCopy>().expect("it is a copy")).collect();
-    load_with(&folder.join("openapi.yaml"), &Options { mapping, ..Options::default() })
+    let copies = copies
+        .iter()
+        .map(|(address, path)| format!("{address}={}", folder.join(path).display()));
+    let mapping: Mapping = copies
+        .map(|copy| copy.parse::<LocalCopy>().expect("it is a copy"))
+        .collect();
+    load_with(
+        &folder.join("openapi.yaml"),
+        &Options {
+            mapping,
+            ..Options::default()
+        },
+    )
 }
 
 fn document(folder: &Path, copies: &[(&str, &str)]) -> Value {
@@ -34,11 +45,20 @@ fn document(folder: &Path, copies: &[(&str, &str)]) -> Value {
 
 /// The errors: code, file, line.
 fn errors(loaded: &Loaded) -> Vec<(String, String, usize)> {
-    let errors = loaded.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
+    let errors = loaded
+        .diagnostics
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error);
     let found = errors.map(|finding| {
-        let file = Path::new(&loaded.sources.file(finding.span.file).name).file_name().unwrap_or_default();
+        let file = Path::new(&loaded.sources.file(finding.span.file).name)
+            .file_name()
+            .unwrap_or_default();
         let line = loaded.sources.line_column(finding.span).line;
-        (finding.code.to_owned(), file.to_string_lossy().into_owned(), line)
+        (
+            finding.code.to_owned(),
+            file.to_string_lossy().into_owned(),
+            line,
+        )
     });
     found.collect()
 }
@@ -54,7 +74,8 @@ fn answering(schema: &str) -> String {
 
 const PET: &str = "type: object\nproperties:\n  name: {$ref: 'names.json#/defs/pet%20name'}\n  \
                    friends: {type: array, items: {$ref: pet.yaml}}\n  kind: {$ref: '../openapi.yaml#/components/schemas/Kind'}\n";
-const NAMES: &str = r#"{"defs": {"pet name": {"description": "What it is called.", "type": "string"}}}"#;
+const NAMES: &str =
+    r#"{"defs": {"pet name": {"description": "What it is called.", "type": "string"}}}"#;
 
 #[test]
 fn files_become_components_called_as_their_authors_called_them() {
@@ -112,21 +133,36 @@ fn files_become_components_called_as_their_authors_called_them() {
     });
     let loaded = read(files.path(), &[]);
     assert_eq!(errors(&loaded), []);
-    assert_eq!(loaded.contract.expect("it is a contract").document, expected);
+    assert_eq!(
+        loaded.contract.expect("it is a contract").document,
+        expected
+    );
 }
 
 #[test]
 fn a_part_of_what_has_moved_is_found_inside_it() {
     let files = folder(&[
-        ("openapi.yaml", &answering("{oneOf: [{$ref: 'pet.yaml#/properties/name'}, {$ref: pet.yaml}]}")),
-        ("pet.yaml", "type: object\nproperties:\n  name: {type: string}\n"),
+        (
+            "openapi.yaml",
+            &answering("{oneOf: [{$ref: 'pet.yaml#/properties/name'}, {$ref: pet.yaml}]}"),
+        ),
+        (
+            "pet.yaml",
+            "type: object\nproperties:\n  name: {type: string}\n",
+        ),
     ]);
     let document = document(files.path(), &[]);
-    let schema = &document["paths"]["/pet"]["get"]["responses"]["200"]["content"]["application/json"]["schema"];
-    let references =
-        json!([{"$ref": "#/components/schemas/pet/properties/name"}, {"$ref": "#/components/schemas/pet"}]);
+    let schema = &document["paths"]["/pet"]["get"]["responses"]["200"]["content"]["application/json"]
+        ["schema"];
+    let references = json!([{"$ref": "#/components/schemas/pet/properties/name"}, {"$ref": "#/components/schemas/pet"}]);
     assert_eq!(schema["oneOf"], references);
-    assert_eq!(document["components"]["schemas"].as_object().expect("there are some").len(), 1);
+    assert_eq!(
+        document["components"]["schemas"]
+            .as_object()
+            .expect("there are some")
+            .len(),
+        1
+    );
 }
 
 #[test]
@@ -141,26 +177,51 @@ fn an_id_that_references_start_from_is_followed() {
     ]);
     let document = document(files.path(), &[]);
     let pet = &document["components"]["schemas"]["pet"];
-    assert_eq!(pet["properties"]["name"]["$ref"], "#/components/schemas/pet/$defs/Name");
-    assert_eq!((pet.get("$id"), pet["$defs"]["Name"].get("$anchor")), (None, None));
+    assert_eq!(
+        pet["properties"]["name"]["$ref"],
+        "#/components/schemas/pet/$defs/Name"
+    );
+    assert_eq!(
+        (pet.get("$id"), pet["$defs"]["Name"].get("$anchor")),
+        (None, None)
+    );
 }
 
 #[test]
 fn findings_are_in_the_file_where_they_belong() {
     let root = answering("{$ref: schemas/pet.yaml}");
     for (pet, names, error) in [
-        (PET, "{\"defs\": {\n\"pet name\": {\"type\": \"strin\"}}}", ("unknown-type", "names.json", 2)),
+        (
+            PET,
+            "{\"defs\": {\n\"pet name\": {\"type\": \"strin\"}}}",
+            ("unknown-type", "names.json", 2),
+        ),
         (PET, "{\"defs\": {\n}}", ("dangling-ref", "pet.yaml", 3)),
         (PET, "{\"defs\": {\n", ("json-syntax", "names.json", 2)),
-        ("\n$ref: missing.yaml", NAMES, ("dangling-ref", "pet.yaml", 2)),
+        (
+            "\n$ref: missing.yaml",
+            NAMES,
+            ("dangling-ref", "pet.yaml", 2),
+        ),
         ("\n$ref: pet.yaml", NAMES, ("circular-ref", "pet.yaml", 2)),
-        ("type: object\ndefault: 1", NAMES, ("bad-default", "pet.yaml", 2)),
+        (
+            "type: object\ndefault: 1",
+            NAMES,
+            ("bad-default", "pet.yaml", 2),
+        ),
     ] {
         let root = format!("{root}components:\n  schemas:\n    Kind: {{type: string}}\n");
-        let files = folder(&[("openapi.yaml", &root), ("schemas/pet.yaml", pet), ("schemas/names.json", names)]);
+        let files = folder(&[
+            ("openapi.yaml", &root),
+            ("schemas/pet.yaml", pet),
+            ("schemas/names.json", names),
+        ]);
         let found = errors(&read(files.path(), &[]));
         let (code, file, line) = error;
-        assert!(found.contains(&(code.to_owned(), file.to_owned(), line)), "{error:?}: {found:?}");
+        assert!(
+            found.contains(&(code.to_owned(), file.to_owned(), line)),
+            "{error:?}: {found:?}"
+        );
     }
 }
 
@@ -169,34 +230,72 @@ fn documents_of_other_hosts_need_a_copy() {
     let root = answering("{$ref: 'https://example.com/common/v1/pet.yaml#/Pet'}");
     let files = folder(&[
         ("openapi.yaml", &root),
-        ("vendor/v1/pet.yaml", "Pet: {type: object, properties: {name: {$ref: '../names.json#/Name'}}}"),
+        (
+            "vendor/v1/pet.yaml",
+            "Pet: {type: object, properties: {name: {$ref: '../names.json#/Name'}}}",
+        ),
         ("vendor/names.json", r#"{"Name": {"type": "string"}}"#),
-        ("other.json", r#"{"Name": {"type": "integer", "format": "int32"}}"#),
+        (
+            "other.json",
+            r#"{"Name": {"type": "integer", "format": "int32"}}"#,
+        ),
     ]);
     let remote = |copies: &[(&str, &str)]| -> Vec<(String, String)> {
-        errors(&read(files.path(), copies)).into_iter().map(|(code, file, _)| (code, file)).collect()
+        errors(&read(files.path(), copies))
+            .into_iter()
+            .map(|(code, file, _)| (code, file))
+            .collect()
     };
     let refused = |file: &str| vec![("remote-ref".to_owned(), file.to_owned())];
     assert_eq!(remote(&[]), refused("openapi.yaml"));
-    assert_eq!(remote(&[("https://example.com/common", "vendor")]), refused("openapi.yaml"));
-    assert_eq!(remote(&[("https://example.org/common/", "vendor")]), refused("openapi.yaml"));
+    assert_eq!(
+        remote(&[("https://example.com/common", "vendor")]),
+        refused("openapi.yaml")
+    );
+    assert_eq!(
+        remote(&[("https://example.org/common/", "vendor")]),
+        refused("openapi.yaml")
+    );
     // A relative reference of a copy starts from its address, whatever lies beside it here.
-    assert_eq!(remote(&[("https://example.com/common/v1/", "vendor/v1")]), refused("pet.yaml"));
+    assert_eq!(
+        remote(&[("https://example.com/common/v1/", "vendor/v1")]),
+        refused("pet.yaml")
+    );
 
-    let name =
-        |copies: &[(&str, &str)]| document(files.path(), copies)["components"]["schemas"]["Name"]["type"].clone();
+    let name = |copies: &[(&str, &str)]| {
+        document(files.path(), copies)["components"]["schemas"]["Name"]["type"].clone()
+    };
     let all = ("https://example.com/common/", "vendor");
     assert_eq!(name(&[all]), "string");
-    assert_eq!(name(&[all, ("https://example.com/common/names.json", "other.json")]), "integer");
+    assert_eq!(
+        name(&[all, ("https://example.com/common/names.json", "other.json")]),
+        "integer"
+    );
 }
 
 #[test]
 fn a_copy_is_never_left_for_a_file_beside_it() {
-    for escape in ["../secret.yaml", "%2e%2e/secret.yaml", "..%2fsecret.yaml", "a/%2e%2e/%2e%2e/secret.yaml"] {
+    for escape in [
+        "../secret.yaml",
+        "%2e%2e/secret.yaml",
+        "..%2fsecret.yaml",
+        "a/%2e%2e/%2e%2e/secret.yaml",
+    ] {
         let root = answering(&format!("{{$ref: 'https://example.com/common/{escape}'}}"));
-        let files = folder(&[("openapi.yaml", &root), ("vendor/pet.yaml", "{}"), ("secret.yaml", "type: string")]);
-        let found = errors(&read(files.path(), &[("https://example.com/common/", "vendor")]));
-        assert_eq!(found.first().map(|(code, ..)| code.as_str()), Some("remote-ref"), "{escape}: {found:?}");
+        let files = folder(&[
+            ("openapi.yaml", &root),
+            ("vendor/pet.yaml", "{}"),
+            ("secret.yaml", "type: string"),
+        ]);
+        let found = errors(&read(
+            files.path(),
+            &[("https://example.com/common/", "vendor")],
+        ));
+        assert_eq!(
+            found.first().map(|(code, ..)| code.as_str()),
+            Some("remote-ref"),
+            "{escape}: {found:?}"
+        );
     }
 }
 
@@ -219,25 +318,42 @@ fn mappings_mean_schemas_of_other_files() {
     let union = "{oneOf: [{$ref: cat.yaml}, {$ref: dog.yaml}], discriminator: {propertyName: kind, mapping: {c: ./cat.yaml, \
                  d: ./dog.yaml}}}";
     let pet = "type: object\nrequired: [kind]\nproperties: {kind: {type: string}}\n";
-    let files = folder(&[("openapi.yaml", &answering(union)), ("cat.yaml", pet), ("dog.yaml", pet)]);
+    let files = folder(&[
+        ("openapi.yaml", &answering(union)),
+        ("cat.yaml", pet),
+        ("dog.yaml", pet),
+    ]);
     let document = document(files.path(), &[]);
-    let schema = &document["paths"]["/pet"]["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+    let schema = &document["paths"]["/pet"]["get"]["responses"]["200"]["content"]["application/json"]
+        ["schema"];
     let meant = json!({"c": "#/components/schemas/cat", "d": "#/components/schemas/dog"});
     assert_eq!(schema["discriminator"]["mapping"], meant);
 }
 
 /// A path item, whose answer to a call is another one.
 fn calling(callbacks: &[&str]) -> String {
-    let callbacks: Vec<String> =
-        callbacks.iter().enumerate().map(|(at, item)| format!("c{at}: {{'{{$url}}': {{$ref: {item}}}}}")).collect();
-    format!("{{post: {{responses: {{'204': {{description: Done.}}}}, callbacks: {{{}}}}}}}", callbacks.join(", "))
+    let callbacks: Vec<String> = callbacks
+        .iter()
+        .enumerate()
+        .map(|(at, item)| format!("c{at}: {{'{{$url}}': {{$ref: {item}}}}}"))
+        .collect();
+    format!(
+        "{{post: {{responses: {{'204': {{description: Done.}}}}, callbacks: {{{}}}}}}}",
+        callbacks.join(", ")
+    )
 }
 
 #[test]
 fn a_path_item_that_calls_itself_has_no_place_in_one_document() {
     let root = "openapi: 3.1.0\ninfo: {title: Pets, version: 1.0.0}\npaths:\n  /pet: {$ref: 'other.yaml#/p'}\n";
     for (other, expected) in [
-        (format!("q: {{get: {{responses: {{'204': {{description: Done.}}}}}}}}\np: {}\n", calling(&["'#/q'"])), vec![]),
+        (
+            format!(
+                "q: {{get: {{responses: {{'204': {{description: Done.}}}}}}}}\np: {}\n",
+                calling(&["'#/q'"])
+            ),
+            vec![],
+        ),
         (
             format!("q: 1\np: {}\n", calling(&["'other.yaml#/p'"])),
             vec![("circular-ref".to_owned(), "other.yaml".to_owned(), 2)],
@@ -258,17 +374,31 @@ fn path_items_that_double_in_each_other_are_refused() {
         });
         items.collect::<String>() + &format!("p{length}: {}\n", calling(&[]))
     };
-    for (length, callbacks, code) in [(5, 2, None), (22, 2, Some("too-large")), (5000, 1, Some("too-deep"))] {
-        let files = folder(&[("openapi.yaml", root), ("other.yaml", &chain(length, callbacks))]);
+    for (length, callbacks, code) in [
+        (5, 2, None),
+        (22, 2, Some("too-large")),
+        (5000, 1, Some("too-deep")),
+    ] {
+        let files = folder(&[
+            ("openapi.yaml", root),
+            ("other.yaml", &chain(length, callbacks)),
+        ]);
         let found = errors(&read(files.path(), &[]));
-        assert_eq!(found.first().map(|(code, ..)| code.as_str()), code, "{length} {callbacks}: {found:?}");
+        assert_eq!(
+            found.first().map(|(code, ..)| code.as_str()),
+            code,
+            "{length} {callbacks}: {found:?}"
+        );
     }
 }
 
 #[test]
 fn a_dynamic_reference_leads_to_another_file() {
     let files = folder(&[
-        ("openapi.yaml", &answering("{$dynamicRef: 'other.yaml#node'}")),
+        (
+            "openapi.yaml",
+            &answering("{$dynamicRef: 'other.yaml#node'}"),
+        ),
         ("other.yaml", "$dynamicAnchor: node\ntype: string\n"),
     ]);
     let loaded = read(files.path(), &[]);
@@ -276,6 +406,8 @@ fn a_dynamic_reference_leads_to_another_file() {
     let contract = loaded.contract.expect("it is a contract");
     let media = &contract.operations[0].responses[0].content[0];
     let end = contract.resolve(media.schema.expect("it has one"));
-    let contract::model::SchemaKind::Object(keywords) = &contract.schema(end).kind else { panic!("an object") };
+    let contract::model::SchemaKind::Object(keywords) = &contract.schema(end).kind else {
+        panic!("an object")
+    };
     assert_eq!(keywords.types, Some(contract::model::Types::STRING));
 }

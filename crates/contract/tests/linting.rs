@@ -36,8 +36,16 @@ type Found = (String, Severity, usize, usize);
 
 fn findings(text: &str) -> Vec<Found> {
     let loaded = load_text("pets.yaml", text.as_bytes());
-    let wrong = loaded.diagnostics.iter().any(|finding| finding.severity == Severity::Error);
-    assert_eq!(loaded.contract.is_none(), wrong, "{:#?}", loaded.diagnostics);
+    let wrong = loaded
+        .diagnostics
+        .iter()
+        .any(|finding| finding.severity == Severity::Error);
+    assert_eq!(
+        loaded.contract.is_none(),
+        wrong,
+        "{:#?}",
+        loaded.diagnostics
+    );
     loaded
         .diagnostics
         .iter()
@@ -51,7 +59,10 @@ fn findings(text: &str) -> Vec<Found> {
 
 fn help(text: &str) -> String {
     let loaded = load_text("pets.yaml", text.replace('⟦', "").as_bytes());
-    let helps = loaded.diagnostics.into_iter().filter_map(|finding| finding.help);
+    let helps = loaded
+        .diagnostics
+        .into_iter()
+        .filter_map(|finding| finding.help);
     helps.collect::<Vec<_>>().join("; ")
 }
 
@@ -73,7 +84,11 @@ fn finds(severity: Severity, code: &str, template: &str, wrong: &str, right: &st
     };
     let (line, column) = place(&marked, "⟦");
     let found = findings(&marked.replace('⟦', ""));
-    assert_eq!(found, vec![(code.to_owned(), severity, line, column)], "{marked}");
+    assert_eq!(
+        found,
+        vec![(code.to_owned(), severity, line, column)],
+        "{marked}"
+    );
     assert_eq!(findings(&template.replace("@@", right)), vec![], "{right}");
 }
 
@@ -96,20 +111,65 @@ fn component(schema: &str) -> String {
 #[test]
 fn versions_that_are_not_read() {
     let rest = "\ninfo: { title: Pets, version: \"1\" }\npaths: {}\n";
-    error("unsupported-version", &format!("openapi: @@{rest}"), "3.2.0", "3.1.1");
-    error("unsupported-version", &format!("openapi: @@{rest}"), "3.1", "3.1.0");
-    error("unsupported-version", &format!("openapi: @@{rest}"), "[3]", "3.0.0");
-    error("missing-version", "@@", "info: { title: Pets }", &format!("openapi: 3.0.4{rest}"));
-    error("swagger-2", "@@", "⟦swagger: \"2.0\"", &format!("openapi: 3.0.4{rest}"));
+    error(
+        "unsupported-version",
+        &format!("openapi: @@{rest}"),
+        "3.2.0",
+        "3.1.1",
+    );
+    error(
+        "unsupported-version",
+        &format!("openapi: @@{rest}"),
+        "3.1",
+        "3.1.0",
+    );
+    error(
+        "unsupported-version",
+        &format!("openapi: @@{rest}"),
+        "[3]",
+        "3.0.0",
+    );
+    error(
+        "missing-version",
+        "@@",
+        "info: { title: Pets }",
+        &format!("openapi: 3.0.4{rest}"),
+    );
+    error(
+        "swagger-2",
+        "@@",
+        "⟦swagger: \"2.0\"",
+        &format!("openapi: 3.0.4{rest}"),
+    );
     error("wrong-type", "@@", "[1]", &format!("openapi: 3.0.4{rest}"));
 }
 
 #[test]
 fn misspelt_and_unknown_keywords() {
-    error("misspelt-keyword", SCHEMA_31, "{ type: string, ⟦minLenght: 3 }", "{ type: string, minLength: 3 }");
-    error("misspelt-keyword", SCHEMA_31, "{ type: string, ⟦min_length: 3 }", "{ type: string, x-min-len: 3 }");
-    warning("unknown-keyword", SCHEMA_31, "{ type: string, ⟦colour: red }", "{ type: string, x-colour: red }");
-    warning("unknown-keyword", SCHEMA_31, "{ ⟦definitions: { A: {} } }", "{ $defs: { A: {} } }");
+    error(
+        "misspelt-keyword",
+        SCHEMA_31,
+        "{ type: string, ⟦minLenght: 3 }",
+        "{ type: string, minLength: 3 }",
+    );
+    error(
+        "misspelt-keyword",
+        SCHEMA_31,
+        "{ type: string, ⟦min_length: 3 }",
+        "{ type: string, x-min-len: 3 }",
+    );
+    warning(
+        "unknown-keyword",
+        SCHEMA_31,
+        "{ type: string, ⟦colour: red }",
+        "{ type: string, x-colour: red }",
+    );
+    warning(
+        "unknown-keyword",
+        SCHEMA_31,
+        "{ ⟦definitions: { A: {} } }",
+        "{ $defs: { A: {} } }",
+    );
     let wrong = SCHEMA_31.replace("@@", "{ type: string, minLenght: 3 }");
     assert_eq!(help(&wrong), "did you mean `minLength`?");
 }
@@ -129,7 +189,9 @@ paths:
   responses: { Missing: { description: Nothing here. } }
 "##;
     error("misspelt-keyword", template, "component", "components");
-    let template = template.replace("  responses:", "  @@:").replace("\n@@:", "\ncomponents:");
+    let template = template
+        .replace("  responses:", "  @@:")
+        .replace("\n@@:", "\ncomponents:");
     error("misspelt-keyword", &template, "response", "responses");
 }
 
@@ -141,39 +203,124 @@ fn ok(more: &str) -> String {
 #[test]
 fn misspelt_fields_of_an_operation() {
     let wrong = ok("⟦operationID: a,");
-    error("misspelt-keyword", OPERATION, &wrong, &ok("operationId: a,"));
-    error("misspelt-keyword", OPERATION, &ok("⟦tag: [a],"), &ok("tags: [a],"));
+    error(
+        "misspelt-keyword",
+        OPERATION,
+        &wrong,
+        &ok("operationId: a,"),
+    );
+    error(
+        "misspelt-keyword",
+        OPERATION,
+        &ok("⟦tag: [a],"),
+        &ok("tags: [a],"),
+    );
 }
 
 #[test]
 fn keywords_of_the_other_dialect() {
     let old = schema_30();
-    warning("wrong-dialect", SCHEMA_31, "{ type: string, ⟦nullable: true }", "{ type: [string, \"null\"] }");
+    warning(
+        "wrong-dialect",
+        SCHEMA_31,
+        "{ type: string, ⟦nullable: true }",
+        "{ type: [string, \"null\"] }",
+    );
     warning("wrong-dialect", &old, "{ ⟦const: 1 }", "{ enum: [1] }");
-    warning("wrong-dialect", &old, "{ type: string, ⟦examples: [a] }", "{ type: string, example: a }");
-    error("wrong-dialect", &old, "{ type: ⟦[string, \"null\"] }", "{ type: string, nullable: true }");
-    error("wrong-dialect", &old, "{ type: ⟦\"null\" }", "{ type: string, nullable: true }");
-    error("wrong-dialect", &old, "{ exclusiveMinimum: ⟦3 }", "{ minimum: 3, exclusiveMinimum: true }");
-    error("wrong-dialect", SCHEMA_31, "{ minimum: 3, exclusiveMinimum: ⟦true }", "{ exclusiveMinimum: 3 }");
-    error("wrong-dialect", &old, "{ properties: { a: ⟦true } }", "{ properties: { a: {} } }");
+    warning(
+        "wrong-dialect",
+        &old,
+        "{ type: string, ⟦examples: [a] }",
+        "{ type: string, example: a }",
+    );
+    error(
+        "wrong-dialect",
+        &old,
+        "{ type: ⟦[string, \"null\"] }",
+        "{ type: string, nullable: true }",
+    );
+    error(
+        "wrong-dialect",
+        &old,
+        "{ type: ⟦\"null\" }",
+        "{ type: string, nullable: true }",
+    );
+    error(
+        "wrong-dialect",
+        &old,
+        "{ exclusiveMinimum: ⟦3 }",
+        "{ minimum: 3, exclusiveMinimum: true }",
+    );
+    error(
+        "wrong-dialect",
+        SCHEMA_31,
+        "{ minimum: 3, exclusiveMinimum: ⟦true }",
+        "{ exclusiveMinimum: 3 }",
+    );
+    error(
+        "wrong-dialect",
+        &old,
+        "{ properties: { a: ⟦true } }",
+        "{ properties: { a: {} } }",
+    );
 }
 
 #[test]
 fn values_of_the_wrong_kind() {
-    error("wrong-type", SCHEMA_31, "{ minLength: ⟦\"3\" }", "{ minLength: 3 }");
-    error("wrong-type", SCHEMA_31, "{ minLength: ⟦-1 }", "{ minLength: 3.0 }");
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ minLength: ⟦\"3\" }",
+        "{ minLength: 3 }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ minLength: ⟦-1 }",
+        "{ minLength: 3.0 }",
+    );
     error(
         "wrong-type",
         SCHEMA_31,
         "{ properties: { a: { required: ⟦true } } }",
         "{ required: [a], properties: { a: {} } }",
     );
-    error("wrong-type", SCHEMA_31, "{ properties: ⟦[a] }", "{ properties: { a: {} } }");
-    error("wrong-type", SCHEMA_31, "{ allOf: ⟦{ type: string } }", "{ allOf: [{ type: string }] }");
-    error("wrong-type", SCHEMA_31, "{ required: [a, ⟦1] }", "{ required: [a] }");
-    error("wrong-type", SCHEMA_31, "{ x-secret: ⟦1 }", "{ x-secret: true }");
-    error("wrong-type", OPERATION, &ok("tags: ⟦pets,"), &ok("tags: [pets],"));
-    warning("wrong-type", SCHEMA_31, "{ type: [string, ⟦null] }", "{ type: [string, \"null\"] }");
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ properties: ⟦[a] }",
+        "{ properties: { a: {} } }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ allOf: ⟦{ type: string } }",
+        "{ allOf: [{ type: string }] }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ required: [a, ⟦1] }",
+        "{ required: [a] }",
+    );
+    error(
+        "wrong-type",
+        SCHEMA_31,
+        "{ x-secret: ⟦1 }",
+        "{ x-secret: true }",
+    );
+    error(
+        "wrong-type",
+        OPERATION,
+        &ok("tags: ⟦pets,"),
+        &ok("tags: [pets],"),
+    );
+    warning(
+        "wrong-type",
+        SCHEMA_31,
+        "{ type: [string, ⟦null] }",
+        "{ type: [string, \"null\"] }",
+    );
     let wrong = SCHEMA_31.replace("@@", "{ minLength: \"3\" }");
     assert_eq!(help(&wrong), "write 3 without quotes");
     let wrong = SCHEMA_31.replace("@@", "{ properties: { a: { required: true } } }");
@@ -182,19 +329,57 @@ fn values_of_the_wrong_kind() {
 
 #[test]
 fn types_that_do_not_exist() {
-    error("unknown-type", SCHEMA_31, "{ type: ⟦int }", "{ type: integer }");
-    error("unknown-type", SCHEMA_31, "{ type: [string, ⟦numbr] }", "{ type: [string, number] }");
-    assert_eq!(help(&SCHEMA_31.replace("@@", "{ type: bool }")), "did you mean `boolean`?");
+    error(
+        "unknown-type",
+        SCHEMA_31,
+        "{ type: ⟦int }",
+        "{ type: integer }",
+    );
+    error(
+        "unknown-type",
+        SCHEMA_31,
+        "{ type: [string, ⟦numbr] }",
+        "{ type: [string, number] }",
+    );
+    assert_eq!(
+        help(&SCHEMA_31.replace("@@", "{ type: bool }")),
+        "did you mean `boolean`?"
+    );
 }
 
 #[test]
 fn references_that_lead_nowhere() {
     let pet = component("{ properties: { friend: { $ref: @@ } } }");
-    error("dangling-ref", &pet, "\"#/components/schemas/Pte\"", "\"#/components/schemas/Pet\"");
-    error("dangling-ref", &pet, "\"#\"", "\"#/components/schemas/Pet\"");
-    error("remote-ref", &pet, "\"https://pets.example/pet.yaml\"", "\"#/components/schemas/Pet\"");
-    error("file-ref", &pet, "\"pet.yaml#/Pet\"", "\"#/components/schemas/Pet\"");
-    error("dangling-ref", &pet, "\"#Pet\"", "\"#/components/schemas/Pet\"");
+    error(
+        "dangling-ref",
+        &pet,
+        "\"#/components/schemas/Pte\"",
+        "\"#/components/schemas/Pet\"",
+    );
+    error(
+        "dangling-ref",
+        &pet,
+        "\"#\"",
+        "\"#/components/schemas/Pet\"",
+    );
+    error(
+        "remote-ref",
+        &pet,
+        "\"https://pets.example/pet.yaml\"",
+        "\"#/components/schemas/Pet\"",
+    );
+    error(
+        "file-ref",
+        &pet,
+        "\"pet.yaml#/Pet\"",
+        "\"#/components/schemas/Pet\"",
+    );
+    error(
+        "dangling-ref",
+        &pet,
+        "\"#Pet\"",
+        "\"#/components/schemas/Pet\"",
+    );
     let wrong = pet.replace("@@", "\"#/components/schemas/pet\"");
     assert_eq!(help(&wrong), "did you mean `#/components/schemas/Pet`?");
 }
@@ -204,11 +389,17 @@ fn references_that_go_in_circles() {
     let schemas = component(
         "{ $ref: \"#/components/schemas/Cat\" }\n    Cat: { $ref: @@ }\n    Dog: { items: { $ref: \"#/components/schemas/Dog\" } }",
     );
-    let schemas = schemas.replace("Dog: {", "Dog: { properties: { a: { $ref: \"#/components/schemas/Dog\" } },");
+    let schemas = schemas.replace(
+        "Dog: {",
+        "Dog: { properties: { a: { $ref: \"#/components/schemas/Dog\" } },",
+    );
     let wrong = schemas.replace("@@", "\"#/components/schemas/Pet\"");
     let found = findings(&wrong);
     let (line, column) = place(&wrong, "\"#/components/schemas/Cat\"");
-    assert!(found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)), "{found:?}");
+    assert!(
+        found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)),
+        "{found:?}"
+    );
     let right = schemas.replace("@@", "\"#/components/schemas/Dog\"");
     assert_eq!(findings(&right), vec![]);
 }
@@ -219,7 +410,10 @@ fn schemas_that_contain_themselves_without_going_into_the_value() {
     let (line, column) = place(&composed.replace("@@", "allOf"), "⟦");
     let composed = composed.replace('⟦', "");
     let found = findings(&composed.replace("@@", "allOf"));
-    assert_eq!(found, vec![("circular-ref".to_owned(), Severity::Error, line, column)]);
+    assert_eq!(
+        found,
+        vec![("circular-ref".to_owned(), Severity::Error, line, column)]
+    );
     assert_eq!(findings(&composed.replace("@@", "prefixItems")), vec![]);
 }
 
@@ -234,7 +428,10 @@ fn parameters_that_mean_each_other() {
     let wrong = template.replace("@@", "{ $ref: \"#/components/parameters/PetId\" }");
     let (line, column) = place(&wrong, "\"#/components/parameters/Id\"");
     let found = findings(&wrong);
-    assert!(found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)), "{found:?}");
+    assert!(
+        found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -242,22 +439,37 @@ fn what_must_contain_itself_has_no_end() {
     let pet = component("{ type: object, required: [friend], properties: { @@ } }");
     let reference = "{ $ref: \"#/components/schemas/Pet\" }";
     let right = format!("friend: {{ anyOf: [{reference}, {{ type: \"null\" }}] }}");
-    warning("endless-schema", &pet, &format!("⟦friend: {reference}"), &right);
+    warning(
+        "endless-schema",
+        &pet,
+        &format!("⟦friend: {reference}"),
+        &right,
+    );
     let list = format!("friend: {{ type: array, items: {reference} }}");
-    warning("endless-schema", &pet, &list.replace("items", "minItems: 1, items"), &list);
+    warning(
+        "endless-schema",
+        &pet,
+        &list.replace("items", "minItems: 1, items"),
+        &list,
+    );
     let around = component(
         "{ required: [a], properties: { @@ } }\n    \
          Cat: { allOf: [{ required: [b], properties: { b: { $ref: \"#/components/schemas/Pet\" } } }] }",
     );
-    let (wrong, right) =
-        ("⟦a: { $ref: \"#/components/schemas/Cat\" }", "a: { items: { $ref: \"#/components/schemas/Cat\" } }");
+    let (wrong, right) = (
+        "⟦a: { $ref: \"#/components/schemas/Cat\" }",
+        "a: { items: { $ref: \"#/components/schemas/Cat\" } }",
+    );
     warning("endless-schema", &around, wrong, right);
 }
 
 #[test]
 fn types_that_exclude_each_other() {
     for (wrong, right) in [
-        ("{ ⟦allOf: [{ type: integer }, { type: string }] }", "{ allOf: [{ type: integer }, { type: number }] }"),
+        (
+            "{ ⟦allOf: [{ type: integer }, { type: string }] }",
+            "{ allOf: [{ type: integer }, { type: number }] }",
+        ),
         (
             "{ type: object, ⟦anyOf: [{ type: string }, { type: array }] }",
             "{ type: object, anyOf: [{ type: string }, {}] }",
@@ -275,7 +487,8 @@ fn types_that_exclude_each_other() {
 
 #[test]
 fn recursive_schemas_are_fine() {
-    let text = component("{ properties: { friends: { items: { $ref: \"#/components/schemas/Pet\" } } } }");
+    let text =
+        component("{ properties: { friends: { items: { $ref: \"#/components/schemas/Pet\" } } } }");
     assert_eq!(findings(&text), vec![]);
 }
 
@@ -294,19 +507,33 @@ paths:
 #[test]
 fn templates_and_parameters_agree() {
     let parameter = |name: &str, more: &str| {
-        format!("parameters: [{{ name: {name}, in: path, {more}schema: {{ type: string }} }}], {OK} }}")
+        format!(
+            "parameters: [{{ name: {name}, in: path, {more}schema: {{ type: string }} }}], {OK} }}"
+        )
     };
     let right = format!("{{ {}", parameter("pet_id", "required: true, "));
     let operation = OPERATION.split("components:").next().unwrap();
     error(
         "path-parameter-optional",
         operation,
-        &format!("{{ parameters: [⟦{{ name: pet_id, in: path, schema: {{ type: string }} }}], {OK} }}"),
+        &format!(
+            "{{ parameters: [⟦{{ name: pet_id, in: path, schema: {{ type: string }} }}], {OK} }}"
+        ),
         &right,
     );
-    error("path-parameter-optional", operation, &format!("{{ {}", parameter("pet_id", "required: ⟦false, ")), &right);
+    error(
+        "path-parameter-optional",
+        operation,
+        &format!("{{ {}", parameter("pet_id", "required: ⟦false, ")),
+        &right,
+    );
     let template = operation.replace("@@", &right).replace("{pet_id}:", "@@:");
-    error("path-parameter-undeclared", &template, "{pet_id}/⟦{toy_id}", "{pet_id}");
+    error(
+        "path-parameter-undeclared",
+        &template,
+        "{pet_id}/⟦{toy_id}",
+        "{pet_id}",
+    );
     let extra = |wrong: &str| right.replace("parameters: [", &format!("parameters: [{wrong}"));
     let unused = extra("{ name: ⟦toy_id, in: path, required: true, schema: {} }, ");
     error("path-parameter-unused", operation, &unused, &right);
@@ -324,10 +551,21 @@ fn templates_and_parameters_agree() {
 
 #[test]
 fn misspelt_template_names_are_suggested() {
-    let operation = OPERATION.replace("@@", &ok("")).replace("/pets/{pet_id}", "/pets/{petid}");
-    let found: Vec<String> = findings(&operation).into_iter().map(|(code, ..)| code).collect();
-    assert_eq!(found, ["path-parameter-undeclared", "path-parameter-unused"]);
-    assert_eq!(help(&operation), "did you mean `{pet_id}`?; did you mean `petid`?");
+    let operation = OPERATION
+        .replace("@@", &ok(""))
+        .replace("/pets/{pet_id}", "/pets/{petid}");
+    let found: Vec<String> = findings(&operation)
+        .into_iter()
+        .map(|(code, ..)| code)
+        .collect();
+    assert_eq!(
+        found,
+        ["path-parameter-undeclared", "path-parameter-unused"]
+    );
+    assert_eq!(
+        help(&operation),
+        "did you mean `{pet_id}`?; did you mean `petid`?"
+    );
 }
 
 #[test]
@@ -349,14 +587,24 @@ paths:
 
 #[test]
 fn patterns_are_regular_expressions() {
-    error("bad-pattern", SCHEMA_31, "{ pattern: ⟦\"[a-\" }", "{ pattern: \"^[a-z]+$\" }");
+    error(
+        "bad-pattern",
+        SCHEMA_31,
+        "{ pattern: ⟦\"[a-\" }",
+        "{ pattern: \"^[a-z]+$\" }",
+    );
     error(
         "bad-pattern",
         SCHEMA_31,
         "{ patternProperties: { ⟦\"(\": {} } }",
         "{ patternProperties: { \"^(?!x)\": {} } }",
     );
-    warning("bad-pattern", SCHEMA_31, "{ pattern: ⟦\"(?x)a\" }", "{ pattern: \"(a)\\\\1\" }");
+    warning(
+        "bad-pattern",
+        SCHEMA_31,
+        "{ pattern: ⟦\"(?x)a\" }",
+        "{ pattern: \"(a)\\\\1\" }",
+    );
 }
 
 #[test]
@@ -371,20 +619,42 @@ fn a_bad_pattern_is_explained() {
     ] {
         let text = SCHEMA_31.replace("@@", &format!("{{ pattern: \"{pattern}\" }}"));
         let loaded = load_text("pets.yaml", text.as_bytes());
-        let messages: Vec<&str> = loaded.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
-        assert!(messages.len() == 1 && messages[0].contains(why), "{pattern}: {messages:?}");
+        let messages: Vec<&str> = loaded
+            .diagnostics
+            .iter()
+            .map(|finding| finding.message.as_str())
+            .collect();
+        assert!(
+            messages.len() == 1 && messages[0].contains(why),
+            "{pattern}: {messages:?}"
+        );
     }
 }
 
 #[test]
 fn keywords_are_about_the_type() {
     for (wrong, right) in [
-        ("{ type: integer, ⟦minLength: 3 }", "{ type: integer, minimum: 3 }"),
-        ("{ type: [string, \"null\"], ⟦maximum: 3 }", "{ type: [string, number], maximum: 3 }"),
-        ("{ type: string, ⟦properties: { a: {} } }", "{ properties: { a: {} } }"),
+        (
+            "{ type: integer, ⟦minLength: 3 }",
+            "{ type: integer, minimum: 3 }",
+        ),
+        (
+            "{ type: [string, \"null\"], ⟦maximum: 3 }",
+            "{ type: [string, number], maximum: 3 }",
+        ),
+        (
+            "{ type: string, ⟦properties: { a: {} } }",
+            "{ properties: { a: {} } }",
+        ),
         ("{ type: object, ⟦items: {} }", "{ type: array, items: {} }"),
-        ("{ type: string, format: ⟦int32 }", "{ type: integer, format: int32 }"),
-        ("{ type: integer, format: ⟦uuid }", "{ type: [\"null\", string], format: uuid }"),
+        (
+            "{ type: string, format: ⟦int32 }",
+            "{ type: integer, format: int32 }",
+        ),
+        (
+            "{ type: integer, format: ⟦uuid }",
+            "{ type: [\"null\", string], format: uuid }",
+        ),
     ] {
         warning("idle-keyword", SCHEMA_31, wrong, right);
     }
@@ -392,27 +662,45 @@ fn keywords_are_about_the_type() {
 
 #[test]
 fn server_variables_are_declared() {
-    let template =
-        OPERATION.replace("paths:", "servers: [@@]\npaths:").replace("@@\ncomponents", "OPERATION\ncomponents");
+    let template = OPERATION
+        .replace("paths:", "servers: [@@]\npaths:")
+        .replace("@@\ncomponents", "OPERATION\ncomponents");
     let template = template.replace("OPERATION", &ok(""));
     let right = "{ url: \"https://{host}/v1\", variables: { host: { default: example.com } } }";
-    warning("undeclared-server-variable", &template, "{ url: ⟦\"https://{host}/v1\" }", right);
-    warning("undeclared-server-variable", &template, &right.replace("\"https://{host}", "⟦\"https://{hots}"), right);
-    assert_eq!(help(&template.replace("@@", &right.replace("{host}", "{hots}"))), "did you mean `{host}`?");
+    warning(
+        "undeclared-server-variable",
+        &template,
+        "{ url: ⟦\"https://{host}/v1\" }",
+        right,
+    );
+    warning(
+        "undeclared-server-variable",
+        &template,
+        &right.replace("\"https://{host}", "⟦\"https://{hots}"),
+        right,
+    );
+    assert_eq!(
+        help(&template.replace("@@", &right.replace("{host}", "{hots}"))),
+        "did you mean `{host}`?"
+    );
 }
 
 #[test]
 fn a_deep_object_is_an_object() {
-    let template =
-        OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [{ name: q, in: query, @@ }, "));
+    let template = OPERATION.replace(
+        "@@",
+        &ok("").replace("parameters: [", "parameters: [{ name: q, in: query, @@ }, "),
+    );
     let text = template.replace(
         "components:",
         "components:\n  schemas: { Name: { type: string }, Span: { type: [object, \"null\"] } }",
     );
     let right = "style: deepObject, schema: { $ref: \"#/components/schemas/Span\" }";
-    for schema in
-        ["{ type: array }", "{ allOf: [{ type: integer }] }", "{ oneOf: [{ type: string }, { type: integer }] }"]
-    {
+    for schema in [
+        "{ type: array }",
+        "{ allOf: [{ type: integer }] }",
+        "{ oneOf: [{ type: string }, { type: integer }] }",
+    ] {
         error(
             "impossible-style",
             &template,
@@ -421,13 +709,19 @@ fn a_deep_object_is_an_object() {
         );
     }
     let used = text.replace("parameters: [{ name: q", "parameters: [{ name: m, in: query, schema: { $ref: \"#/components/schemas/Name\" } }, { name: s, in: query, style: deepObject, schema: { $ref: \"#/components/schemas/Span\" } }, { name: q");
-    error("impossible-style", &used, "style: ⟦deepObject, schema: { $ref: \"#/components/schemas/Name\" }", right);
+    error(
+        "impossible-style",
+        &used,
+        "style: ⟦deepObject, schema: { $ref: \"#/components/schemas/Name\" }",
+        right,
+    );
 }
 
 #[test]
 fn schemas_of_bytes_are_not_applied() {
-    let template =
-        SCHEMA_31.replace("application/json:\n              schema: @@", "@@").replace("              @@", "@@");
+    let template = SCHEMA_31
+        .replace("application/json:\n              schema: @@", "@@")
+        .replace("              @@", "@@");
     let media = |name: &str, schema: &str| format!("{name}: {{ schema: {schema} }}");
     let object = "{ properties: { a: {} } }";
     for (name, schema) in [
@@ -436,10 +730,24 @@ fn schemas_of_bytes_are_not_applied() {
         ("text/csv", "{ type: array, items: {} }"),
         ("\"*/*\"", "{ allOf: [{ type: object }] }"),
     ] {
-        warning("unapplied-schema", &template, &media(name, schema), &media(name, "{ type: string, format: binary }"));
+        warning(
+            "unapplied-schema",
+            &template,
+            &media(name, schema),
+            &media(name, "{ type: string, format: binary }"),
+        );
     }
-    for name in ["application/problem+json", "multipart/form-data", "text/json", "application/json; charset=utf-8"] {
-        assert_eq!(findings(&template.replace("@@", &media(name, object))), vec![], "{name}");
+    for name in [
+        "application/problem+json",
+        "multipart/form-data",
+        "text/json",
+        "application/json; charset=utf-8",
+    ] {
+        assert_eq!(
+            findings(&template.replace("@@", &media(name, object))),
+            vec![],
+            "{name}"
+        );
     }
 }
 
@@ -447,10 +755,25 @@ fn schemas_of_bytes_are_not_applied() {
 fn what_is_ignored_is_reported() {
     let template = OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, "));
     let parameter = "{ name: q, in: query, ⟦allowEmptyValue: true, schema: {} }";
-    warning("ignored-keyword", &template, parameter, &parameter.replace("⟦allowEmptyValue: true, ", ""));
-    let template =
-        OPERATION.replace("@@", &ok("").replace("Done.", "Done., headers: { @@: { required: true, schema: {} } }"));
-    warning("ignored-header", &template, "content-type", "X-Content-Type");
+    warning(
+        "ignored-keyword",
+        &template,
+        parameter,
+        &parameter.replace("⟦allowEmptyValue: true, ", ""),
+    );
+    let template = OPERATION.replace(
+        "@@",
+        &ok("").replace(
+            "Done.",
+            "Done., headers: { @@: { required: true, schema: {} } }",
+        ),
+    );
+    warning(
+        "ignored-header",
+        &template,
+        "content-type",
+        "X-Content-Type",
+    );
 }
 
 #[test]
@@ -459,13 +782,29 @@ fn habits_of_the_older_standard_get_help() {
     let wrong = template.replace("@@", "{ name: q, in: query, type: string }");
     let found = findings(&wrong);
     let (line, column) = place(&wrong, "type: string }, {");
-    assert_eq!(found[1], ("unknown-keyword".to_owned(), Severity::Warning, line, column), "{found:?}");
-    assert!(help(&wrong).contains("put it into `schema`, as in `schema: { type: … }`"), "{}", help(&wrong));
+    assert_eq!(
+        found[1],
+        (
+            "unknown-keyword".to_owned(),
+            Severity::Warning,
+            line,
+            column
+        ),
+        "{found:?}"
+    );
+    assert!(
+        help(&wrong).contains("put it into `schema`, as in `schema: { type: … }`"),
+        "{}",
+        help(&wrong)
+    );
     let template = OPERATION.replace("@@", &ok("").replace("Done.", "Done., @@"));
     let right = "content: { application/json: { schema: {} } }";
     warning("unknown-keyword", &template, "schema: {}", right);
     let help = help(&template.replace("@@", "schema: {}"));
-    assert!(help.starts_with("put it into `content`, as in `content: { application/json"), "{help}");
+    assert!(
+        help.starts_with("put it into `content`, as in `content: { application/json"),
+        "{help}"
+    );
 }
 
 #[test]
@@ -479,11 +818,19 @@ fn formats_that_look_like_known_ones() {
         ("UUID", "uuid"),
         ("guid", "uuid"),
     ] {
-        warning("misspelt-format", SCHEMA_31, &format!("{{ format: ⟦{wrong} }}"), &format!("{{ format: {meant} }}"));
+        warning(
+            "misspelt-format",
+            SCHEMA_31,
+            &format!("{{ format: ⟦{wrong} }}"),
+            &format!("{{ format: {meant} }}"),
+        );
         let text = SCHEMA_31.replace("@@", &format!("{{ format: {wrong} }}"));
         assert_eq!(help(&text), format!("did you mean `{meant}`?"));
     }
-    assert_eq!(findings(&SCHEMA_31.replace("@@", "{ format: shoe-size }")), vec![]);
+    assert_eq!(
+        findings(&SCHEMA_31.replace("@@", "{ format: shoe-size }")),
+        vec![]
+    );
 }
 
 #[test]
@@ -498,9 +845,19 @@ components:
 "#;
     let found = findings(&template.replace("@@", "tokne: []"));
     let (line, column) = place(template, "@@");
-    let expected = ("unknown-security-scheme".to_owned(), Severity::Error, line, column);
+    let expected = (
+        "unknown-security-scheme".to_owned(),
+        Severity::Error,
+        line,
+        column,
+    );
     assert_eq!(found[0], expected);
-    warning("undeclared-scope", template, "token: [⟦raed]", "token: [read]");
+    warning(
+        "undeclared-scope",
+        template,
+        "token: [⟦raed]",
+        "token: [read]",
+    );
     assert!(help(&template.replace("@@", "tokne: []")).starts_with("did you mean `token`?"));
 }
 
@@ -513,9 +870,24 @@ paths: { /pets: { get: { responses: { "204": { description: Done. } } } } }
 components: { securitySchemes: { @@ } }
 "#;
     let right = "key: { type: apiKey, in: header, name: X-Key }";
-    error("missing-keyword", template, "key: { type: apiKey, in: header }", right);
-    error("unknown-location", template, "key: { type: apiKey, in: ⟦body, name: X-Key }", right);
-    error("unknown-scheme-type", template, "key: { type: ⟦bearer }", "key: { type: http, scheme: bearer }");
+    error(
+        "missing-keyword",
+        template,
+        "key: { type: apiKey, in: header }",
+        right,
+    );
+    error(
+        "unknown-location",
+        template,
+        "key: { type: apiKey, in: ⟦body, name: X-Key }",
+        right,
+    );
+    error(
+        "unknown-scheme-type",
+        template,
+        "key: { type: ⟦bearer }",
+        "key: { type: http, scheme: bearer }",
+    );
 }
 
 #[test]
@@ -536,17 +908,40 @@ paths: { /pets: { get: { summary: List. } } }
 "#;
     let found = findings(&template.replace("@@", "3.0.3"));
     let (line, column) = place(template, "get:");
-    assert_eq!(found, vec![("missing-responses".to_owned(), Severity::Error, line, column)]);
+    assert_eq!(
+        found,
+        vec![(
+            "missing-responses".to_owned(),
+            Severity::Error,
+            line,
+            column
+        )]
+    );
     assert_eq!(findings(&template.replace("@@", "3.1.0")), vec![]);
-    warning("missing-responses", OPERATION, &ok("").replace(OK, "⟦responses: {}"), &ok(""));
+    warning(
+        "missing-responses",
+        OPERATION,
+        &ok("").replace(OK, "⟦responses: {}"),
+        &ok(""),
+    );
 }
 
 #[test]
 fn locations_and_styles_exist() {
-    let template =
-        OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [{ name: q, @@, schema: {} }, "));
+    let template = OPERATION.replace(
+        "@@",
+        &ok("").replace(
+            "parameters: [",
+            "parameters: [{ name: q, @@, schema: {} }, ",
+        ),
+    );
     error("unknown-location", &template, "in: ⟦querry", "in: query");
-    error("impossible-style", &template, "in: query, style: ⟦simple", "in: query, style: form");
+    error(
+        "impossible-style",
+        &template,
+        "in: query, style: ⟦simple",
+        "in: query, style: form",
+    );
     error(
         "missing-keyword",
         &OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, ")),
@@ -555,8 +950,13 @@ fn locations_and_styles_exist() {
     );
     warning(
         "ignored-header",
-        &OPERATION
-            .replace("@@", &ok("").replace("parameters: [", "parameters: [{ name: @@, in: header, schema: {} }, ")),
+        &OPERATION.replace(
+            "@@",
+            &ok("").replace(
+                "parameters: [",
+                "parameters: [{ name: @@, in: header, schema: {} }, ",
+            ),
+        ),
         "Accept",
         "X-Accept",
     );
@@ -588,7 +988,12 @@ fn values_fit_their_schema() {
         "{ type: integer, format: uint16, maximum: 100000, default: ⟦-1 }",
         "{ type: integer, format: uint16, maximum: 100000, default: 65535 }",
     );
-    warning("bad-example", SCHEMA_31, "{ type: integer, examples: [1, ⟦a] }", "{ type: integer, examples: [1] }");
+    warning(
+        "bad-example",
+        SCHEMA_31,
+        "{ type: integer, examples: [1, ⟦a] }",
+        "{ type: integer, examples: [1] }",
+    );
     warning(
         "bad-example",
         SCHEMA_31,
@@ -601,7 +1006,12 @@ fn values_fit_their_schema() {
         "{ properties: { a: {} }, additionalProperties: false, example: { a: 1, ⟦b: 2 } }",
         "{ properties: { a: {} }, additionalProperties: false, example: { a: 1 } }",
     );
-    warning("bad-enum", SCHEMA_31, "{ type: string, enum: [a, ⟦1] }", "{ type: string, enum: [a, \"1\"] }");
+    warning(
+        "bad-enum",
+        SCHEMA_31,
+        "{ type: string, enum: [a, ⟦1] }",
+        "{ type: string, enum: [a, \"1\"] }",
+    );
     warning(
         "bad-example",
         &schema_30(),
@@ -612,21 +1022,27 @@ fn values_fit_their_schema() {
 
 #[test]
 fn examples_of_media_types_and_parameters_fit() {
-    let media =
-        SCHEMA_31.replace("schema: @@", "schema: { type: array }\n              examples: { all: { value: @@ } }");
+    let media = SCHEMA_31.replace(
+        "schema: @@",
+        "schema: { type: array }\n              examples: { all: { value: @@ } }",
+    );
     warning("bad-example", &media, "{}", "[]");
     let parameter = OPERATION.replace(
         "@@",
-        &ok("")
-            .replace("parameters: [", "parameters: [{ name: q, in: query, schema: { type: integer }, example: @@ }, "),
+        &ok("").replace(
+            "parameters: [",
+            "parameters: [{ name: q, in: query, schema: { type: integer }, example: @@ }, ",
+        ),
     );
     warning("bad-example", &parameter, "a", "1");
 }
 
 #[test]
 fn an_example_may_leave_out_what_only_the_other_side_sends() {
-    let text = SCHEMA_31
-        .replace("@@", "{ required: [id], properties: { id: { type: string, readOnly: true } }, example: {} }");
+    let text = SCHEMA_31.replace(
+        "@@",
+        "{ required: [id], properties: { id: { type: string, readOnly: true } }, example: {} }",
+    );
     assert_eq!(findings(&text), vec![]);
 }
 
@@ -641,21 +1057,37 @@ fn taking(version: &str) -> String {
 
 #[test]
 fn required_properties_travel_both_ways() {
-    let read_only = "{ type: object, required: [id], properties: { ⟦id: { type: string, readOnly: true } } }";
+    let read_only =
+        "{ type: object, required: [id], properties: { ⟦id: { type: string, readOnly: true } } }";
     let optional = "{ type: object, properties: { id: { type: string, readOnly: true } } }";
     let write_only = "{ type: object, required: [key], properties: { ⟦key: { type: string, writeOnly: true } } }";
     for version in ["3.0.3", "3.1.0"] {
         warning("one-way-required", &taking(version), read_only, optional);
-        assert_eq!(findings(&taking(version).replace("@@", &write_only.replace('⟦', ""))), vec![]);
+        assert_eq!(
+            findings(&taking(version).replace("@@", &write_only.replace('⟦', ""))),
+            vec![]
+        );
     }
-    warning("one-way-required", SCHEMA_31, write_only, &read_only.replace('⟦', ""));
+    warning(
+        "one-way-required",
+        SCHEMA_31,
+        write_only,
+        &read_only.replace('⟦', ""),
+    );
     // The older dialect says that it is required in answers alone.
     for (version, required) in [("3.0.3", 0), ("3.1.0", 1)] {
         let text = taking(version).replace("@@", &read_only.replace('⟦', ""));
-        let contract = load_text("pets.yaml", text.as_bytes()).contract.expect("a warning refuses nothing");
-        let body = contract.operations[0].request_body.as_ref().expect("there is one");
+        let contract = load_text("pets.yaml", text.as_bytes())
+            .contract
+            .expect("a warning refuses nothing");
+        let body = contract.operations[0]
+            .request_body
+            .as_ref()
+            .expect("there is one");
         let schema = contract.schema(body.content[0].schema.expect("it has one"));
-        let contract::model::SchemaKind::Object(keywords) = &schema.kind else { panic!("an object") };
+        let contract::model::SchemaKind::Object(keywords) = &schema.kind else {
+            panic!("an object")
+        };
         assert_eq!(keywords.required.len(), required);
     }
 }
@@ -685,7 +1117,11 @@ paths:
 
 #[test]
 fn many_required_names_are_judged_in_time() {
-    let list = |name: &str, end: &str| (0..3000).map(|at| format!("{name}{at}{end}, ")).collect::<String>();
+    let list = |name: &str, end: &str| {
+        (0..3000)
+            .map(|at| format!("{name}{at}{end}, "))
+            .collect::<String>()
+    };
     let schema = format!(
         "{{ required: [{}], properties: {{ {} }} }}",
         list("some_needed_name_", ""),
@@ -702,7 +1138,9 @@ fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
     let loaded = load_text("a.yaml", text.as_bytes());
     assert_eq!(loaded.diagnostics[0].code, "bad-default");
     let contract = loaded.contract.expect("a warning refuses nothing");
-    let contract::model::SchemaKind::Object(keywords) = &contract.schemas[0].kind else { panic!("an object") };
+    let contract::model::SchemaKind::Object(keywords) = &contract.schemas[0].kind else {
+        panic!("an object")
+    };
     assert_eq!(keywords.default, None);
 }
 
@@ -710,9 +1148,18 @@ fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
 fn bounds_leave_room() {
     for (wrong, right) in [
         ("{ minimum: ⟦5, maximum: 4 }", "{ minimum: 4, maximum: 4 }"),
-        ("{ minLength: ⟦5, maxLength: 4 }", "{ minLength: 4, maxLength: 4 }"),
-        ("{ minItems: ⟦5, maxItems: 4 }", "{ minItems: 4, maxItems: 4 }"),
-        ("{ exclusiveMinimum: ⟦4, maximum: 4 }", "{ exclusiveMinimum: 3, maximum: 4 }"),
+        (
+            "{ minLength: ⟦5, maxLength: 4 }",
+            "{ minLength: 4, maxLength: 4 }",
+        ),
+        (
+            "{ minItems: ⟦5, maxItems: 4 }",
+            "{ minItems: 4, maxItems: 4 }",
+        ),
+        (
+            "{ exclusiveMinimum: ⟦4, maximum: 4 }",
+            "{ exclusiveMinimum: 3, maximum: 4 }",
+        ),
         (
             "{ minimum: ⟦9007199254740993, maximum: 9007199254740992 }",
             "{ minimum: 9007199254740992, maximum: 9007199254740993 }",
@@ -721,7 +1168,12 @@ fn bounds_leave_room() {
     ] {
         error("impossible-bounds", SCHEMA_31, wrong, right);
     }
-    warning("duplicate-enum", SCHEMA_31, "{ enum: [1, ⟦1.0] }", "{ enum: [1, \"1\"] }");
+    warning(
+        "duplicate-enum",
+        SCHEMA_31,
+        "{ enum: [1, ⟦1.0] }",
+        "{ enum: [1, \"1\"] }",
+    );
     warning("empty-enum", SCHEMA_31, "{ enum: ⟦[] }", "{ enum: [1] }");
     warning(
         "nullable-enum",
@@ -729,7 +1181,12 @@ fn bounds_leave_room() {
         "{ type: string, enum: [a], ⟦nullable: true }",
         "{ type: string, enum: [a, null], nullable: true }",
     );
-    warning("impossible-bounds", &schema_30(), "{ ⟦exclusiveMinimum: true }", "{ minimum: 1, exclusiveMinimum: true }");
+    warning(
+        "impossible-bounds",
+        &schema_30(),
+        "{ ⟦exclusiveMinimum: true }",
+        "{ minimum: 1, exclusiveMinimum: true }",
+    );
 }
 
 #[test]
@@ -761,7 +1218,11 @@ fn components_are_used() {
     let heirs = component(
         "{ required: [kind], properties: { kind: { type: string } }, discriminator: { propertyName: kind } }\n    Cat: { allOf: [{ $ref: \"#/components/schemas/Pet\" }] }",
     );
-    assert_eq!(findings(&heirs), vec![], "a discriminator implies its heirs");
+    assert_eq!(
+        findings(&heirs),
+        vec![],
+        "a discriminator implies its heirs"
+    );
 }
 
 #[test]
@@ -770,13 +1231,20 @@ fn mappings_mean_schemas() {
         "{ oneOf: [{ $ref: \"#/components/schemas/Cat\" }], discriminator: { propertyName: kind, mapping: { cat: @@ } } }\n    Cat: { required: [kind], properties: { kind: { type: string } } }",
     );
     error("unknown-mapping", &template, "Cta", "Cat");
-    error("unknown-mapping", &template, "\"#/components/schemas/Dog\"", "\"#/components/schemas/Cat\"");
+    error(
+        "unknown-mapping",
+        &template,
+        "\"#/components/schemas/Dog\"",
+        "\"#/components/schemas/Cat\"",
+    );
     assert_eq!(help(&template.replace("@@", "Cta")), "did you mean `Cat`?");
 }
 
 #[test]
 fn tags_are_declared_where_there_is_a_list() {
-    let template = OPERATION.replace("paths:", "tags: [{ name: pet }]\npaths:").replace("@@", &ok("tags: [@@],"));
+    let template = OPERATION
+        .replace("paths:", "tags: [{ name: pet }]\npaths:")
+        .replace("@@", &ok("tags: [@@],"));
     warning("undeclared-tag", &template, "pets", "pet");
 }
 
@@ -785,7 +1253,8 @@ fn links_mean_operations() {
     let template = OPERATION
         .replace(
             "@@",
-            &ok("operationId: pet_view,").replace("Done. }", "Done., links: { self: { operationId: @@ } } }"),
+            &ok("operationId: pet_view,")
+                .replace("Done. }", "Done., links: { self: { operationId: @@ } } }"),
         )
         .replace("Done.,", "Done,");
     warning("unknown-operation", &template, "pet_veiw", "pet_view");
@@ -799,7 +1268,12 @@ fn what_stands_beside_a_reference_counts_in_the_newer_dialect_alone() {
     assert_eq!(findings(&new), vec![]);
     let old = component("{ properties: { a: { $ref: \"#/components/schemas/Name\"@@ } } }\n    Name: { type: string }")
         .replace("3.1.0", "3.0.3");
-    warning("ignored-sibling", &old, ", ⟦maxLength: 3", ", description: A name.");
+    warning(
+        "ignored-sibling",
+        &old,
+        ", ⟦maxLength: 3",
+        ", description: A name.",
+    );
 }
 
 #[test]
@@ -822,23 +1296,42 @@ components: { schemas: { Page: { properties: { pets: { items: { properties: { id
     assert_eq!(findings(&template.replace("@@", "pets")), vec![]);
     let (line, column) = place(template, "@@");
     let found = findings(&template.replace("@@", "pet"));
-    assert_eq!(found[0], ("bad-paging".to_owned(), Severity::Error, line, column));
+    assert_eq!(
+        found[0],
+        ("bad-paging".to_owned(), Severity::Error, line, column)
+    );
     let template = template.replace("size, items: @@", "@@, items: pets");
     error("bad-paging", &template, "sizes", "size");
     let template = template.replace("page_size: @@", "page_size: size, @@");
-    error("misspelt-keyword", &template, "order_colunm: after", "order_column: after");
+    error(
+        "misspelt-keyword",
+        &template,
+        "order_colunm: after",
+        "order_column: after",
+    );
 }
 
 #[test]
 fn every_finding_comes_in_one_run() {
-    let text = component("{ type: strin, minLenght: 3, pattern: \"(\", $ref: \"#/nowhere\", default: 1 }");
+    let text =
+        component("{ type: strin, minLenght: 3, pattern: \"(\", $ref: \"#/nowhere\", default: 1 }");
     let codes: Vec<String> = findings(&text).into_iter().map(|(code, ..)| code).collect();
-    assert_eq!(codes, ["unknown-type", "misspelt-keyword", "bad-pattern", "dangling-ref"]);
+    assert_eq!(
+        codes,
+        [
+            "unknown-type",
+            "misspelt-keyword",
+            "bad-pattern",
+            "dangling-ref"
+        ]
+    );
 }
 
 #[test]
 fn what_is_said_of_many_places_in_the_same_words_is_shown_for_a_few() {
-    let properties: String = (0..50).map(|at| format!("        p{at}: {{ type: string, nullable: true }}\n")).collect();
+    let properties: String = (0..50)
+        .map(|at| format!("        p{at}: {{ type: string, nullable: true }}\n"))
+        .collect();
     let text = SCHEMA_31.replace(
         "@@",
         &format!(
@@ -853,7 +1346,13 @@ fn what_is_said_of_many_places_in_the_same_words_is_shown_for_a_few() {
     assert!(printed.contains("= and 47 more: pets.yaml:"), "{printed}");
     for finding in &loaded.diagnostics {
         let at = loaded.sources.line_column(finding.span);
-        assert!(printed.contains(&format!("{}:{}", at.line, at.column)), "{printed}");
+        assert!(
+            printed.contains(&format!("{}:{}", at.line, at.column)),
+            "{printed}"
+        );
     }
-    assert!(printed.ends_with("50 warnings\n") && printed.lines().all(|line| line.len() < 130), "{printed}");
+    assert!(
+        printed.ends_with("50 warnings\n") && printed.lines().all(|line| line.len() < 130),
+        "{printed}"
+    );
 }

@@ -5,9 +5,12 @@ use serde_json::{Value, json};
 
 /// What stands at `x-value` of a document in YAML.
 fn yaml(value: &str) -> Value {
-    let text = format!("openapi: 3.1.0\ninfo: {{title: T, version: '1'}}\npaths: {{}}\nx-value:{value}\n");
+    let text =
+        format!("openapi: 3.1.0\ninfo: {{title: T, version: '1'}}\npaths: {{}}\nx-value:{value}\n");
     let loaded = load_text("t.yaml", text.as_bytes());
-    let contract = loaded.contract.unwrap_or_else(|| panic!("{text}\n{:#?}", loaded.diagnostics));
+    let contract = loaded
+        .contract
+        .unwrap_or_else(|| panic!("{text}\n{:#?}", loaded.diagnostics));
     contract.document["x-value"].clone()
 }
 
@@ -15,8 +18,19 @@ fn yaml(value: &str) -> Value {
 fn findings(name: &str, text: &[u8]) -> Vec<(String, usize, usize)> {
     let loaded = load_text(name, text);
     let place = |span| loaded.sources.line_column(span);
-    let errors = loaded.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
-    errors.map(|finding| (finding.code.to_owned(), place(finding.span).line, place(finding.span).column)).collect()
+    let errors = loaded
+        .diagnostics
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error);
+    errors
+        .map(|finding| {
+            (
+                finding.code.to_owned(),
+                place(finding.span).line,
+                place(finding.span).column,
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -61,17 +75,29 @@ fn yaml_scalars_mean_what_the_core_schema_says() {
 #[test]
 fn yaml_collections_and_blocks_are_read() {
     for (text, value) in [
-        ("\n  - 1\n  - [2, 3]\n  - {a: 4, 'b c': 5}", json!([1, [2, 3], {"a": 4, "b c": 5}])),
+        (
+            "\n  - 1\n  - [2, 3]\n  - {a: 4, 'b c': 5}",
+            json!([1, [2, 3], {"a": 4, "b c": 5}]),
+        ),
         ("\n- 1\n- 2", json!([1, 2])),
-        ("\n  a:\n    - b: 1\n      c: 2\n    - d", json!({"a": [{"b": 1, "c": 2}, "d"]})),
-        (" |\n  one\n   two\n\n  three", json!("one\n two\n\nthree\n")),
+        (
+            "\n  a:\n    - b: 1\n      c: 2\n    - d",
+            json!({"a": [{"b": 1, "c": 2}, "d"]}),
+        ),
+        (
+            " |\n  one\n   two\n\n  three",
+            json!("one\n two\n\nthree\n"),
+        ),
         (" |-\n  one\n  two", json!("one\ntwo")),
         (" >\n  one\n  two\n\n  three", json!("one two\nthree\n")),
         (" >-\n  one\n    two\n  three", json!("one\n  two\nthree")),
         (" one\n  two", json!("one two")),
         (" \"one\n  two\"", json!("one two")),
         ("\n  1: a\n  true: b", json!({"1": "a", "true": "b"})),
-        ("\n  a: &x {b: 1}\n  c: *x", json!({"a": {"b": 1}, "c": {"b": 1}})),
+        (
+            "\n  a: &x {b: 1}\n  c: *x",
+            json!({"a": {"b": 1}, "c": {"b": 1}}),
+        ),
         (" !!str 12", json!("12")),
         (" {}", json!({})),
         (" []", json!([])),
@@ -93,7 +119,11 @@ fn json_is_read_as_serde_json_reads_it() {
         );
         let expected: Value = serde_json::from_str(&text).expect("it is JSON");
         let loaded = load_text("t.json", text.as_bytes());
-        assert_eq!(loaded.contract.expect("it is a contract").document, expected, "{value}");
+        assert_eq!(
+            loaded.contract.expect("it is a contract").document,
+            expected,
+            "{value}"
+        );
     }
 }
 
@@ -111,7 +141,10 @@ fn what_is_no_text_of_its_kind_is_refused_at_its_place() {
         ("t.yaml", "a: .inf\n", "not-finite", 1, 4),
     ] {
         let found = findings(name, text.as_bytes());
-        assert!(found.contains(&(code.to_owned(), line, column)), "{text:?}: {found:?}");
+        assert!(
+            found.contains(&(code.to_owned(), line, column)),
+            "{text:?}: {found:?}"
+        );
     }
     assert!(!findings("t.yaml", b"a: \xff").is_empty());
     assert!(!findings("t.json", b"").is_empty());
@@ -119,12 +152,21 @@ fn what_is_no_text_of_its_kind_is_refused_at_its_place() {
 
 #[test]
 fn depth_is_bounded() {
-    for (name, open) in [("t.json", "["), ("t.yaml", "["), ("t.yaml", "- "), ("t.json", "{\"a\":")] {
+    for (name, open) in [
+        ("t.json", "["),
+        ("t.yaml", "["),
+        ("t.yaml", "- "),
+        ("t.json", "{\"a\":"),
+    ] {
         let found = findings(name, open.repeat(100_000).as_bytes());
         assert!(!found.is_empty(), "{name} {open}");
     }
     // The document's own object is one level more.
-    for (levels, codes) in [(119, vec![]), (120, vec!["too-deep"]), (121, vec!["too-deep"])] {
+    for (levels, codes) in [
+        (119, vec![]),
+        (120, vec!["too-deep"]),
+        (121, vec!["too-deep"]),
+    ] {
         let nested = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
         assert_eq!(codes_with(&nested, "t.json"), codes, "{levels}");
         assert_eq!(codes_with(&nested, "t.yaml"), codes, "{levels}");
@@ -133,14 +175,22 @@ fn depth_is_bounded() {
 
 #[test]
 fn aliases_count_with_the_levels_that_they_stand_for() {
-    let nested = |levels: usize, inner: &str| format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels));
+    let nested =
+        |levels: usize, inner: &str| format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels));
     for (levels, codes) in [(59, vec![]), (60, vec!["too-deep"])] {
-        let value = format!("{{ a: &a {}, b: {} }}", nested(59, "1"), nested(levels, "*a"));
+        let value = format!(
+            "{{ a: &a {}, b: {} }}",
+            nested(59, "1"),
+            nested(levels, "*a")
+        );
         assert_eq!(codes_with(&value, "t.yaml"), codes, "{levels}");
     }
     let mut chain = format!("{{ a0: &a0 {}", nested(100, "1"));
     for level in 1..90 {
-        chain.push_str(&format!(", a{level}: &a{level} {}", nested(100, &format!("*a{}", level - 1))));
+        chain.push_str(&format!(
+            ", a{level}: &a{level} {}",
+            nested(100, &format!("*a{}", level - 1))
+        ));
     }
     assert_eq!(codes_with(&format!("{chain} }}"), "t.yaml"), ["too-deep"]);
 }
@@ -165,5 +215,8 @@ fn codes_with(value: &str, name: &str) -> Vec<String> {
     let text = format!(
         r#"{{"openapi": "3.1.0", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "x-value": {value}}}"#
     );
-    findings(name, text.as_bytes()).into_iter().map(|(code, ..)| code).collect()
+    findings(name, text.as_bytes())
+        .into_iter()
+        .map(|(code, ..)| code)
+        .collect()
 }

@@ -41,20 +41,39 @@ pub struct Service {
 type Locations = Arc<[storage::location::Location]>;
 
 /// The API over a store as a router, with its tokens and its errors.
-pub fn router(store: &Store, around: &Surroundings, limit: Option<RateLimit>, config: server::Config) -> Router {
+pub fn router(
+    store: &Store,
+    around: &Surroundings,
+    limit: Option<RateLimit>,
+    config: server::Config,
+) -> Router {
     let gate = Gate::new(store.clone(), around.world.clone(), limit);
-    api_server::router(Service::new(store.clone(), around.clone()), gate, ContractErrors, config)
+    api_server::router(
+        Service::new(store.clone(), around.clone()),
+        gate,
+        ContractErrors,
+        config,
+    )
 }
 
 impl Service {
     /// The API over a store.
     #[must_use]
     pub fn new(store: Store, around: Surroundings) -> Self {
-        Self { store, around, locations: RwLock::new(None) }
+        Self {
+            store,
+            around,
+            locations: RwLock::new(None),
+        }
     }
 
     /// The place of a request, if the caller may know of it.
-    async fn place(&self, caller: &Caller, project: &ProjectId, location: Location) -> Outcome<Place> {
+    async fn place(
+        &self,
+        caller: &Caller,
+        project: &ProjectId,
+        location: Location,
+    ) -> Outcome<Place> {
         crate::domain::ensure_project(caller, project)?;
         if let Some(known) = self.fresh_locations() {
             match Place::new(caller, project, location.clone(), &known) {
@@ -75,14 +94,25 @@ impl Service {
     }
 
     fn fresh_locations(&self) -> Option<Locations> {
-        let known = self.locations.read().unwrap_or_else(PoisonError::into_inner);
-        known.as_ref().filter(|(since, _)| since.elapsed() < FRESH).map(|(_, known)| Arc::clone(known))
+        let known = self
+            .locations
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        known
+            .as_ref()
+            .filter(|(since, _)| since.elapsed() < FRESH)
+            .map(|(_, known)| Arc::clone(known))
     }
 
     async fn read_locations(&self) -> Result<Locations, StorageError> {
         let mut reader = self.store.reader().await?;
-        let known: Locations = storage::location::all(&mut reader.connection()).await?.into();
-        *self.locations.write().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), Arc::clone(&known)));
+        let known: Locations = storage::location::all(&mut reader.connection())
+            .await?
+            .into();
+        *self
+            .locations
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), Arc::clone(&known)));
         Ok(known)
     }
 }

@@ -31,7 +31,13 @@ const PATIENCE: Duration = Duration::from_hours(1);
 #[command(name = "stratusd", version, disable_help_subcommand = true)]
 pub struct Arguments {
     /// A file with settings in TOML: the long flags with underscores for hyphens.
-    #[arg(long, global = true, env = "STRATUS_CONFIG", hide_env_values = true, value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        env = "STRATUS_CONFIG",
+        hide_env_values = true,
+        value_name = "FILE"
+    )]
     config: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
@@ -63,17 +69,24 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Token(command) => token::run(command, innermost(matches), &file),
         Command::Config(arguments) => config::run(arguments, matches, &file),
         Command::Key(command) => key::run(command, innermost(matches), &file),
-        Command::Schema(_) => say(format_args!("{:#}", stratusd::inventory::Inventory::schema())),
+        Command::Schema(_) => say(format_args!(
+            "{:#}",
+            stratusd::inventory::Inventory::schema()
+        )),
     }
 }
 
 /// Names the environment variable in an error about its value: the parser of the command line names the flag, which
 /// nobody gave.
 pub fn name_variable(mut error: clap::Error) -> clap::Error {
-    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return error };
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
     let flag = named.split(' ').next().unwrap_or_default().to_owned();
     let is_flag = |given: OsString| given.to_string_lossy().split('=').next() == Some(&flag);
-    let variable = flag.strip_prefix("--").and_then(|long| variable_of(&Arguments::command(), long));
+    let variable = flag
+        .strip_prefix("--")
+        .and_then(|long| variable_of(&Arguments::command(), long));
     if let Some(variable) = variable.filter(|_| !std::env::args_os().any(is_flag)) {
         error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
     }
@@ -82,9 +95,15 @@ pub fn name_variable(mut error: clap::Error) -> clap::Error {
 
 /// The variable that gives the same as a flag, in whichever command that is.
 fn variable_of(command: &clap::Command, long: &str) -> Option<String> {
-    let own = command.get_arguments().find(|argument| argument.get_long() == Some(long));
+    let own = command
+        .get_arguments()
+        .find(|argument| argument.get_long() == Some(long));
     let own = own.and_then(|argument| Some(argument.get_env()?.to_str()?.to_owned()));
-    own.or_else(|| command.get_subcommands().find_map(|inner| variable_of(inner, long)))
+    own.or_else(|| {
+        command
+            .get_subcommands()
+            .find_map(|inner| variable_of(inner, long))
+    })
 }
 
 fn innermost(matches: &ArgMatches) -> &ArgMatches {
@@ -110,26 +129,43 @@ fn say(line: impl Display) -> Result<()> {
 
 /// A run time for a command that only talks to the store.
 fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build();
     runtime.context("failed to start")?.block_on(task)
 }
 
 async fn open(settings: &StoreSettings) -> Result<Store> {
     let database = settings.database_url.database()?;
     // A command asks one thing after the other.
-    let config = StoreConfig { database, connections: 1, patience: PATIENCE, world: World::real() };
-    Store::open(&config).await.context("failed to open the database")
+    let config = StoreConfig {
+        database,
+        connections: 1,
+        patience: PATIENCE,
+        world: World::real(),
+    };
+    Store::open(&config)
+        .await
+        .context("failed to open the database")
 }
 
 /// The sealer that the settings give keys for.
 fn sealer(settings: &KeySettings) -> Result<Sealer> {
     let text = match settings.source()? {
         Some(KeySource::Text(keys)) => keys.expose().to_owned().into(),
-        Some(KeySource::File(path)) if path.to_str().is_some_and(|text| Sealer::parse(text).is_ok()) => {
-            anyhow::bail!("encryption_keys_file is a key itself: it must name a file that holds keys")
+        Some(KeySource::File(path))
+            if path
+                .to_str()
+                .is_some_and(|text| Sealer::parse(text).is_ok()) =>
+        {
+            anyhow::bail!(
+                "encryption_keys_file is a key itself: it must name a file that holds keys"
+            )
         }
         Some(KeySource::File(path)) => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("failed to read {}", path.display()))?;
             zeroize::Zeroizing::new(text)
         }
         None => anyhow::bail!(

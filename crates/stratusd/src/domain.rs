@@ -74,12 +74,23 @@ impl Place {
     /// # Errors
     ///
     /// A project that is not the caller's, then a location that is none of `known`.
-    pub fn new(caller: &Caller, project: &ProjectId, location: Location, known: &Locations) -> Result<Self, Refusal> {
+    pub fn new(
+        caller: &Caller,
+        project: &ProjectId,
+        location: Location,
+        known: &Locations,
+    ) -> Result<Self, Refusal> {
         ensure_project(caller, project)?;
         if known.iter().any(|known| known.name == location.as_str()) {
-            return Ok(Self { project: caller.project_id.clone(), location, access: caller.access });
+            return Ok(Self {
+                project: caller.project_id.clone(),
+                location,
+                access: caller.access,
+            });
         }
-        Err(Refusal::UnknownLocation(known.iter().map(|known| known.name.clone()).collect()))
+        Err(Refusal::UnknownLocation(
+            known.iter().map(|known| known.name.clone()).collect(),
+        ))
     }
 
     fn key(&self) -> (&str, &str) {
@@ -96,7 +107,11 @@ pub type Locations = [crate::storage::location::Location];
 ///
 /// If it is another one.
 pub fn ensure_project(caller: &Caller, project: &ProjectId) -> Result<(), Refusal> {
-    if caller.project_id == project.as_str() { Ok(()) } else { Err(Refusal::ProjectNotFound) }
+    if caller.project_id == project.as_str() {
+        Ok(())
+    } else {
+        Err(Refusal::ProjectNotFound)
+    }
 }
 
 /// What operations share.
@@ -122,6 +137,8 @@ fn owned<T: TryFrom<String>>(text: String, what: &'static str) -> Result<T, Stor
 
 /// A stored number as what it was when it was stored.
 fn stored_number<T: TryFrom<i32>>(number: i64, what: &'static str) -> Result<T, StorageError> {
-    let number = i32::try_from(number).ok().and_then(|number| T::try_from(number).ok());
+    let number = i32::try_from(number)
+        .ok()
+        .and_then(|number| T::try_from(number).ok());
     number.ok_or(StorageError::Corrupt(what))
 }

@@ -231,9 +231,17 @@ fn yes() -> bool {
 }
 
 fn usual_locations() -> Vec<LocationEntry> {
-    let usual = [("eu-central-h1", true), ("eu-north-h1", false), ("us-east-a2", true)];
+    let usual = [
+        ("eu-central-h1", true),
+        ("eu-north-h1", false),
+        ("us-east-a2", true),
+    ];
     let entry = |(name, postgres): (&str, bool)| {
-        let name = Spanned { value: name.to_owned(), referenced: Location::UNKNOWN, defined: Location::UNKNOWN };
+        let name = Spanned {
+            value: name.to_owned(),
+            referenced: Location::UNKNOWN,
+            defined: Location::UNKNOWN,
+        };
         LocationEntry { name, postgres }
     };
     usual.into_iter().map(entry).collect()
@@ -246,7 +254,8 @@ impl Inventory {
     ///
     /// Everything that is wrong with it, each with its place.
     pub fn read(path: &Path, bytes: &[u8]) -> Result<Self, Findings> {
-        let text = std::str::from_utf8(bytes).map_err(|error| Findings::of_bytes(path, bytes, error))?;
+        let text =
+            std::str::from_utf8(bytes).map_err(|error| Findings::of_bytes(path, bytes, error))?;
         let options = serde_saphyr::options! {
             with_snippet: false,
             // What the published schema takes, and no more: an editor and this shall not disagree.
@@ -255,12 +264,16 @@ impl Inventory {
             // What a file of the largest size may hold; deeper than any entry is nested.
             budget: serde_saphyr::budget! { max_nodes: 20_000_000, max_events: 50_000_000, max_depth: 32 },
         };
-        let read: Option<Self> =
-            serde_saphyr::from_str_with_options(text, options).map_err(|error| Findings::of_yaml(path, &error))?;
+        let read: Option<Self> = serde_saphyr::from_str_with_options(text, options)
+            .map_err(|error| Findings::of_yaml(path, &error))?;
         // Whoever prunes by a file that came to nothing loses everything.
         let inventory = read.ok_or_else(|| Findings::of_nothing(path))?;
         let findings = check::check(&inventory);
-        if findings.is_empty() { Ok(inventory) } else { Err(Findings::new(path, findings)) }
+        if findings.is_empty() {
+            Ok(inventory)
+        } else {
+            Err(Findings::new(path, findings))
+        }
     }
 
     /// The JSON Schema of inventories, for editors.

@@ -90,11 +90,22 @@ pub async fn tokens(store: &Store, project: &Project) -> Result<Vec<Token>, Stor
 /// If there is none, naming those that there are.
 pub async fn find_project(store: &Store, reference: &str) -> Result<Project> {
     let mut reader = store.reader().await?;
-    let all = storage::project::all(&mut reader.connection()).await.context("failed to read the projects")?;
+    let all = storage::project::all(&mut reader.connection())
+        .await
+        .context("failed to read the projects")?;
     let is_id = id::Kind::Project.is_id(reference);
-    if let Some(found) = all.iter().find(|it| if is_id { it.id == reference } else { it.name == reference }) {
+    if let Some(found) = all.iter().find(|it| {
+        if is_id {
+            it.id == reference
+        } else {
+            it.name == reference
+        }
+    }) {
         return Ok(found.clone());
     }
     let names: Vec<&str> = all.iter().map(|project| project.name.as_str()).collect();
-    bail!("there is no project {reference}; there are {}", enumerate(&names))
+    bail!(
+        "there is no project {reference}; there are {}",
+        enumerate(&names)
+    )
 }

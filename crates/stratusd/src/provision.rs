@@ -18,13 +18,22 @@ use zeroize::Zeroizing;
 /// where it waits, counts as failed, and comes again.
 pub trait Provisioner: Send + Sync + 'static {
     /// What a database is like now; `None` if there is none.
-    fn observe(&self, wanted: &Wanted) -> impl Future<Output = Result<Option<Observed>, ProvisionError>> + Send;
+    fn observe(
+        &self,
+        wanted: &Wanted,
+    ) -> impl Future<Output = Result<Option<Observed>, ProvisionError>> + Send;
 
     /// Begins to make a database, or goes on with it.
-    fn create(&self, wanted: &Wanted) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
+    fn create(
+        &self,
+        wanted: &Wanted,
+    ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
     /// Begins to give a database its size, storage, version and availability, or goes on with it.
-    fn resize(&self, wanted: &Wanted) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
+    fn resize(
+        &self,
+        wanted: &Wanted,
+    ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
     /// Sets the password of the user `postgres`.
     fn set_password(
@@ -34,7 +43,10 @@ pub trait Provisioner: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), ProvisionError>> + Send;
 
     /// How a database is reached.
-    fn connection(&self, wanted: &Wanted) -> impl Future<Output = Result<ConnectionDetails, ProvisionError>> + Send;
+    fn connection(
+        &self,
+        wanted: &Wanted,
+    ) -> impl Future<Output = Result<ConnectionDetails, ProvisionError>> + Send;
 }
 
 /// What a database shall be, and what was last known of it.

@@ -78,7 +78,14 @@ impl<P: Provisioner> Reconciler<P> {
         config: ReconcilerConfig,
         steps: Arc<Steps>,
     ) -> Self {
-        Self { store, around, provisioner, config, steps, give_up: CancellationToken::new() }
+        Self {
+            store,
+            around,
+            provisioner,
+            config,
+            steps,
+            give_up: CancellationToken::new(),
+        }
     }
 
     /// Works until it is told to stop, and then ends what it has begun, or gives up what does not end.
@@ -112,8 +119,14 @@ impl<P: Provisioner> Reconciler<P> {
             let _ = tokio::time::timeout(wait, stop.cancelled()).await;
         }
         tasks.close();
-        if tokio::time::timeout(this.config.grace, tasks.wait()).await.is_err() {
-            tracing::warn!(steps = tasks.len(), "steps that do not end are given up, to be taken again");
+        if tokio::time::timeout(this.config.grace, tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                steps = tasks.len(),
+                "steps that do not end are given up, to be taken again"
+            );
             this.give_up.cancel();
             tasks.wait().await;
         }
@@ -128,9 +141,18 @@ impl<P: Provisioner> Reconciler<P> {
         let lease = format!("{:032x}", u128::from_be_bytes(self.around.world.random()));
         let until = now.saturating_add(millis(self.config.lease));
         let limit = i64::try_from(free).unwrap_or(i64::MAX);
-        let take = TakeDue { lease: lease.clone(), now, until, limit };
+        let take = TakeDue {
+            lease: lease.clone(),
+            now,
+            until,
+            limit,
+        };
         let due = self.store.change(take).await.map_err(Aborted::failure)?;
-        Ok((!due.is_empty()).then_some(Taken { due, lease, expires }))
+        Ok((!due.is_empty()).then_some(Taken {
+            due,
+            lease,
+            expires,
+        }))
     }
 
     /// Gives a worker to each that was taken.
@@ -169,11 +191,19 @@ impl<P: Provisioner> Reconciler<P> {
             }
             Err(error) => {
                 self.steps.failed.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(database = due.database.id, attempts = due.attempts + 1, "a step failed: {error}");
+                tracing::warn!(
+                    database = due.database.id,
+                    attempts = due.attempts + 1,
+                    "a step failed: {error}"
+                );
                 self.failed(due)
             }
         };
-        let settle = Settle { due: due.clone(), lease: lease.to_owned(), outcome };
+        let settle = Settle {
+            due: due.clone(),
+            lease: lease.to_owned(),
+            outcome,
+        };
         match self.store.change(settle).await.map_err(Aborted::failure) {
             Ok(true) => {}
             Ok(false) => {
@@ -194,7 +224,11 @@ impl<P: Provisioner> Reconciler<P> {
             tokio::time::sleep(wait.min(expires.saturating_duration_since(Instant::now()))).await;
             let (asked, now) = (Instant::now(), self.around.world.now());
             let until = now.saturating_add(millis(self.config.lease));
-            let prolong = Prolong { due: due.clone(), lease: lease.to_owned(), until };
+            let prolong = Prolong {
+                due: due.clone(),
+                lease: lease.to_owned(),
+                until,
+            };
             wait = match tokio::time::timeout_at(expires, self.store.change(prolong)).await {
                 Ok(Ok(true)) => {
                     expires = asked + self.config.lease;
@@ -217,8 +251,11 @@ impl<P: Provisioner> Reconciler<P> {
         if !due.password_is_set {
             let sealed_for = sealed_for(&due.project_id, &due.database.id);
             let password = self.around.sealer.open(&due.database.password, &sealed_for);
-            let password = password.map_err(|error| ProvisionError(format!("the password: {error}")))?;
-            self.provisioner.set_password(&wanted, &Password::new(password)).await?;
+            let password =
+                password.map_err(|error| ProvisionError(format!("the password: {error}")))?;
+            self.provisioner
+                .set_password(&wanted, &Password::new(password))
+                .await?;
         }
         let connection = self.provisioner.connection(&wanted).await?;
         let (observed, wait) = self.shaped(&wanted, observed).await?;
@@ -239,21 +276,35 @@ impl<P: Provisioner> Reconciler<P> {
     }
 
     /// Brings a database nearer to its targets; tells what it is then, and when to look again.
-    async fn shaped(&self, wanted: &Wanted, observed: Observed) -> Result<(Observed, Duration), ProvisionError> {
+    async fn shaped(
+        &self,
+        wanted: &Wanted,
+        observed: Observed,
+    ) -> Result<(Observed, Duration), ProvisionError> {
         if observed.shape == wanted.shape {
             return Ok((observed, self.config.observe_every));
         }
-        let (now, later) = (observed.shape.storage_size_gib, wanted.shape.storage_size_gib);
+        let (now, later) = (
+            observed.shape.storage_size_gib,
+            wanted.shape.storage_size_gib,
+        );
         if later < now && !fits(observed.used_bytes, later) {
             // More is in use than was known when this was asked for.
-            tracing::warn!(database = wanted.id, "too much is in use to shrink the storage from {now} to {later} GiB");
+            tracing::warn!(
+                database = wanted.id,
+                "too much is in use to shrink the storage from {now} to {later} GiB"
+            );
             return Ok((observed, self.config.observe_every));
         }
         match self.provisioner.resize(wanted).await? {
             Progress::Pending(wait) => Ok((observed, wait)),
             Progress::Done => {
                 let observed = self.provisioner.observe(wanted).await?.unwrap_or(observed);
-                let wait = if observed.shape == wanted.shape { self.config.observe_every } else { FIRST_WAIT };
+                let wait = if observed.shape == wanted.shape {
+                    self.config.observe_every
+                } else {
+                    FIRST_WAIT
+                };
                 Ok((observed, wait))
             }
         }
@@ -265,14 +316,22 @@ impl<P: Provisioner> Reconciler<P> {
             Progress::Done => Duration::ZERO,
             Progress::Pending(wait) => wait,
         };
-        Outcome { attempts: 0, due_at: Some(self.after(wait)), ..unchanged(due) }
+        Outcome {
+            attempts: 0,
+            due_at: Some(self.after(wait)),
+            ..unchanged(due)
+        }
     }
 
     /// A database whose step failed: it waits, longer each time.
     fn failed(&self, due: &Due) -> Outcome {
         let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
         let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
-        Outcome { attempts: due.attempts + 1, due_at: Some(self.after(wait)), ..unchanged(due) }
+        Outcome {
+            attempts: due.attempts + 1,
+            due_at: Some(self.after(wait)),
+            ..unchanged(due)
+        }
     }
 
     fn after(&self, wait: Duration) -> i64 {
@@ -282,7 +341,9 @@ impl<P: Provisioner> Reconciler<P> {
 
 /// Waits for a free worker, and takes all that are.
 async fn all_free(workers: &Arc<Semaphore>) -> OwnedSemaphorePermit {
-    let Ok(mut free) = Arc::clone(workers).acquire_owned().await else { unreachable!("nobody closes it") };
+    let Ok(mut free) = Arc::clone(workers).acquire_owned().await else {
+        unreachable!("nobody closes it")
+    };
     let others = u32::try_from(workers.available_permits()).unwrap_or_default();
     if let Ok(others) = Arc::clone(workers).try_acquire_many_owned(others) {
         free.merge(others);
@@ -322,7 +383,10 @@ fn wanted(due: &Due) -> Result<Wanted, ProvisionError> {
         location: database.location.clone(),
         name: database.name.clone(),
         flavor: database.flavor.clone(),
-        open_to: rules.into_iter().map(|rule| rule.cidr.to_string()).collect(),
+        open_to: rules
+            .into_iter()
+            .map(|rule| rule.cidr.to_string())
+            .collect(),
         shape: Shape {
             version: database.target_version.clone(),
             vm_size: database.target_vm_size.clone(),
@@ -334,7 +398,11 @@ fn wanted(due: &Due) -> Result<Wanted, ProvisionError> {
 }
 
 fn state(observed: &Observed) -> PostgresState {
-    if observed.is_available { PostgresState::Running } else { PostgresState::Unavailable }
+    if observed.is_available {
+        PostgresState::Running
+    } else {
+        PostgresState::Unavailable
+    }
 }
 
 /// A database as it was.

@@ -39,18 +39,27 @@ async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Resu
         let mut reader = store.reader().await?;
         let batch = sealed_after(&mut reader.connection(), (&after.0, &after.1), BATCH).await?;
         drop(reader);
-        let Some(last) = batch.last() else { return Ok(count) };
+        let Some(last) = batch.last() else {
+            return Ok(count);
+        };
         after = (last.project_id.clone(), last.id.clone());
         let mut resealed = Vec::new();
-        for old in batch.into_iter().filter(|old| !sealer.is_current(&old.password)) {
+        for old in batch
+            .into_iter()
+            .filter(|old| !sealer.is_current(&old.password))
+        {
             let place = sealed_for(&old.project_id, &old.id);
             let password = sealer.open(&old.password, &place);
-            let password = password.with_context(|| format!("no key opens the password of database {}", old.id))?;
+            let password = password
+                .with_context(|| format!("no key opens the password of database {}", old.id))?;
             let sealed = sealer.seal(&password, world, &place);
             resealed.push((old, sealed));
         }
         count += resealed.len();
-        store.change(Reseal { resealed }).await.map_err(Aborted::failure)?;
+        store
+            .change(Reseal { resealed })
+            .await
+            .map_err(Aborted::failure)?;
     }
 }
 

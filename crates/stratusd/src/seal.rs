@@ -43,7 +43,9 @@ pub enum KeyError {
     #[error("there is no key; make one with `stratusd key generate`")]
     Missing,
     /// A line is not a key.
-    #[error("line {0} is not a key, which is 32 bytes in base 64; make one with `stratusd key generate`")]
+    #[error(
+        "line {0} is not a key, which is 32 bytes in base 64; make one with `stratusd key generate`"
+    )]
     Malformed(usize),
 }
 
@@ -60,12 +62,20 @@ impl Sealer {
     ///
     /// If there is none, or a line is something else.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
-        let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+        let lines = text
+            .lines()
+            .enumerate()
+            .map(|(index, line)| (index + 1, line.trim()));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let keys: Result<Vec<Key>, KeyError> =
-            lines.map(|(number, line)| Key::parse(line).ok_or(KeyError::Malformed(number))).collect();
+        let keys: Result<Vec<Key>, KeyError> = lines
+            .map(|(number, line)| Key::parse(line).ok_or(KeyError::Malformed(number)))
+            .collect();
         let keys = keys?;
-        if keys.is_empty() { Err(KeyError::Missing) } else { Ok(Self { keys }) }
+        if keys.is_empty() {
+            Err(KeyError::Missing)
+        } else {
+            Ok(Self { keys })
+        }
     }
 
     /// Seals a text for one place.
@@ -77,8 +87,14 @@ impl Sealer {
     pub fn seal(&self, text: &str, world: &World, place: &str) -> Vec<u8> {
         let key = &self.keys[0];
         let nonce = world.random::<NONCE>();
-        let payload = Payload { msg: text.as_bytes(), aad: place.as_bytes() };
-        let sealed = key.cipher.encrypt(&XNonce::from(nonce), payload).expect("the text is short");
+        let payload = Payload {
+            msg: text.as_bytes(),
+            aad: place.as_bytes(),
+        };
+        let sealed = key
+            .cipher
+            .encrypt(&XNonce::from(nonce), payload)
+            .expect("the text is short");
         [&[VERSION][..], &key.name, &nonce, &sealed].concat()
     }
 
@@ -89,10 +105,22 @@ impl Sealer {
     /// If no key does, or it was sealed for another place.
     pub fn open(&self, sealed: &[u8], place: &str) -> Result<Zeroizing<String>, OpenError> {
         let (name, nonce, text) = parts(sealed).ok_or(OpenError)?;
-        let key = self.keys.iter().find(|key| key.name == name).ok_or(OpenError)?;
-        let payload = Payload { msg: text, aad: place.as_bytes() };
-        let opened = key.cipher.decrypt(&XNonce::from(nonce), payload).map_err(|_| OpenError)?;
-        String::from_utf8(opened).map(Zeroizing::new).map_err(|_| OpenError)
+        let key = self
+            .keys
+            .iter()
+            .find(|key| key.name == name)
+            .ok_or(OpenError)?;
+        let payload = Payload {
+            msg: text,
+            aad: place.as_bytes(),
+        };
+        let opened = key
+            .cipher
+            .decrypt(&XNonce::from(nonce), payload)
+            .map_err(|_| OpenError)?;
+        String::from_utf8(opened)
+            .map(Zeroizing::new)
+            .map_err(|_| OpenError)
     }
 
     /// Whether a text was sealed with the current key.
@@ -113,9 +141,16 @@ impl Key {
     fn parse(line: &str) -> Option<Self> {
         let bytes = Zeroizing::new(STANDARD.decode(line).ok()?);
         let cipher = XChaCha20Poly1305::new_from_slice(&bytes).ok()?;
-        let digest: [u8; 32] = Sha256::new().chain_update(b"stratus key name").chain_update(&*bytes).finalize().into();
+        let digest: [u8; 32] = Sha256::new()
+            .chain_update(b"stratus key name")
+            .chain_update(&*bytes)
+            .finalize()
+            .into();
         let name = digest.first_chunk::<NAME>()?;
-        Some(Self { name: *name, cipher })
+        Some(Self {
+            name: *name,
+            cipher,
+        })
     }
 }
 

@@ -56,7 +56,11 @@ const BACKLOG: u32 = 1024;
 /// # Errors
 ///
 /// If it cannot start, with what to do about it.
-pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sealer: Sealer) -> Result<()> {
+pub async fn run(
+    store_settings: &StoreSettings,
+    settings: &ServiceSettings,
+    sealer: Sealer,
+) -> Result<()> {
     settings.ensure_whole()?;
     let Signals { stop, hang_up } = Signals::listen()?;
     let database = store_settings.database_url.database()?;
@@ -71,12 +75,22 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
     // Neither shall a certificate that cannot be used.
     let tls = tls::of(settings, hang_up).await?;
     let connections = settings.database_connections.get();
-    let config = StoreConfig { database, connections, patience: PATIENCE, world: world.clone() };
+    let config = StoreConfig {
+        database,
+        connections,
+        patience: PATIENCE,
+        world: world.clone(),
+    };
     let steps = Arc::new(Steps::default());
-    let (metrics, health) = (Arc::new(Metrics::new(Arc::clone(&steps))), Health::default());
+    let (metrics, health) = (
+        Arc::new(Metrics::new(Arc::clone(&steps))),
+        Health::default(),
+    );
     let management = Management::start(listeners.management, &metrics, &health)?;
     let opening = async {
-        let store = Store::open(&config).await.context("failed to open the database")?;
+        let store = Store::open(&config)
+            .await
+            .context("failed to open the database")?;
         let authority = Authority::of(&store, &sealer, &world).await?;
         anyhow::Ok((store, authority))
     };
@@ -110,7 +124,9 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
         Ok(serving) => {
             serving.announce(management.address);
             health.serves(store.clone());
-            serving.until(&stop, &health, settings.shutdown_timeout.get()).await
+            serving
+                .until(&stop, &health, settings.shutdown_timeout.get())
+                .await
         }
         Err(error) => Err(error),
     };
@@ -123,12 +139,24 @@ pub async fn run(store_settings: &StoreSettings, settings: &ServiceSettings, sea
 }
 
 /// The API as a router, with everything that the settings say of requests.
-fn router(settings: &ServiceSettings, store: &Store, around: &Surroundings, metrics: &Arc<Metrics>) -> Router {
-    let limit = settings
-        .rate_limit
-        .map(|per_second| RateLimit { per_second, burst: settings.rate_burst.unwrap_or(per_second) });
-    let config = server::Config::new().body_limit(settings.body_limit.get()).body_timeout(settings.body_timeout.get());
-    let requests = Requests::new(settings.header_limit.get(), Arc::clone(metrics), &around.world);
+fn router(
+    settings: &ServiceSettings,
+    store: &Store,
+    around: &Surroundings,
+    metrics: &Arc<Metrics>,
+) -> Router {
+    let limit = settings.rate_limit.map(|per_second| RateLimit {
+        per_second,
+        burst: settings.rate_burst.unwrap_or(per_second),
+    });
+    let config = server::Config::new()
+        .body_limit(settings.body_limit.get())
+        .body_timeout(settings.body_timeout.get());
+    let requests = Requests::new(
+        settings.header_limit.get(),
+        Arc::clone(metrics),
+        &around.world,
+    );
     requests.around(api::router(store, around, limit, config))
 }
 
@@ -154,7 +182,9 @@ struct Listeners {
 impl Listeners {
     fn bind(settings: &ServiceSettings) -> Result<Self> {
         let bind = |address: SocketAddr, setting: &str| {
-            bound(address).with_context(|| format!("failed to listen on {address}, see the setting {setting}"))
+            bound(address).with_context(|| {
+                format!("failed to listen on {address}, see the setting {setting}")
+            })
         };
         let api = bind(settings.listen, "listen")?;
         let management = listening(bind(settings.management_listen, "management_listen")?)?;
@@ -163,7 +193,11 @@ impl Listeners {
 }
 
 fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
     // As std does it: a port whose last connections still linger is free.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -172,7 +206,9 @@ fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
 
 fn listening(socket: TcpSocket) -> Result<TcpListener> {
     let address = socket.local_addr()?;
-    let listener = socket.listen(BACKLOG).and_then(tokio::net::TcpListener::into_std);
+    let listener = socket
+        .listen(BACKLOG)
+        .and_then(tokio::net::TcpListener::into_std);
     listener.with_context(|| format!("failed to listen on {address}"))
 }
 
@@ -187,7 +223,9 @@ impl Management {
     fn start(listener: TcpListener, metrics: &Arc<Metrics>, health: &Health) -> Result<Self> {
         let (address, handle) = (listener.local_addr()?, Handle::new());
         let router = management::router(Arc::clone(metrics), health.clone());
-        let server = axum_server::from_tcp(listener)?.handle(handle.clone()).acceptor(management::acceptor());
+        let server = axum_server::from_tcp(listener)?
+            .handle(handle.clone())
+            .acceptor(management::acceptor());
         tokio::spawn(server.serve(router.into_make_service()));
         Ok(Self { address, handle })
     }
@@ -219,34 +257,64 @@ impl Serving {
         let (address, handle) = (listener.local_addr()?, Handle::new());
         let limited = Limited::new(settings.max_connections.get(), metrics.connections());
         let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
-        let server = with_limits(axum_server::from_tcp(listener)?.handle(handle.clone()), settings);
+        let server = with_limits(
+            axum_server::from_tcp(listener)?.handle(handle.clone()),
+            settings,
+        );
         let service = router.into_make_service();
         let (scheme, server) = match tls {
             Some(tls) => {
                 let acceptor = Timed::new(tls.acceptor(head).acceptor(limited), head, idle);
-                ("https", tokio::spawn(server.acceptor(acceptor).serve(service)))
+                (
+                    "https",
+                    tokio::spawn(server.acceptor(acceptor).serve(service)),
+                )
             }
-            None => ("http", tokio::spawn(server.acceptor(Timed::new(limited, head, idle)).serve(service))),
+            None => (
+                "http",
+                tokio::spawn(
+                    server
+                        .acceptor(Timed::new(limited, head, idle))
+                        .serve(service),
+                ),
+            ),
         };
-        Ok(Self { address, scheme, handle, server })
+        Ok(Self {
+            address,
+            scheme,
+            handle,
+            server,
+        })
     }
 
     fn announce(&self, management: SocketAddr) {
-        let Self { address, scheme, .. } = self;
+        let Self {
+            address, scheme, ..
+        } = self;
         // The only line on standard output; nobody need read it.
-        let _ = writeln!(io::stdout(), "serving {scheme}://{address}, health and metrics on http://{management}");
+        let _ = writeln!(
+            io::stdout(),
+            "serving {scheme}://{address}, health and metrics on http://{management}"
+        );
         tracing::info!(api = %address, %management, "serving");
     }
 
     /// Serves until it is told to stop, and then as long as requests on their way may take.
-    async fn until(mut self, stop: &CancellationToken, health: &Health, grace: Duration) -> Result<()> {
+    async fn until(
+        mut self,
+        stop: &CancellationToken,
+        health: &Health,
+        grace: Duration,
+    ) -> Result<()> {
         let ended = tokio::select! {
             () = stop.cancelled() => None,
             ended = &mut self.server => Some(ended),
         };
         let ended = if let Some(ended) = ended {
             health.stops();
-            ended.map(|ended| ended.and_then(|()| Err(io::Error::other("it ended without being told to"))))
+            ended.map(|ended| {
+                ended.and_then(|()| Err(io::Error::other("it ended without being told to")))
+            })
         } else {
             tracing::info!("stopping: no more connections, requests on their way are finished");
             health.stops();
@@ -292,7 +360,10 @@ struct Signals {
 impl Signals {
     fn listen() -> Result<Self> {
         let hang_up = signal(SignalKind::hangup()).context("failed to listen for SIGHUP")?;
-        Ok(Self { stop: stop_signal()?, hang_up })
+        Ok(Self {
+            stop: stop_signal()?,
+            hang_up,
+        })
     }
 }
 

@@ -191,7 +191,9 @@ impl ServiceSettings {
     /// A setting that does nothing without another one.
     pub fn ensure_whole(&self) -> Result<()> {
         if self.rate_burst.is_some() && self.rate_limit.is_none() {
-            bail!("the setting rate_burst does nothing without rate_limit: give both, or leave it out");
+            bail!(
+                "the setting rate_burst does nothing without rate_limit: give both, or leave it out"
+            );
         }
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             bail!("the settings tls_certificate and tls_key go together: give both, or neither");
@@ -222,17 +224,25 @@ impl KeySettings {
             (None, Some(file)) => return Ok(Some(KeySource::File(file.as_path()))),
             (None, None) => return Ok(None),
         };
-        match self.origin("encryption_keys").cmp(&self.origin("encryption_keys_file")) {
+        match self
+            .origin("encryption_keys")
+            .cmp(&self.origin("encryption_keys_file"))
+        {
             Ordering::Less => Ok(Some(KeySource::Text(text))),
             Ordering::Greater => Ok(Some(KeySource::File(file.as_path()))),
             Ordering::Equal => {
-                bail!("encryption_keys and encryption_keys_file are given in the same place: leave one out")
+                bail!(
+                    "encryption_keys and encryption_keys_file are given in the same place: leave one out"
+                )
             }
         }
     }
 
     fn origin(&self, name: &str) -> Option<Origin> {
-        self.shown.iter().find(|shown| shown.name == name).map(|shown| shown.origin)
+        self.shown
+            .iter()
+            .find(|shown| shown.name == name)
+            .map(|shown| shown.origin)
     }
 }
 
@@ -254,7 +264,9 @@ pub struct SettingsFile {
 impl fmt::Debug for SettingsFile {
     /// Without its values, some of which are secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SettingsFile").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("SettingsFile")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -265,18 +277,30 @@ impl SettingsFile {
     ///
     /// If it cannot be read, is no TOML, or has a key that is no setting.
     pub fn read(path: Option<&Path>) -> Result<Self> {
-        let Some(path) = path else { return Ok(Self::default()) };
-        let text = fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+        let Some(path) = path else {
+            return Ok(Self::default());
+        };
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("failed to read {}", path.display()))?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             // The line that it would show may hold a secret.
-            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             anyhow::anyhow!("{}:{line}: {}", path.display(), error.message())
         })?;
         let known = [StoreGiven::KEYS, KeyGiven::KEYS, ServiceGiven::KEYS].concat();
         if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
-            bail!("{}: there is no setting `{unknown}`; the settings are {}", path.display(), known.join(", "));
+            bail!(
+                "{}: there is no setting `{unknown}`; the settings are {}",
+                path.display(),
+                known.join(", ")
+            );
         }
-        Ok(Self { path: path.to_owned(), table })
+        Ok(Self {
+            path: path.to_owned(),
+            table,
+        })
     }
 
     fn value<T>(&self, name: &str) -> Result<Option<T>>
@@ -284,13 +308,21 @@ impl SettingsFile {
         T: std::str::FromStr,
         T::Err: std::fmt::Display,
     {
-        let Some(value) = self.table.get(name) else { return Ok(None) };
+        let Some(value) = self.table.get(name) else {
+            return Ok(None);
+        };
         let text = match value {
             toml::Value::String(text) => text.clone(),
             toml::Value::Integer(number) => number.to_string(),
-            other => bail!("{}: {name} must be a string or a number, not {}", self.path.display(), other.type_str()),
+            other => bail!(
+                "{}: {name} must be a string or a number, not {}",
+                self.path.display(),
+                other.type_str()
+            ),
         };
-        let value = text.parse().map_err(|error: T::Err| anyhow::anyhow!("{}: {name}: {error}", self.path.display()));
+        let value = text
+            .parse()
+            .map_err(|error: T::Err| anyhow::anyhow!("{}: {name}: {error}", self.path.display()));
         value.map(Some)
     }
 }

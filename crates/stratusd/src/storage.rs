@@ -128,7 +128,9 @@ impl Store {
     pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
         let backend: Arc<dyn Backend> = match &config.database {
             DatabaseLocation::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file).await?),
-            DatabaseLocation::Postgres(url) => Arc::new(postgresql::Postgres::open(url, config).await?),
+            DatabaseLocation::Postgres(url) => {
+                Arc::new(postgresql::Postgres::open(url, config).await?)
+            }
         };
         Ok(Self { backend })
     }
@@ -153,12 +155,16 @@ impl Store {
     pub async fn change<C: Change>(&self, change: C) -> Result<C::Answer, Aborted<C::Refusal>> {
         let offer = Offer::new(change);
         let (reply, mut answer) = oneshot::channel();
-        self.backend.submit(Box::new(Pending::new(offer.clone(), reply)));
+        self.backend
+            .submit(Box::new(Pending::new(offer.clone(), reply)));
         let offer = Withdrawn(offer);
         let answered = match tokio::time::timeout(WAIT, &mut answer).await {
             Ok(answered) => answered,
             Err(_) if offer.0.take().is_some() => {
-                return Err(StorageError::Unavailable("the changes before it take too long".into()).into());
+                return Err(StorageError::Unavailable(
+                    "the changes before it take too long".into(),
+                )
+                .into());
             }
             Err(_) => answer.await,
         };

@@ -20,23 +20,33 @@ impl Client {
             .timeout(Duration::from_secs(60))
             .build()
             .expect("the settings are good");
-        Self { http, base: base.to_owned() }
+        Self {
+            http,
+            base: base.to_owned(),
+        }
     }
 
     pub async fn call(&self, kind: Kind) -> usize {
         let place = format!("{}/project/{PROJECT}/location/{LOCATION}", self.base);
         match kind {
             Kind::Small => {
-                let request = self.http.get(format!("{place}/private-subnet/{}", "backend"));
+                let request = self
+                    .http
+                    .get(format!("{place}/private-subnet/{}", "backend"));
                 self.send::<PrivateSubnet>(request).await.name.len()
             }
             Kind::List => {
-                let request =
-                    self.http.get(format!("{place}/vm")).query(&[("page_size", "100"), ("order_column", "name")]);
+                let request = self
+                    .http
+                    .get(format!("{place}/vm"))
+                    .query(&[("page_size", "100"), ("order_column", "name")]);
                 self.send::<VmPage>(request).await.items.len()
             }
             Kind::Post(tags) => {
-                let tags = (0..tags).map(|tag| Tag { key: format!("tag-{tag}"), value: "a".repeat(250) });
+                let tags = (0..tags).map(|tag| Tag {
+                    key: format!("tag-{tag}"),
+                    value: "a".repeat(250),
+                });
                 let body = PostgresCreate {
                     size: "standard-2".to_owned(),
                     storage_size: 64,
@@ -46,14 +56,21 @@ impl Client {
                     restrict_by_default: false,
                     tags: tags.collect(),
                 };
-                let request = self.http.post(format!("{place}/postgres/{}", "orders")).json(&body);
+                let request = self
+                    .http
+                    .post(format!("{place}/postgres/{}", "orders"))
+                    .json(&body);
                 self.send::<Postgres>(request).await.name.len()
             }
         }
     }
 
     async fn send<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> T {
-        let answer = request.bearer_auth(TOKEN).header("accept", "application/json").send().await;
+        let answer = request
+            .bearer_auth(TOKEN)
+            .header("accept", "application/json")
+            .send()
+            .await;
         let answer = answer.expect("the server answers");
         assert!(answer.status().is_success());
         answer.json().await.expect("the answer fits")

@@ -34,9 +34,15 @@ pub fn router() -> Router {
     };
     let place = "/project/{project_id}/location/{location}";
     Router::new()
-        .route(&format!("{place}/private-subnet/{{private_subnet_reference}}"), get(private_subnet_view))
+        .route(
+            &format!("{place}/private-subnet/{{private_subnet_reference}}"),
+            get(private_subnet_view),
+        )
         .route(&format!("{place}/vm"), get(vm_list))
-        .route(&format!("{place}/postgres/{{postgres_database_reference}}"), post(postgres_create))
+        .route(
+            &format!("{place}/postgres/{{postgres_database_reference}}"),
+            post(postgres_create),
+        )
         .layer(DefaultBodyLimit::max(1 << 20))
         .layer(middleware::from_fn(request_id))
         .with_state(Arc::new(app))
@@ -49,12 +55,20 @@ fn same<T: for<'de> Deserialize<'de>>(value: impl Serialize) -> T {
 
 async fn request_id(request: Request, next: Next) -> Response {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let id = request.headers().get("x-request-id").filter(|id| id.len() <= 128).cloned();
+    let id = request
+        .headers()
+        .get("x-request-id")
+        .filter(|id| id.len() <= 128)
+        .cloned();
     let id = id.unwrap_or_else(|| {
         let id = format!("{:032x}", NEXT.fetch_add(1, Ordering::Relaxed));
         HeaderValue::from_str(&id).expect("digits are a header's")
     });
-    let span = tracing::info_span!("request", method = request.method().as_str(), id = id.to_str().unwrap_or_default());
+    let span = tracing::info_span!(
+        "request",
+        method = request.method().as_str(),
+        id = id.to_str().unwrap_or_default()
+    );
     let mut response = next.run(request).instrument(span).await;
     response.headers_mut().insert("x-request-id", id);
     response
@@ -77,7 +91,16 @@ struct Refusal(StatusCode, &'static str, String);
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Self(status, kind, message) = self;
-        (status, Json(ErrorBody { error: ErrorInside { code: status.as_u16(), r#type: kind, message } }))
+        (
+            status,
+            Json(ErrorBody {
+                error: ErrorInside {
+                    code: status.as_u16(),
+                    r#type: kind,
+                    message,
+                },
+            }),
+        )
             .into_response()
     }
 }
@@ -105,10 +128,21 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        let refused = |kind: &'static str| Refusal(StatusCode::UNAUTHORIZED, kind, "send a token".to_owned());
-        let value = parts.headers.get(AUTHORIZATION).ok_or_else(|| refused("MissingCredentials"))?;
-        let token = value.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
-        if token == Some(TOKEN) { Ok(Self) } else { Err(refused("InvalidCredentials")) }
+        let refused =
+            |kind: &'static str| Refusal(StatusCode::UNAUTHORIZED, kind, "send a token".to_owned());
+        let value = parts
+            .headers
+            .get(AUTHORIZATION)
+            .ok_or_else(|| refused("MissingCredentials"))?;
+        let token = value
+            .to_str()
+            .ok()
+            .and_then(|value| value.strip_prefix("Bearer "));
+        if token == Some(TOKEN) {
+            Ok(Self)
+        } else {
+            Err(refused("InvalidCredentials"))
+        }
     }
 }
 
@@ -121,13 +155,21 @@ fn pattern(text: &str) -> Regex {
 
 fn check(pattern: &Regex, most: usize, text: &str, name: &str) -> Result<(), Refusal> {
     let fits = !text.is_empty() && text.chars().count() <= most && pattern.is_match(text);
-    if fits { Ok(()) } else { Err(bad(format!("{name} does not fit its pattern"))) }
+    if fits {
+        Ok(())
+    } else {
+        Err(bad(format!("{name} does not fit its pattern")))
+    }
 }
 
 fn check_place(project: &str, location: &str) -> Result<(), Refusal> {
     check(&PROJECT_ID, 26, project, "project_id")?;
     let fits = !location.is_empty() && location.chars().count() <= 63;
-    if fits { Ok(()) } else { Err(bad("location is too long")) }
+    if fits {
+        Ok(())
+    } else {
+        Err(bad("location is too long"))
+    }
 }
 
 async fn private_subnet_view(
@@ -168,13 +210,19 @@ async fn vm_list(
     check_place(&project, &location)?;
     let Query(listed) = query?;
     let is_long = |text: &str, most: usize| text.chars().count() > most;
-    if listed.start_after.is_some_and(|after| is_long(&after, 1024)) {
+    if listed
+        .start_after
+        .is_some_and(|after| is_long(&after, 1024))
+    {
         return Err(bad("start_after is too long"));
     }
     if listed.page_size < 1 || is_long(&listed.order_column, 255) {
         return Err(bad("page_size must be at least 1"));
     }
-    Ok(Json(VmPage { count: 100, items: app.vms.clone() }))
+    Ok(Json(VmPage {
+        count: 100,
+        items: app.vms.clone(),
+    }))
 }
 
 async fn postgres_create(
@@ -187,17 +235,26 @@ async fn postgres_create(
     let Path((project, location, reference)) = path?;
     check_place(&project, &location)?;
     check(&REFERENCE, 63, &reference, "postgres_database_reference")?;
-    let is_json = headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
+    let is_json = headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
     if !is_json {
         let message = "send JSON".to_owned();
-        return Err(Refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message));
+        return Err(Refusal(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UnsupportedMediaType",
+            message,
+        ));
     }
-    let body: PostgresCreate = serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?;
+    let body: PostgresCreate =
+        serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?;
     body.check()?;
     let mut made = app.database.clone();
     made.flavor = body.flavor;
     let mut response = Json(made).into_response();
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 
@@ -253,7 +310,11 @@ impl PostgresCreate {
         if is_long(&self.size) || self.storage_size.unsigned_abs() > (1 << 53) - 1 {
             return Err(bad("size is too long"));
         }
-        if self.tags.iter().any(|tag| tag.key.is_empty() || is_long(&tag.key) || is_long(&tag.value)) {
+        if self
+            .tags
+            .iter()
+            .any(|tag| tag.key.is_empty() || is_long(&tag.key) || is_long(&tag.value))
+        {
             return Err(bad("a tag's key is empty or too long"));
         }
         Ok(())

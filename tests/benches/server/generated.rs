@@ -1,29 +1,33 @@
 //! The generated server over answers that are there already.
 
 use api_server::firewall::{
-    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest, FirewallDetachSubnetResponse,
+    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+    FirewallDetachSubnetResponse,
 };
 use api_server::inference_api_key::{
-    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk, InferenceApiKeyCreateRequest,
-    InferenceApiKeyCreateResponse,
+    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
+    InferenceApiKeyCreateRequest, InferenceApiKeyCreateResponse,
 };
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse,
-    LoadBalancerListError, LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
-    LoadBalancerUpdateRequest, LoadBalancerUpdateResponse, ProjectLoadBalancerListError,
-    ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
+    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
+    LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,
+    LoadBalancerListResponse, LoadBalancerUpdateError, LoadBalancerUpdateRequest,
+    LoadBalancerUpdateResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
+    ProjectLoadBalancerListResponse,
 };
 use api_server::postgres::{
-    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
-    PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
-    PostgresResetSuperuserPasswordResponse, PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest,
-    PostgresUpdateResponse, PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
+    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
+    PostgresCreateResponse, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
+    PostgresResetSuperuserPasswordRequest, PostgresResetSuperuserPasswordResponse,
+    PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest, PostgresUpdateResponse,
+    PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
     ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_server::private_subnet::{
-    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest, PrivateSubnetConnectResponse,
-    PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse, PrivateSubnetViewError,
-    PrivateSubnetViewRequest, PrivateSubnetViewResponse,
+    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
+    PrivateSubnetConnectResponse, PrivateSubnetCreateError, PrivateSubnetCreateRequest,
+    PrivateSubnetCreateResponse, PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetViewResponse,
 };
 use api_server::server::Config;
 use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
@@ -38,8 +42,16 @@ struct Ready {
 
 pub fn router() -> axum::Router {
     let state = seed::state(100);
-    let page = VmPage::new(Count::try_from(100).expect("it is a count"), state.vms.clone());
-    api_server::router(Ready { state, page }, Gate, ContractErrors, Config::default())
+    let page = VmPage::new(
+        Count::try_from(100).expect("it is a count"),
+        state.vms.clone(),
+    );
+    api_server::router(
+        Ready { state, page },
+        Gate,
+        ContractErrors,
+        Config::default(),
+    )
 }
 
 fn none() -> Count {
@@ -118,7 +130,13 @@ impl PostgresApi<Caller> for Ready {
         _: Caller,
         _: PostgresResetSuperuserPasswordRequest,
     ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
-        Ok(PostgresResetSuperuserPasswordOk::new(self.state.databases[0].clone(), NoStore::NoStore).into())
+        Ok(
+            PostgresResetSuperuserPasswordOk::new(
+                self.state.databases[0].clone(),
+                NoStore::NoStore,
+            )
+            .into(),
+        )
     }
 }
 
@@ -173,7 +191,15 @@ impl InferenceApiKeyApi<Caller> for Ready {
         _: InferenceApiKeyCreateRequest,
     ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
         let id = "akmagvrjz7cptgqmw5121gqp0c".parse().expect("it is an id");
-        let key = "0123456789abcdefghijABCDEFGHIJ01".parse().expect("it is a key");
-        Ok(InferenceApiKeyCreateOk::new(api_types::InferenceApiKey::new(id, key), NoStore::NoStore).into())
+        let key = "0123456789abcdefghijABCDEFGHIJ01"
+            .parse()
+            .expect("it is a key");
+        Ok(
+            InferenceApiKeyCreateOk::new(
+                api_types::InferenceApiKey::new(id, key),
+                NoStore::NoStore,
+            )
+            .into(),
+        )
     }
 }

@@ -20,8 +20,9 @@ pub fn exchanges() -> Vec<Exchange> {
     let get = |path: &str| request("GET", path, "");
     let database = format!("{place}/postgres/orders");
     let post = |tags: usize, size: usize| {
-        let tags: Vec<_> =
-            (0..tags).map(|tag| json!({"key": format!("tag-{tag}"), "value": "a".repeat(size)})).collect();
+        let tags: Vec<_> = (0..tags)
+            .map(|tag| json!({"key": format!("tag-{tag}"), "value": "a".repeat(size)}))
+            .collect();
         let body = json!({
             "size": "standard-2", "storage_size": 64, "flavor": "standard", "ha_type": "async", "version": "18",
             "restrict_by_default": true, "tags": tags,
@@ -41,8 +42,13 @@ pub fn exchanges() -> Vec<Exchange> {
         },
         Exchange {
             name: "GET, a list of 100",
-            request: get(&format!("{place}/vm?page_size=100&order_column=name&start_after=app-1")),
-            wrong: vec![get(&format!("{place}/vm?page_size=0")), get(&format!("{place}/vm?page_size=ten"))],
+            request: get(&format!(
+                "{place}/vm?page_size=100&order_column=name&start_after=app-1"
+            )),
+            wrong: vec![
+                get(&format!("{place}/vm?page_size=0")),
+                get(&format!("{place}/vm?page_size=ten")),
+            ],
             repeat: 500,
         },
         Exchange {
@@ -53,11 +59,18 @@ pub fn exchanges() -> Vec<Exchange> {
                 wrong_post(json!({"size": "standard-2", "storage_size": "64"})),
                 wrong_post(json!({"size": "standard-2", "storage_size": 64, "colour": "green"})),
                 wrong_post(json!({"size": "standard-2", "storage_size": 64, "flavor": "lavender"})),
-                wrong_post(json!({"size": "standard-2", "storage_size": 64, "tags": [{"key": "", "value": ""}]})),
+                wrong_post(
+                    json!({"size": "standard-2", "storage_size": 64, "tags": [{"key": "", "value": ""}]}),
+                ),
             ],
             repeat: 2000,
         },
-        Exchange { name: "POST, 100 KiB", request: post(370, 250), wrong: Vec::new(), repeat: 200 },
+        Exchange {
+            name: "POST, 100 KiB",
+            request: post(370, 250),
+            wrong: Vec::new(),
+            repeat: 200,
+        },
     ]
 }
 
@@ -94,7 +107,10 @@ impl Connection {
 
     /// Sends a request and does not wait.
     pub fn ask(&mut self, request: &[u8]) {
-        self.0.get_mut().write_all(request).expect("the server reads");
+        self.0
+            .get_mut()
+            .write_all(request)
+            .expect("the server reads");
     }
 
     /// The next answer.
@@ -112,6 +128,9 @@ impl Connection {
         }
         let mut body = vec![0; length];
         self.0.read_exact(&mut body).expect("the server answers");
-        Answer { status, body: String::from_utf8(body).expect("it is text") }
+        Answer {
+            status,
+            body: String::from_utf8(body).expect("it is text"),
+        }
     }
 }

@@ -27,7 +27,12 @@ pub async fn run() {
         ours.push(by_callers(&service).await);
         theirs.push(alone.measure());
     }
-    row(&mut table, "SQLite, beside a transaction each", ours, theirs);
+    row(
+        &mut table,
+        "SQLite, beside a transaction each",
+        ours,
+        theirs,
+    );
     let service = Arc::new(Service::postgres(EMPTY).await);
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -40,7 +45,12 @@ pub async fn run() {
 
 fn row(table: &mut Table, name: &str, ours: Vec<f64>, theirs: Vec<f64>) {
     let (ours, theirs) = (median(ours.into_iter()), median(theirs.into_iter()));
-    table.row([name.to_owned(), format!("{ours:.0}"), format!("{theirs:.0}"), format!("{:.2}", ours / theirs)]);
+    table.row([
+        name.to_owned(),
+        format!("{ours:.0}"),
+        format!("{theirs:.0}"),
+        format!("{:.2}", ours / theirs),
+    ]);
 }
 
 /// Changes per second that callers at the same time get acknowledged.
@@ -88,7 +98,8 @@ impl Alone {
     fn open() -> Self {
         let folder = folder();
         let file = folder.path().join("alone.db");
-        let mut connection = SqliteConnection::establish(file.to_str().expect("it is UTF-8")).expect("it opens");
+        let mut connection =
+            SqliteConnection::establish(file.to_str().expect("it is UTF-8")).expect("it opens");
         connection
             .batch_execute(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
@@ -96,7 +107,11 @@ impl Alone {
                  created_at INTEGER NOT NULL, PRIMARY KEY (project_id, id)) STRICT, WITHOUT ROWID",
             )
             .expect("it is made");
-        Self { connection, number: 0, _folder: folder }
+        Self {
+            connection,
+            number: 0,
+            _folder: folder,
+        }
     }
 
     fn measure(&mut self) -> f64 {
@@ -113,7 +128,9 @@ impl Alone {
                 keys::hash.eq(&[0_u8; 32][..]),
                 keys::created_at.eq(0),
             );
-            let made = self.connection.immediate_transaction(|tx| insert_into(keys::table).values(row).execute(tx));
+            let made = self
+                .connection
+                .immediate_transaction(|tx| insert_into(keys::table).values(row).execute(tx));
             made.expect("it is made");
         }
         rate(self.number - first, start)
@@ -122,7 +139,9 @@ impl Alone {
 
 /// What pgbench reaches with the same statement in a transaction and as many connections.
 fn pgbench(service: &Service) -> f64 {
-    let DatabaseLocation::Postgres(url) = &service.database else { unreachable!("it was made so") };
+    let DatabaseLocation::Postgres(url) = &service.database else {
+        unreachable!("it was made so")
+    };
     let folder = folder();
     let script = folder.path().join("insert.sql");
     let project = &service.projects[0].0;
@@ -132,7 +151,13 @@ fn pgbench(service: &Service) -> f64 {
     );
     std::fs::write(&script, statements).expect("the folder is writable");
     let output = Command::new(binary("pgbench"))
-        .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--client", &(CONNECTIONS / 2).to_string()])
+        .args([
+            "--no-vacuum",
+            "--protocol=prepared",
+            "--jobs=2",
+            "--client",
+            &(CONNECTIONS / 2).to_string(),
+        ])
         .args(["--time", &ROUND.as_secs().to_string(), "--file"])
         .arg(&script)
         .arg(url)
@@ -141,5 +166,10 @@ fn pgbench(service: &Service) -> f64 {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = said.lines().find_map(|line| line.strip_prefix("tps = "));
     let tps = line.and_then(|line| line.split(' ').next()?.parse().ok());
-    tps.unwrap_or_else(|| panic!("pgbench failed: {said}{}", String::from_utf8_lossy(&output.stderr)))
+    tps.unwrap_or_else(|| {
+        panic!(
+            "pgbench failed: {said}{}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+    })
 }

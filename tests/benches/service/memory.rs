@@ -8,13 +8,23 @@ pub async fn run() {
     fill(&service).await;
     for round in 0..200 {
         let after = format!("vm{:024}", round * 5000);
-        for query in [format!("page_size=1000&start_after={after}"), "page_size=1000&order_column=name".to_owned()] {
-            let answer = service.call(1, "GET", &format!("/location/eu-central-h1/vm?{query}")).await;
+        for query in [
+            format!("page_size=1000&start_after={after}"),
+            "page_size=1000&order_column=name".to_owned(),
+        ] {
+            let answer = service
+                .call(1, "GET", &format!("/location/eu-central-h1/vm?{query}"))
+                .await;
             assert_eq!(answer.status(), 200);
-            axum::body::to_bytes(answer.into_body(), usize::MAX).await.expect("it has a body");
+            axum::body::to_bytes(answer.into_body(), usize::MAX)
+                .await
+                .expect("it has a body");
             let answer = service.call(1, "POST", "/inference-api-key").await;
             assert_eq!(answer.status(), 200);
         }
     }
-    println!("\nmemory with 1,000,000 rows on SQLite, at most: {:.0} MiB", peak_kibibytes() / 1024.0);
+    println!(
+        "\nmemory with 1,000,000 rows on SQLite, at most: {:.0} MiB",
+        peak_kibibytes() / 1024.0
+    );
 }

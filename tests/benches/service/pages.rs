@@ -21,13 +21,43 @@ async fn measure(service: &Service, database: &str, table: &mut Table) {
     // Deep is the middle of either list, but for pages as long as the small one: these begin behind its first item.
     for (name, query, repeat, [after, far_after]) in [
         ("10 by id, first", "page_size=10", 20, ["", ""]),
-        ("10 by id, deep", "page_size=10&start_after=vm000000000000000000{}", 20, ["000500", "500000"]),
-        ("10 by name, first", "page_size=10&order_column=name", 20, ["", ""]),
-        ("10 by name, deep", "page_size=10&order_column=name&start_after=app-0{}", 20, ["000500", "500000"]),
+        (
+            "10 by id, deep",
+            "page_size=10&start_after=vm000000000000000000{}",
+            20,
+            ["000500", "500000"],
+        ),
+        (
+            "10 by name, first",
+            "page_size=10&order_column=name",
+            20,
+            ["", ""],
+        ),
+        (
+            "10 by name, deep",
+            "page_size=10&order_column=name&start_after=app-0{}",
+            20,
+            ["000500", "500000"],
+        ),
         ("1000 by id, first", "page_size=1000", 3, ["", ""]),
-        ("1000 by id, deep", "page_size=1000&start_after=vm000000000000000000{}", 3, ["000000", "500000"]),
-        ("1000 by name, first", "page_size=1000&order_column=name", 3, ["", ""]),
-        ("1000 by name, deep", "page_size=1000&order_column=name&start_after=app-0{}", 3, ["000000", "500000"]),
+        (
+            "1000 by id, deep",
+            "page_size=1000&start_after=vm000000000000000000{}",
+            3,
+            ["000000", "500000"],
+        ),
+        (
+            "1000 by name, first",
+            "page_size=1000&order_column=name",
+            3,
+            ["", ""],
+        ),
+        (
+            "1000 by name, deep",
+            "page_size=1000&order_column=name&start_after=app-0{}",
+            3,
+            ["000000", "500000"],
+        ),
     ] {
         let (small, large) = (path(query, after), path(query, far_after));
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -61,8 +91,17 @@ async fn time(service: &Service, project: usize, path: &str, repeat: u32) -> f64
     for _ in 0..repeat {
         let answer = service.call(project, "GET", path).await;
         assert_eq!(answer.status(), 200, "{path}");
-        let body = to_bytes(answer.into_body(), usize::MAX).await.expect("it has a body");
-        assert!(body.starts_with(if project == 0 { b"{\"count\":1000," } else { b"{\"count\":1000000," }), "{path}");
+        let body = to_bytes(answer.into_body(), usize::MAX)
+            .await
+            .expect("it has a body");
+        assert!(
+            body.starts_with(if project == 0 {
+                b"{\"count\":1000,"
+            } else {
+                b"{\"count\":1000000,"
+            }),
+            "{path}"
+        );
     }
     start.elapsed().as_secs_f64() * 1e6 / f64::from(repeat)
 }

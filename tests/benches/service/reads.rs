@@ -47,26 +47,44 @@ pub fn run() {
     let mut service = Caller::new(address, token);
     let mut state = State::default();
     let vms = service.get("/location/eu-central-h1/vm?page_size=10");
-    state.vms = serde_json::from_value(json(&vms)["items"].clone()).expect("they are virtual machines");
+    state.vms =
+        serde_json::from_value(json(&vms)["items"].clone()).expect("they are virtual machines");
     let subnet = service.get("/location/eu-central-h1/private-subnet/backend");
     state.subnets = vec![serde_json::from_value(json(&subnet)).expect("it is a subnet")];
-    let created =
-        service.post("/location/eu-central-h1/postgres/orders", &json!({ "size": "standard-2", "storage_size": 64 }));
+    let created = service.post(
+        "/location/eu-central-h1/postgres/orders",
+        &json!({ "size": "standard-2", "storage_size": 64 }),
+    );
     state.databases = vec![serde_json::from_value(json(&created)).expect("it is a database")];
     let address = serve("memory", move || async move {
-        api_server::router(Memory::new(state), Gate, ContractErrors, api_server::server::Config::new())
+        api_server::router(
+            Memory::new(state),
+            Gate,
+            ContractErrors,
+            api_server::server::Config::new(),
+        )
     });
     let mut memory = Caller::new(address, tests::memory::TOKEN.to_owned());
     for (name, path) in [
         ("a database", "/location/eu-central-h1/postgres/orders"),
-        ("a private subnet", "/location/eu-central-h1/private-subnet/backend"),
+        (
+            "a private subnet",
+            "/location/eu-central-h1/private-subnet/backend",
+        ),
         ("a page of 10", "/location/eu-central-h1/vm?page_size=10"),
     ] {
-        assert_eq!(service.get(path), memory.get(path), "{name}: both must answer the same");
+        assert_eq!(
+            service.get(path),
+            memory.get(path),
+            "{name}: both must answer the same"
+        );
         for callers in [1, CALLERS] {
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             for round in 0..=ROUNDS {
-                let (one, other) = (service.measure(path, callers), memory.measure(path, callers));
+                let (one, other) = (
+                    service.measure(path, callers),
+                    memory.measure(path, callers),
+                );
                 if round > 0 {
                     ours.push(one);
                     theirs.push(other);
@@ -96,7 +114,10 @@ struct Caller {
 
 impl Caller {
     fn new(address: SocketAddr, token: String) -> Self {
-        Self { connections: (0..CALLERS).map(|_| Connection::open(address)).collect(), token }
+        Self {
+            connections: (0..CALLERS).map(|_| Connection::open(address)).collect(),
+            token,
+        }
     }
 
     fn get(&mut self, path: &str) -> String {
@@ -146,7 +167,9 @@ impl Caller {
 /// The time that all threads but this one have been on a processor, in nanoseconds.
 fn cpu_of_others() -> f64 {
     let own = own_thread();
-    let tasks = fs::read_dir("/proc/self/task").expect("a Linux machine says so").flatten();
+    let tasks = fs::read_dir("/proc/self/task")
+        .expect("a Linux machine says so")
+        .flatten();
     let others = tasks.filter(|task| !own.ends_with(&*task.file_name().to_string_lossy()));
     others
         .filter_map(|task| {
@@ -161,7 +184,8 @@ fn serve_service() -> (SocketAddr, String) {
     let (told, asked) = mpsc::channel();
     let address = serve("service", move || async move {
         let service = Service::sqlite(INVENTORY).await;
-        told.send(service.projects[0].1.clone()).expect("somebody asks");
+        told.send(service.projects[0].1.clone())
+            .expect("somebody asks");
         let router = service.router.clone();
         // It lives as long as the process.
         Box::leak(Box::new(service));
@@ -179,14 +203,23 @@ where
     let work = move || {
         // Whatever it starts stays there too, so that both pay the same for being woken up.
         crate::support::stay_on(1);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a run time");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a run time");
         runtime.block_on(async move {
             let router = router().await;
-            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
-            told.send(listener.local_addr().expect("a listener has an address")).expect("somebody asks");
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+                .await
+                .expect("a port is free");
+            told.send(listener.local_addr().expect("a listener has an address"))
+                .expect("somebody asks");
             axum::serve(listener, router).await
         })
     };
-    thread::Builder::new().name(name.to_owned()).spawn(work).expect("a thread can be started");
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .expect("a thread can be started");
     asked.recv().expect("the server starts")
 }

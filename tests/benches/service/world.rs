@@ -61,23 +61,58 @@ impl Service {
             world: world.clone(),
         };
         let store = Store::open(&config).await.expect("the database opens");
-        let inventory = Inventory::read("inventory.yaml".as_ref(), inventory.as_bytes()).expect("it is good");
-        let names: Vec<String> = inventory.projects.iter().map(|project| project.name.value.clone()).collect();
-        let mode = Mode { is_dry_run: false, prunes: false };
-        store.change(Apply { inventory, mode, world: world.clone() }).await.expect("it is applied");
+        let inventory =
+            Inventory::read("inventory.yaml".as_ref(), inventory.as_bytes()).expect("it is good");
+        let names: Vec<String> = inventory
+            .projects
+            .iter()
+            .map(|project| project.name.value.clone())
+            .collect();
+        let mode = Mode {
+            is_dry_run: false,
+            prunes: false,
+        };
+        store
+            .change(Apply {
+                inventory,
+                mode,
+                world: world.clone(),
+            })
+            .await
+            .expect("it is applied");
         let mut projects = Vec::new();
         for name in names {
             let project = find_project(&store, &name).await.expect("it is there");
             let id = project.id.clone();
             let (description, world) = (String::new(), world.clone());
-            let issue = Issue { project, read_only: false, expires_at: None, description, world };
-            let issued = store.change(issue).await.map_err(Aborted::failure).expect("it is issued");
+            let issue = Issue {
+                project,
+                read_only: false,
+                expires_at: None,
+                description,
+                world,
+            };
+            let issued = store
+                .change(issue)
+                .await
+                .map_err(Aborted::failure)
+                .expect("it is issued");
             projects.push((id, issued.token));
         }
         let sealer = Arc::new(Sealer::parse(&Sealer::generate_key(&world)).expect("it is a key"));
-        let around = Surroundings { world, sealer, service_domain: "stratus.example".to_owned() };
+        let around = Surroundings {
+            world,
+            sealer,
+            service_domain: "stratus.example".to_owned(),
+        };
         let router = stratusd::api::router(&store, &around, None, Config::new());
-        Self { router, projects, database, _cluster: cluster, _folder: folder }
+        Self {
+            router,
+            projects,
+            database,
+            _cluster: cluster,
+            _folder: folder,
+        }
     }
 
     /// Calls the service as the owner of a project.
@@ -89,7 +124,11 @@ impl Service {
             .header("authorization", format!("Bearer {token}"))
             .body(Body::empty())
             .expect("it is a request");
-        self.router.clone().oneshot(request).await.expect("a router does not fail")
+        self.router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("a router does not fail")
     }
 
     /// Runs SQL past the service, such as to fill a table.
@@ -115,7 +154,8 @@ pub fn folder() -> tempfile::TempDir {
 }
 
 /// Two projects without anything.
-pub const EMPTY: &str = "locations: [{ name: eu-central-h1 }]\nprojects: [{ name: small }, { name: large }]\n";
+pub const EMPTY: &str =
+    "locations: [{ name: eu-central-h1 }]\nprojects: [{ name: small }, { name: large }]\n";
 
 /// Fills the first project with a thousand virtual machines, and the second with a million.
 pub async fn fill(service: &Service) {

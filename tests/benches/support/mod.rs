@@ -6,7 +6,10 @@ use std::fs;
 
 /// Whether a benchmark of this name is to run: all are, unless an argument says a part of some names.
 pub fn is_wanted(name: &str) -> bool {
-    let mut wanted = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).peekable();
+    let mut wanted = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .peekable();
     wanted.peek().is_none() || wanted.any(|part| name.contains(&part))
 }
 
@@ -20,14 +23,25 @@ pub fn median(figures: impl Iterator<Item = f64>) -> f64 {
 /// The most memory that this process has had, in KiB.
 pub fn peak_kibibytes() -> f64 {
     let status = fs::read_to_string("/proc/self/status").expect("a Linux machine says so");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a Linux machine says so");
-    line.trim_end_matches("kB").trim().parse().expect("it is a number")
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("a Linux machine says so");
+    line.trim_end_matches("kB")
+        .trim()
+        .parse()
+        .expect("it is a number")
 }
 
 /// The time that a thread has been on a processor, in nanoseconds. `thread` is its [`own_thread`].
 pub fn cpu_nanoseconds(thread: &str) -> f64 {
-    let statistics = fs::read_to_string(format!("/proc/{thread}/schedstat")).expect("a Linux machine says so");
-    statistics.split(' ').next().and_then(|time| time.parse().ok()).expect("it is a number")
+    let statistics =
+        fs::read_to_string(format!("/proc/{thread}/schedstat")).expect("a Linux machine says so");
+    statistics
+        .split(' ')
+        .next()
+        .and_then(|time| time.parse().ok())
+        .expect("it is a number")
 }
 
 /// What the system calls this thread: `<process>/task/<thread>`.
@@ -51,7 +65,9 @@ pub struct Table {
 
 impl Table {
     pub fn new(head: &[&str]) -> Self {
-        Self { rows: vec![head.iter().map(|cell| (*cell).to_owned()).collect()] }
+        Self {
+            rows: vec![head.iter().map(|cell| (*cell).to_owned()).collect()],
+        }
     }
 
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
@@ -60,13 +76,24 @@ impl Table {
 
     pub fn print(&self, title: &str) {
         println!("\n### {title}\n");
-        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        };
         for (at, row) in self.rows.iter().enumerate() {
-            let cells: Vec<String> =
-                row.iter().enumerate().map(|(column, cell)| format!("{cell:<width$}", width = width(column))).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .enumerate()
+                .map(|(column, cell)| format!("{cell:<width$}", width = width(column)))
+                .collect();
             println!("| {} |", cells.join(" | "));
             if at == 0 {
-                let line: Vec<String> = (0..row.len()).map(|column| "-".repeat(width(column))).collect();
+                let line: Vec<String> = (0..row.len())
+                    .map(|column| "-".repeat(width(column)))
+                    .collect();
                 println!("| {} |", line.join(" | "));
             }
         }

@@ -1,5 +1,6 @@
 use api_server::firewall::{
-    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest, FirewallDetachSubnetResponse,
+    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+    FirewallDetachSubnetResponse,
 };
 
 use super::{Caller, Memory, admit_change, invalid, not_found};
@@ -15,16 +16,23 @@ impl FirewallApi<Caller> for Memory {
         let mut state = self.state();
         let reference = request.firewall_reference.as_str();
         let subnet = request.body.private_subnet_id.as_str();
-        let known = state.subnets.iter().any(|other| other.id.as_str() == subnet);
+        let known = state
+            .subnets
+            .iter()
+            .any(|other| other.id.as_str() == subnet);
         let firewall = state
             .firewalls
             .iter_mut()
-            .find(|firewall| firewall.id.as_str() == reference || firewall.name.as_str() == reference)
+            .find(|firewall| {
+                firewall.id.as_str() == reference || firewall.name.as_str() == reference
+            })
             .ok_or_else(not_found)?;
         if !known {
             return Err(invalid("private_subnet_id", "there is no such private subnet").into());
         }
-        firewall.private_subnets.retain(|attached| attached.as_str() != subnet);
+        firewall
+            .private_subnets
+            .retain(|attached| attached.as_str() != subnet);
         Ok(firewall.clone().into())
     }
 }

@@ -1,6 +1,6 @@
 use api_server::inference_api_key::{
-    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk, InferenceApiKeyCreateRequest,
-    InferenceApiKeyCreateResponse,
+    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
+    InferenceApiKeyCreateRequest, InferenceApiKeyCreateResponse,
 };
 use api_types::NoStore;
 
@@ -14,7 +14,15 @@ impl InferenceApiKeyApi<Caller> for Memory {
     ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
         admit_change::<InferenceApiKeyCreateError>(&caller, request.project_id.as_str(), None)?;
         let id = "akmagvrjz7cptgqmw5121gqp0c".parse().expect("it is an id");
-        let key = "0123456789abcdefghijABCDEFGHIJ01".parse().expect("it is a key");
-        Ok(InferenceApiKeyCreateOk::new(api_types::InferenceApiKey::new(id, key), NoStore::NoStore).into())
+        let key = "0123456789abcdefghijABCDEFGHIJ01"
+            .parse()
+            .expect("it is a key");
+        Ok(
+            InferenceApiKeyCreateOk::new(
+                api_types::InferenceApiKey::new(id, key),
+                NoStore::NoStore,
+            )
+            .into(),
+        )
     }
 }

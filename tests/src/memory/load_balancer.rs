@@ -1,12 +1,14 @@
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse,
-    LoadBalancerListError, LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
-    LoadBalancerUpdateRequest, LoadBalancerUpdateResponse, ProjectLoadBalancerListError,
-    ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
+    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
+    LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,
+    LoadBalancerListResponse, LoadBalancerUpdateError, LoadBalancerUpdateRequest,
+    LoadBalancerUpdateResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
+    ProjectLoadBalancerListResponse,
 };
 use api_server::responses;
 use api_types::{
-    LoadBalancerPage, LoadBalancerSummary, LoadBalancerSummaryFields, OrderColumn, PageSize, Reference, StartAfter, Vm,
+    LoadBalancerPage, LoadBalancerSummary, LoadBalancerSummaryFields, OrderColumn, PageSize,
+    Reference, StartAfter, Vm,
 };
 
 use super::{Caller, Memory, State, admit, admit_change, invalid, not_found, page};
@@ -17,8 +19,18 @@ impl LoadBalancerApi<Caller> for Memory {
         caller: Caller,
         request: LoadBalancerListRequest,
     ) -> Result<LoadBalancerListResponse, LoadBalancerListError> {
-        admit::<LoadBalancerListError>(&caller, request.project_id.as_str(), Some(request.location.as_str()))?;
-        Ok(self.page(&request.order_column, request.start_after.as_ref(), request.page_size)?.into())
+        admit::<LoadBalancerListError>(
+            &caller,
+            request.project_id.as_str(),
+            Some(request.location.as_str()),
+        )?;
+        Ok(self
+            .page(
+                &request.order_column,
+                request.start_after.as_ref(),
+                request.page_size,
+            )?
+            .into())
     }
 
     async fn project_load_balancer_list(
@@ -27,7 +39,13 @@ impl LoadBalancerApi<Caller> for Memory {
         request: ProjectLoadBalancerListRequest,
     ) -> Result<ProjectLoadBalancerListResponse, ProjectLoadBalancerListError> {
         admit::<ProjectLoadBalancerListError>(&caller, request.project_id.as_str(), None)?;
-        Ok(self.page(&request.order_column, request.start_after.as_ref(), request.page_size)?.into())
+        Ok(self
+            .page(
+                &request.order_column,
+                request.start_after.as_ref(),
+                request.page_size,
+            )?
+            .into())
     }
 
     async fn load_balancer_update(
@@ -40,7 +58,10 @@ impl LoadBalancerApi<Caller> for Memory {
         let mut state = self.state();
         let mut vms = Vec::new();
         for id in &request.body.vms {
-            vms.push(vm(&state, id.as_str()).ok_or_else(|| invalid("vms", "there is no such virtual machine"))?);
+            vms.push(
+                vm(&state, id.as_str())
+                    .ok_or_else(|| invalid("vms", "there is no such virtual machine"))?,
+            );
         }
         let found = find(&mut state, &request.load_balancer_reference)?;
         found.algorithm = request.body.algorithm;
@@ -80,10 +101,17 @@ impl Memory {
         size: PageSize,
     ) -> Result<LoadBalancerPage, responses::BadRequest> {
         let key = |item: &api_types::LoadBalancer, by_name: bool| {
-            if by_name { item.name.to_string() } else { item.id.to_string() }
+            if by_name {
+                item.name.to_string()
+            } else {
+                item.id.to_string()
+            }
         };
         let (count, items) = page(&self.state().load_balancers, key, order, after, size)?;
-        Ok(LoadBalancerPage::new(count, items.iter().map(summary).collect()))
+        Ok(LoadBalancerPage::new(
+            count,
+            items.iter().map(summary).collect(),
+        ))
     }
 }
 
@@ -97,7 +125,8 @@ fn find<'s>(
 ) -> Result<&'s mut api_types::LoadBalancer, responses::NotFound> {
     let reference = reference.as_str();
     let mut all = state.load_balancers.iter_mut();
-    all.find(|found| found.id.as_str() == reference || found.name.as_str() == reference).ok_or_else(not_found)
+    all.find(|found| found.id.as_str() == reference || found.name.as_str() == reference)
+        .ok_or_else(not_found)
 }
 
 fn summary(full: &api_types::LoadBalancer) -> LoadBalancerSummary {

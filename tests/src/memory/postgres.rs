@@ -1,14 +1,15 @@
 use api_server::postgres::{
-    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
-    PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
-    PostgresResetSuperuserPasswordResponse, PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest,
-    PostgresUpdateResponse, PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
+    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
+    PostgresCreateResponse, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
+    PostgresResetSuperuserPasswordRequest, PostgresResetSuperuserPasswordResponse,
+    PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest, PostgresUpdateResponse,
+    PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
     ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_server::responses;
 use api_types::{
-    Name, NoStore, PostgresFields, PostgresPage, PostgresSize, PostgresState, PostgresSummary, PostgresSummaryFields,
-    Reference, StorageSizeGib, Tag, TagInput,
+    Name, NoStore, PostgresFields, PostgresPage, PostgresSize, PostgresState, PostgresSummary,
+    PostgresSummaryFields, Reference, StorageSizeGib, Tag, TagInput,
 };
 
 use super::{Caller, Memory, State, admit, admit_change, invalid, not_found, page};
@@ -21,10 +22,20 @@ impl PostgresApi<Caller> for Memory {
     ) -> Result<ProjectPostgresListResponse, ProjectPostgresListError> {
         admit::<ProjectPostgresListError>(&caller, request.project_id.as_str(), None)?;
         let key = |item: &api_types::Postgres, by_name: bool| {
-            if by_name { item.name.to_string() } else { item.id.to_string() }
+            if by_name {
+                item.name.to_string()
+            } else {
+                item.id.to_string()
+            }
         };
         let after = request.start_after.as_ref();
-        let (count, items) = page(&self.state().databases, key, &request.order_column, after, request.page_size)?;
+        let (count, items) = page(
+            &self.state().databases,
+            key,
+            &request.order_column,
+            after,
+            request.page_size,
+        )?;
         Ok(PostgresPage::new(count, items.into_iter().map(summary).collect()).into())
     }
 
@@ -33,7 +44,11 @@ impl PostgresApi<Caller> for Memory {
         caller: Caller,
         request: PostgresViewRequest,
     ) -> Result<PostgresViewResponse, PostgresViewError> {
-        admit::<PostgresViewError>(&caller, request.project_id.as_str(), Some(request.location.as_str()))?;
+        admit::<PostgresViewError>(
+            &caller,
+            request.project_id.as_str(),
+            Some(request.location.as_str()),
+        )?;
         let mut state = self.state();
         let found = find(&mut state, &request.postgres_database_reference)?;
         Ok(PostgresViewOk::new(found.clone(), NoStore::NoStore).into())
@@ -57,7 +72,9 @@ impl PostgresApi<Caller> for Memory {
         let made = api_types::Postgres::from(PostgresFields {
             flavor: request.body.flavor,
             ha_type: request.body.ha_type,
-            id: format!("pg{number:024}").parse().expect("digits make an id"),
+            id: format!("pg{number:024}")
+                .parse()
+                .expect("digits make an id"),
             location: request.location,
             name,
             state: PostgresState::Creating,
@@ -109,7 +126,11 @@ impl PostgresApi<Caller> for Memory {
         request: PostgresResetSuperuserPasswordRequest,
     ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
         let location = Some(request.location.as_str());
-        admit_change::<PostgresResetSuperuserPasswordError>(&caller, request.project_id.as_str(), location)?;
+        admit_change::<PostgresResetSuperuserPasswordError>(
+            &caller,
+            request.project_id.as_str(),
+            location,
+        )?;
         if request.body.password.expose().len() < 12 {
             return Err(invalid("password", "must be at least 12 characters long").into());
         }
@@ -119,23 +140,35 @@ impl PostgresApi<Caller> for Memory {
     }
 }
 
-fn find<'s>(state: &'s mut State, reference: &Reference) -> Result<&'s mut api_types::Postgres, responses::NotFound> {
+fn find<'s>(
+    state: &'s mut State,
+    reference: &Reference,
+) -> Result<&'s mut api_types::Postgres, responses::NotFound> {
     let reference = reference.as_str();
     let mut all = state.databases.iter_mut();
-    all.find(|found| found.id.as_str() == reference || found.name.as_str() == reference).ok_or_else(not_found)
+    all.find(|found| found.id.as_str() == reference || found.name.as_str() == reference)
+        .ok_or_else(not_found)
 }
 
 fn size(asked: &str) -> Result<PostgresSize, responses::BadRequest> {
-    asked.parse().map_err(|_| invalid("size", "is no size of a database"))
+    asked
+        .parse()
+        .map_err(|_| invalid("size", "is no size of a database"))
 }
 
 fn storage(gib: i64) -> Result<StorageSizeGib, responses::BadRequest> {
-    let gib = i32::try_from(gib).ok().and_then(|gib| StorageSizeGib::try_from(gib).ok());
+    let gib = i32::try_from(gib)
+        .ok()
+        .and_then(|gib| StorageSizeGib::try_from(gib).ok());
     gib.ok_or_else(|| invalid("storage_size", "does not go with the size"))
 }
 
 fn tags(asked: Option<Vec<TagInput>>) -> Vec<Tag> {
-    asked.into_iter().flatten().map(|tag| Tag::new(tag.key, tag.value)).collect()
+    asked
+        .into_iter()
+        .flatten()
+        .map(|tag| Tag::new(tag.key, tag.value))
+        .collect()
 }
 
 fn summary(full: api_types::Postgres) -> PostgresSummary {

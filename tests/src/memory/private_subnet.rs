@@ -1,7 +1,8 @@
 use api_server::private_subnet::{
-    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest, PrivateSubnetConnectResponse,
-    PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse, PrivateSubnetViewError,
-    PrivateSubnetViewRequest, PrivateSubnetViewResponse,
+    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
+    PrivateSubnetConnectResponse, PrivateSubnetCreateError, PrivateSubnetCreateRequest,
+    PrivateSubnetCreateResponse, PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetViewResponse,
 };
 use api_types::{Name, PrivateSubnetFields, PrivateSubnetState};
 
@@ -13,8 +14,13 @@ impl PrivateSubnetApi<Caller> for Memory {
         caller: Caller,
         request: PrivateSubnetViewRequest,
     ) -> Result<PrivateSubnetViewResponse, PrivateSubnetViewError> {
-        admit::<PrivateSubnetViewError>(&caller, request.project_id.as_str(), Some(request.location.as_str()))?;
-        let found = find(&self.state(), request.private_subnet_reference.as_str()).ok_or_else(not_found)?;
+        admit::<PrivateSubnetViewError>(
+            &caller,
+            request.project_id.as_str(),
+            Some(request.location.as_str()),
+        )?;
+        let found =
+            find(&self.state(), request.private_subnet_reference.as_str()).ok_or_else(not_found)?;
         Ok(found.into())
     }
 
@@ -34,11 +40,17 @@ impl PrivateSubnetApi<Caller> for Memory {
         let number = state.subnets.len() + 1;
         let made = api_types::PrivateSubnet::from(PrivateSubnetFields {
             firewalls: Vec::new(),
-            id: format!("ps{number:024}").parse().expect("digits make an id"),
+            id: format!("ps{number:024}")
+                .parse()
+                .expect("digits make an id"),
             location: request.location,
             name,
-            net4: format!("10.0.{number}.0/26").parse().expect("it is a network"),
-            net6: format!("fd00:0:0:{number:x}::/64").parse().expect("it is a network"),
+            net4: format!("10.0.{number}.0/26")
+                .parse()
+                .expect("it is a network"),
+            net6: format!("fd00:0:0:{number:x}::/64")
+                .parse()
+                .expect("it is a network"),
             nics: Vec::new(),
             state: PrivateSubnetState::Creating,
         });
@@ -54,16 +66,22 @@ impl PrivateSubnetApi<Caller> for Memory {
         let location = Some(request.location.as_str());
         admit_change::<PrivateSubnetConnectError>(&caller, request.project_id.as_str(), location)?;
         let state = self.state();
-        let found = find(&state, request.private_subnet_reference.as_str()).ok_or_else(not_found)?;
+        let found =
+            find(&state, request.private_subnet_reference.as_str()).ok_or_else(not_found)?;
         let other = request.body.connected_subnet_id;
         match other.and_then(|other| find(&state, other.as_str())) {
             Some(other) if other.id != found.id => Ok(found.into()),
-            _ => Err(invalid("connected-subnet-id", "must be the id of another private subnet").into()),
+            _ => Err(invalid(
+                "connected-subnet-id",
+                "must be the id of another private subnet",
+            )
+            .into()),
         }
     }
 }
 
 fn find(state: &State, reference: &str) -> Option<api_types::PrivateSubnet> {
     let mut all = state.subnets.iter();
-    all.find(|subnet| subnet.id.as_str() == reference || subnet.name.as_str() == reference).cloned()
+    all.find(|subnet| subnet.id.as_str() == reference || subnet.name.as_str() == reference)
+        .cloned()
 }

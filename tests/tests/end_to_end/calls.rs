@@ -21,22 +21,51 @@ pub struct Call {
 }
 
 pub fn client(base: &str, token: &str) -> Client {
-    Client::builder(base).bearer(token).build().expect("the settings are good")
+    Client::builder(base)
+        .bearer(token)
+        .build()
+        .expect("the settings are good")
 }
 
-fn sent<'c, T: Serialize>(call: impl Future<Output = Result<ResponseValue<T>, Error>> + 'c) -> Sent<'c> {
-    Box::pin(async move { Ok(serde_json::to_value(call.await?.into_inner()).expect("an answer is JSON")) })
+fn sent<'c, T: Serialize>(
+    call: impl Future<Output = Result<ResponseValue<T>, Error>> + 'c,
+) -> Sent<'c> {
+    Box::pin(async move {
+        Ok(serde_json::to_value(call.await?.into_inner()).expect("an answer is JSON"))
+    })
 }
 
 pub const CALLS: &[Call] = &[
     Call {
         operation: "load_balancer_list",
-        send: |client| sent(client.load_balancer_list().project_id(PROJECT).location(LOCATION).send()),
-        answers: || vec![("/count", json!(1)), ("/items/0/name", json!("web")), ("/items/0/src_port", json!(443))],
+        send: |client| {
+            sent(
+                client
+                    .load_balancer_list()
+                    .project_id(PROJECT)
+                    .location(LOCATION)
+                    .send(),
+            )
+        },
+        answers: || {
+            vec![
+                ("/count", json!(1)),
+                ("/items/0/name", json!("web")),
+                ("/items/0/src_port", json!(443)),
+            ]
+        },
     },
     Call {
         operation: "project_load_balancer_list",
-        send: |client| sent(client.project_load_balancer_list().project_id(PROJECT).page_size(1).send()),
+        send: |client| {
+            sent(
+                client
+                    .project_load_balancer_list()
+                    .project_id(PROJECT)
+                    .page_size(1)
+                    .send(),
+            )
+        },
         answers: || vec![("/count", json!(1)), ("/items/0/location", json!(LOCATION))],
     },
     Call {
@@ -49,8 +78,13 @@ pub const CALLS: &[Call] = &[
                 src_port: 80.try_into().expect("it is a port"),
                 vms: vec![vm_id(2).parse().expect("it is an id")],
             });
-            let body = body.with_stack(types::NetworkStack::Ipv6).with_cert_enabled(None);
-            let call = client.load_balancer_update().project_id(PROJECT).location(LOCATION);
+            let body = body
+                .with_stack(types::NetworkStack::Ipv6)
+                .with_cert_enabled(None);
+            let call = client
+                .load_balancer_update()
+                .project_id(PROJECT)
+                .location(LOCATION);
             sent(call.load_balancer_reference("web").body(body).send())
         },
         answers: || {
@@ -67,32 +101,68 @@ pub const CALLS: &[Call] = &[
         operation: "load_balancer_detach_vm",
         send: |client| {
             let body = types::LoadBalancerDetachVm::new(vm_id(2).parse().expect("it is an id"));
-            let call = client.load_balancer_detach_vm().project_id(PROJECT).location(LOCATION);
-            sent(call.load_balancer_reference("1b5st0rev262mmfwhxpraebw3n").body(body).send())
+            let call = client
+                .load_balancer_detach_vm()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(
+                call.load_balancer_reference("1b5st0rev262mmfwhxpraebw3n")
+                    .body(body)
+                    .send(),
+            )
         },
         answers: || vec![("/name", json!("web"))],
     },
     Call {
         operation: "project_postgres_list",
-        send: |client| sent(client.project_postgres_list().project_id(PROJECT).order_column("name").send()),
-        answers: || vec![("/items/0/name", json!("orders")), ("/items/0/tags/0/key", json!("team"))],
+        send: |client| {
+            sent(
+                client
+                    .project_postgres_list()
+                    .project_id(PROJECT)
+                    .order_column("name")
+                    .send(),
+            )
+        },
+        answers: || {
+            vec![
+                ("/items/0/name", json!("orders")),
+                ("/items/0/tags/0/key", json!("team")),
+            ]
+        },
     },
     Call {
         operation: "postgres_view",
         send: |client| {
-            let call = client.postgres_view().project_id(PROJECT).location(LOCATION);
+            let call = client
+                .postgres_view()
+                .project_id(PROJECT)
+                .location(LOCATION);
             sent(call.postgres_database_reference("orders").send())
         },
-        answers: || vec![("/state", json!("running")), ("/earliest_restore_time", Value::Null)],
+        answers: || {
+            vec![
+                ("/state", json!("running")),
+                ("/earliest_restore_time", Value::Null),
+            ]
+        },
     },
     Call {
         operation: "postgres_create",
         send: |client| {
             let size = "standard-2".parse().expect("it is a size");
             let storage = 64.try_into().expect("it is a number");
-            let body = types::PostgresCreate::new(size, storage).with_version(types::PostgresVersion::N18);
-            let call = client.postgres_create().project_id(PROJECT).location(LOCATION);
-            sent(call.postgres_database_reference("invoices").body(body).send())
+            let body =
+                types::PostgresCreate::new(size, storage).with_version(types::PostgresVersion::N18);
+            let call = client
+                .postgres_create()
+                .project_id(PROJECT)
+                .location(LOCATION);
+            sent(
+                call.postgres_database_reference("invoices")
+                    .body(body)
+                    .send(),
+            )
         },
         answers: || {
             vec![
@@ -107,11 +177,17 @@ pub const CALLS: &[Call] = &[
     Call {
         operation: "postgres_update",
         send: |client| {
-            let tag = types::TagInput::new("team".parse().expect("a key"), "billing".parse().expect("a value"));
+            let tag = types::TagInput::new(
+                "team".parse().expect("a key"),
+                "billing".parse().expect("a value"),
+            );
             let body = types::PostgresUpdate::new()
                 .with_storage_size(128.try_into().expect("it is a number"))
                 .with_tags(vec![tag]);
-            let call = client.postgres_update().project_id(PROJECT).location(LOCATION);
+            let call = client
+                .postgres_update()
+                .project_id(PROJECT)
+                .location(LOCATION);
             sent(call.postgres_database_reference("orders").body(body).send())
         },
         answers: || {
@@ -126,16 +202,25 @@ pub const CALLS: &[Call] = &[
         operation: "postgres_reset_superuser_password",
         send: |client| {
             let password = "Example-Passw0rd-2".parse().expect("it is a password");
-            let call = client.postgres_reset_superuser_password().project_id(PROJECT).location(LOCATION);
+            let call = client
+                .postgres_reset_superuser_password()
+                .project_id(PROJECT)
+                .location(LOCATION);
             let call = call.postgres_database_reference("orders");
-            sent(call.body(types::PostgresResetSuperuserPassword::new(password)).send())
+            sent(
+                call.body(types::PostgresResetSuperuserPassword::new(password))
+                    .send(),
+            )
         },
         answers: || vec![("/name", json!("orders"))],
     },
     Call {
         operation: "private_subnet_view",
         send: |client| {
-            let call = client.private_subnet_view().project_id(PROJECT).location(LOCATION);
+            let call = client
+                .private_subnet_view()
+                .project_id(PROJECT)
+                .location(LOCATION);
             sent(call.private_subnet_reference(subnet_id(1).as_str()).send())
         },
         answers: || vec![("/name", json!("backend")), ("/net4", json!("10.0.1.0/26"))],
@@ -143,7 +228,10 @@ pub const CALLS: &[Call] = &[
     Call {
         operation: "private_subnet_create",
         send: |client| {
-            let call = client.private_subnet_create().project_id(PROJECT).location(LOCATION);
+            let call = client
+                .private_subnet_create()
+                .project_id(PROJECT)
+                .location(LOCATION);
             sent(call.private_subnet_reference("staging").send())
         },
         answers: || vec![("/name", json!("staging")), ("/state", json!("creating"))],
@@ -152,9 +240,15 @@ pub const CALLS: &[Call] = &[
         operation: "private_subnet_connect",
         send: |client| {
             let other = subnet_id(2).parse().expect("it is an id");
-            let call = client.private_subnet_connect().project_id(PROJECT).location(LOCATION);
+            let call = client
+                .private_subnet_connect()
+                .project_id(PROJECT)
+                .location(LOCATION);
             let call = call.private_subnet_reference("backend");
-            sent(call.body(types::PrivateSubnetConnect::new().with_connected_subnet_id(other)).send())
+            sent(
+                call.body(types::PrivateSubnetConnect::new().with_connected_subnet_id(other))
+                    .send(),
+            )
         },
         answers: || vec![("/id", json!(subnet_id(1)))],
     },
@@ -162,7 +256,10 @@ pub const CALLS: &[Call] = &[
         operation: "firewall_detach_subnet",
         send: |client| {
             let body = types::FirewallDetachSubnet::new(subnet_id(1).parse().expect("it is an id"));
-            let call = client.firewall_detach_subnet().project_id(PROJECT).location(LOCATION);
+            let call = client
+                .firewall_detach_subnet()
+                .project_id(PROJECT)
+                .location(LOCATION);
             sent(call.firewall_reference("web-only").body(body).send())
         },
         answers: || vec![("/private_subnets", json!([subnet_id(2)]))],
@@ -170,9 +267,22 @@ pub const CALLS: &[Call] = &[
     Call {
         operation: "vm_list",
         send: |client| {
-            sent(client.vm_list().project_id(PROJECT).location(LOCATION).start_after(vm_id(0).as_str()).send())
+            sent(
+                client
+                    .vm_list()
+                    .project_id(PROJECT)
+                    .location(LOCATION)
+                    .start_after(vm_id(0).as_str())
+                    .send(),
+            )
         },
-        answers: || vec![("/count", json!(3)), ("/items/0/id", json!(vm_id(1))), ("/items/1/id", json!(vm_id(2)))],
+        answers: || {
+            vec![
+                ("/count", json!(3)),
+                ("/items/0/id", json!(vm_id(1))),
+                ("/items/1/id", json!(vm_id(2))),
+            ]
+        },
     },
     Call {
         operation: "inference_api_key_create",

@@ -11,10 +11,26 @@ use features_webhook_sender::prelude::ClientCallbacksExt as _;
 
 impl CallbacksApi for crate::Features {
     async fn watch(&self, request: WatchRequest) -> Result<WatchResponse, WatchError> {
-        let sender = features_webhook_sender::Client::new(request.body.url.as_str()).expect("the URL is right");
-        sender.watch_on_change().body(Change::new(ChangeKind::Made)).send().await.expect("it is taken");
-        let refused = sender.watch_on_change().body(Change::new(ChangeKind::Gone)).send().await;
-        assert_eq!(refused.expect_err("it is refused").into_body().map(|body| body.why), Some("enough".to_owned()));
+        let sender = features_webhook_sender::Client::new(request.body.url.as_str())
+            .expect("the URL is right");
+        sender
+            .watch_on_change()
+            .body(Change::new(ChangeKind::Made))
+            .send()
+            .await
+            .expect("it is taken");
+        let refused = sender
+            .watch_on_change()
+            .body(Change::new(ChangeKind::Gone))
+            .send()
+            .await;
+        assert_eq!(
+            refused
+                .expect_err("it is refused")
+                .into_body()
+                .map(|body| body.why),
+            Some("enough".to_owned())
+        );
         Ok(WatchResponse::NoContent)
     }
 }
@@ -28,7 +44,10 @@ impl receiver::CallbacksApi for &'static Watcher {
         &self,
         request: receiver::ChangedRequest,
     ) -> Result<receiver::ChangedResponse, receiver::ChangedError> {
-        self.0.lock().expect("nobody panics").push(format!("changed {}", request.body.kind));
+        self.0
+            .lock()
+            .expect("nobody panics")
+            .push(format!("changed {}", request.body.kind));
         Ok(receiver::ChangedResponse::NoContent)
     }
 
@@ -36,11 +55,14 @@ impl receiver::CallbacksApi for &'static Watcher {
         &self,
         request: receiver::WatchOnChangeRequest,
     ) -> Result<receiver::WatchOnChangeResponse, receiver::WatchOnChangeError> {
-        self.0.lock().expect("nobody panics").push(format!("watched {}", request.body.kind));
+        self.0
+            .lock()
+            .expect("nobody panics")
+            .push(format!("watched {}", request.body.kind));
         match request.body.kind {
-            ChangeKind::Gone => {
-                Err(receiver::WatchOnChangeError::Gone(WatchOnChangeGoneBody::new("enough".to_owned())))
-            }
+            ChangeKind::Gone => Err(receiver::WatchOnChangeError::Gone(
+                WatchOnChangeGoneBody::new("enough".to_owned()),
+            )),
             _ => Ok(receiver::WatchOnChangeResponse::NoContent),
         }
     }
@@ -52,20 +74,49 @@ pub async fn check(client: &Client, _: &str) {
     let url = crate::served(features_server::server::Router::new().nest("/hooks", router)).await;
     let hook = format!("{url}/hooks/watch/onChange?token=a");
     let body = WatchBody::new(hook.parse().expect("it is a URI"));
-    assert_eq!(client.watch().body(body).send().await.expect("a success").status(), 204);
-    let sender = features_webhook_sender::Client::new(format!("{url}/hooks/changed")).expect("the URL is right");
-    sender.changed().body(Change::new(ChangeKind::Gone)).send().await.expect("it is taken");
+    assert_eq!(
+        client
+            .watch()
+            .body(body)
+            .send()
+            .await
+            .expect("a success")
+            .status(),
+        204
+    );
+    let sender = features_webhook_sender::Client::new(format!("{url}/hooks/changed"))
+        .expect("the URL is right");
+    sender
+        .changed()
+        .body(Change::new(ChangeKind::Gone))
+        .send()
+        .await
+        .expect("it is taken");
 
     // The receiver may be older than whoever calls it; what is plainly wrong is refused all the same.
     let post = |body: &'static str| {
-        let request =
-            reqwest::Client::new().post(format!("{url}/hooks/changed")).header("content-type", "application/json");
-        async move { request.body(body).send().await.expect("an answer").status().as_u16() }
+        let request = reqwest::Client::new()
+            .post(format!("{url}/hooks/changed"))
+            .header("content-type", "application/json");
+        async move {
+            request
+                .body(body)
+                .send()
+                .await
+                .expect("an answer")
+                .status()
+                .as_u16()
+        }
     };
     assert_eq!(post(r#"{"kind": "moved", "to": "there"}"#).await, 204);
     assert_eq!(post(r#"{"kind": 1}"#).await, 400);
     assert_eq!(
         *watcher.0.lock().expect("nobody panics"),
-        ["watched made", "watched gone", "changed gone", "changed moved"]
+        [
+            "watched made",
+            "watched gone",
+            "changed gone",
+            "changed moved"
+        ]
     );
 }

@@ -6,26 +6,67 @@ use features_types::Integers;
 
 impl IntegersApi for crate::Features {
     async fn add(&self, request: AddRequest) -> Result<AddResponse, AddError> {
-        let Integers { i8, i16, i32, i64, u8, u16, u32, u64, port, .. } = request.body;
+        let Integers {
+            i8,
+            i16,
+            i32,
+            i64,
+            u8,
+            u16,
+            u32,
+            u64,
+            port,
+            ..
+        } = request.body;
         let signed = i64.unwrap_or(0)
-            + [i8.map(i64::from), i16.map(i64::from), i32.map(i64::from)].into_iter().flatten().sum::<i64>();
-        let port = port.map(u16::from);
-        let unsigned = u64.unwrap_or(0)
-            + [u8.map(u64::from), u16.map(u64::from), u32.map(u64::from), port.map(u64::from)]
+            + [i8.map(i64::from), i16.map(i64::from), i32.map(i64::from)]
                 .into_iter()
                 .flatten()
-                .sum::<u64>();
-        Ok((signed + i64::try_from(unsigned).expect("they are small") + i64::from(request.more)).into())
+                .sum::<i64>();
+        let port = port.map(u16::from);
+        let unsigned = u64.unwrap_or(0)
+            + [
+                u8.map(u64::from),
+                u16.map(u64::from),
+                u32.map(u64::from),
+                port.map(u64::from),
+            ]
+            .into_iter()
+            .flatten()
+            .sum::<u64>();
+        Ok(
+            (signed + i64::try_from(unsigned).expect("they are small") + i64::from(request.more))
+                .into(),
+        )
     }
 }
 
 pub async fn check(client: &Client, url: &str) {
-    let body = Integers::new().with_i8(-1).with_u16(2).with_port(443.try_into().expect("it is in range"));
-    assert_eq!(client.add().body(body).send().await.expect("a success").into_inner(), 255 - 1 + 2 + 443);
+    let body = Integers::new()
+        .with_i8(-1)
+        .with_u16(2)
+        .with_port(443.try_into().expect("it is in range"));
+    assert_eq!(
+        client
+            .add()
+            .body(body)
+            .send()
+            .await
+            .expect("a success")
+            .into_inner(),
+        255 - 1 + 2 + 443
+    );
     let asks = async |more: &str, body: String| {
-        let request =
-            reqwest::Client::new().post(format!("{url}/integers{more}")).header("content-type", "application/json");
-        request.body(body).send().await.expect("an answer").status().as_u16()
+        let request = reqwest::Client::new()
+            .post(format!("{url}/integers{more}"))
+            .header("content-type", "application/json");
+        request
+            .body(body)
+            .send()
+            .await
+            .expect("an answer")
+            .status()
+            .as_u16()
     };
     for (name, low, high) in [
         ("i8", i128::from(i8::MIN), i128::from(i8::MAX)),
@@ -38,13 +79,33 @@ pub async fn check(client: &Client, url: &str) {
         ("port", 1, u16::MAX.into()),
     ] {
         for inside in [low, high] {
-            assert_eq!(asks("", format!(r#"{{"{name}": {inside}}}"#)).await, 200, "{name}: {inside}");
+            assert_eq!(
+                asks("", format!(r#"{{"{name}": {inside}}}"#)).await,
+                200,
+                "{name}: {inside}"
+            );
         }
-        assert_eq!(asks("", format!(r#"{{"{name}": {}}}"#, low - 1)).await, 400, "{name}");
-        let beyond = if name == "u64" { i128::from(u64::MAX) + 1 } else { high + 1 };
-        assert_eq!(asks("", format!(r#"{{"{name}": {beyond}}}"#)).await, 400, "{name}");
+        assert_eq!(
+            asks("", format!(r#"{{"{name}": {}}}"#, low - 1)).await,
+            400,
+            "{name}"
+        );
+        let beyond = if name == "u64" {
+            i128::from(u64::MAX) + 1
+        } else {
+            high + 1
+        };
+        assert_eq!(
+            asks("", format!(r#"{{"{name}": {beyond}}}"#)).await,
+            400,
+            "{name}"
+        );
     }
     for (more, status) in [("0", 200), ("255", 200), ("256", 400), ("-1", 400)] {
-        assert_eq!(asks(&format!("?more={more}"), "{}".to_owned()).await, status, "{more}");
+        assert_eq!(
+            asks(&format!("?more={more}"), "{}".to_owned()).await,
+            status,
+            "{more}"
+        );
     }
 }

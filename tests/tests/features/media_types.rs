@@ -3,9 +3,10 @@
 use features_client::media_types::{NoteAddResponse as Answered, NoteReadResponse as ReadAnswered};
 use features_client::prelude::*;
 use features_server::media_types::{
-    BlobAddBody, BlobAddError, BlobAddRequest, BlobAddResponse, MediaTypesApi, NoteAddBody, NoteAddError, NoteAddOk,
-    NoteAddOkBody, NoteAddRequest, NoteAddResponse, NoteReadError, NoteReadOk, NoteReadOkBody, NoteReadRequest,
-    NoteReadResponse, WordsAddError, WordsAddRequest, WordsAddResponse,
+    BlobAddBody, BlobAddError, BlobAddRequest, BlobAddResponse, MediaTypesApi, NoteAddBody,
+    NoteAddError, NoteAddOk, NoteAddOkBody, NoteAddRequest, NoteAddResponse, NoteReadError,
+    NoteReadOk, NoteReadOkBody, NoteReadRequest, NoteReadResponse, WordsAddError, WordsAddRequest,
+    WordsAddResponse,
 };
 use features_server::server::StatusCode;
 use features_types::{
@@ -23,7 +24,11 @@ impl MediaTypesApi for crate::Features {
             }
             NoteAddBody::Text(text) => NoteAddOkBody::Text(format!("text {text}")),
             NoteAddBody::Bytes(bytes) => {
-                let kind = bytes.content_type().and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_owned();
+                let kind = bytes
+                    .content_type()
+                    .and_then(|kind| kind.to_str().ok())
+                    .unwrap_or_default()
+                    .to_owned();
                 let bytes = bytes.collect().await.expect("the body arrives");
                 NoteAddOkBody::Text(format!("{kind} {bytes:?}"))
             }
@@ -50,36 +55,81 @@ impl MediaTypesApi for crate::Features {
 
     async fn words_add(&self, request: WordsAddRequest) -> Result<WordsAddResponse, WordsAddError> {
         let status = StatusCode::CREATED.try_into().expect("it is a success");
-        Ok(WordsAddResponse::Default { status, body: request.body })
+        Ok(WordsAddResponse::Default {
+            status,
+            body: request.body,
+        })
     }
 }
 
 pub async fn check(client: &Client, url: &str) {
     let note = Note::new("a".parse().expect("it is long enough"));
-    let answer = client.note_add().body(note).send().await.expect("a success");
+    let answer = client
+        .note_add()
+        .body(note)
+        .send()
+        .await
+        .expect("a success");
     assert!(matches!(answer.into_inner(), Answered::OkJson(text) if text == "json a"));
-    let words = Words::new(vec!["a b".to_owned(), "c&d".to_owned()]).with_by(By::new().with_name("é".to_owned()));
+    let words = Words::new(vec!["a b".to_owned(), "c&d".to_owned()])
+        .with_by(By::new().with_name("é".to_owned()));
     for (call, expected) in [
         (client.note_add().body_form(words), "form a b|c&d by é"),
-        (client.note_add().body_plain("free\nform"), "text free\nform"),
-        (client.note_add().body_bytes("image/png", &b"\x89PNG"[..]), "image/png b\"\\x89PNG\""),
+        (
+            client.note_add().body_plain("free\nform"),
+            "text free\nform",
+        ),
+        (
+            client.note_add().body_bytes("image/png", &b"\x89PNG"[..]),
+            "image/png b\"\\x89PNG\"",
+        ),
     ] {
         let answer = call.send().await.expect("a success").into_inner();
-        assert!(matches!(&answer, Answered::OkText(text) if text == expected), "{answer:?}");
+        assert!(
+            matches!(&answer, Answered::OkText(text) if text == expected),
+            "{answer:?}"
+        );
     }
-    let read = async |kind: &str| client.note_read().kind(kind).send().await.expect("a success").into_inner();
+    let read = async |kind: &str| {
+        client
+            .note_read()
+            .kind(kind)
+            .send()
+            .await
+            .expect("a success")
+            .into_inner()
+    };
     assert!(matches!(read("note").await, ReadAnswered::OkJson2(note) if note.text == "note"));
-    assert!(matches!(read("problem").await, ReadAnswered::OkJson(problem) if problem.title == "problem"));
+    assert!(
+        matches!(read("problem").await, ReadAnswered::OkJson(problem) if problem.title == "problem")
+    );
     assert!(matches!(read("text").await, ReadAnswered::OkText(text) if text == "text"));
-    for (call, expected) in
-        [(client.blob_add().body("image/png", "x"), "image"), (client.blob_add().body_any("video/mp4", "x"), "any")]
-    {
+    for (call, expected) in [
+        (client.blob_add().body("image/png", "x"), "image"),
+        (client.blob_add().body_any("video/mp4", "x"), "any"),
+    ] {
         assert_eq!(call.send().await.expect("a success").into_inner(), expected);
     }
-    let words = client.words_add().body("text/markdown", "*a*").send().await.expect("a success");
-    assert_eq!((words.status().as_u16(), words.into_inner().as_str()), (201, "*a*"));
-    let refused = client.words_add().body("application/json", "a").send().await.expect_err("it is no text");
+    let words = client
+        .words_add()
+        .body("text/markdown", "*a*")
+        .send()
+        .await
+        .expect("a success");
+    assert_eq!(
+        (words.status().as_u16(), words.into_inner().as_str()),
+        (201, "*a*")
+    );
+    let refused = client
+        .words_add()
+        .body("application/json", "a")
+        .send()
+        .await
+        .expect_err("it is no text");
     assert_eq!(refused.status().map(|status| status.as_u16()), Some(415));
-    let other = reqwest::Client::new().post(format!("{url}/notes")).header("content-type", "video/mp4").body("x");
+    let other = reqwest::Client::new()
+        .post(format!("{url}/notes"))
+        .header("content-type", "video/mp4")
+        .body("x");
     assert_eq!(other.send().await.expect("an answer").status(), 415);
 }

@@ -58,15 +58,24 @@ impl names::NamesApi for crate::Features {
         Ok(request.body.into())
     }
 
-    async fn clone_(&self, _: names::CloneTypeRequest) -> Result<names::CloneTypeResponse, names::CloneTypeError> {
+    async fn clone_(
+        &self,
+        _: names::CloneTypeRequest,
+    ) -> Result<names::CloneTypeResponse, names::CloneTypeError> {
         Ok(names::CloneTypeResponse::NoContent)
     }
 
-    async fn base_url_(&self, _: names::BaseUrlRequest) -> Result<names::BaseUrlResponse, names::BaseUrlError> {
+    async fn base_url_(
+        &self,
+        _: names::BaseUrlRequest,
+    ) -> Result<names::BaseUrlResponse, names::BaseUrlError> {
         Ok(names::BaseUrlResponse::NoContent)
     }
 
-    async fn into_(&self, _: names::IntoTypeRequest) -> Result<names::IntoTypeResponse, names::IntoTypeError> {
+    async fn into_(
+        &self,
+        _: names::IntoTypeRequest,
+    ) -> Result<names::IntoTypeResponse, names::IntoTypeError> {
         Ok(names::IntoTypeResponse::NoContent)
     }
 
@@ -84,7 +93,10 @@ impl names::NamesApi for crate::Features {
         Ok(names::TryIntoTypeResponse::NoContent)
     }
 
-    async fn transport_(&self, _: names::TransportRequest) -> Result<names::TransportResponse, names::TransportError> {
+    async fn transport_(
+        &self,
+        _: names::TransportRequest,
+    ) -> Result<names::TransportResponse, names::TransportError> {
         Ok(names::TransportResponse::NoContent)
     }
 
@@ -92,20 +104,27 @@ impl names::NamesApi for crate::Features {
         Ok(names::NewResponse::NoContent)
     }
 
-    async fn describe(&self, _: names::DescribeRequest) -> Result<names::DescribeResponse, names::DescribeError> {
+    async fn describe(
+        &self,
+        _: names::DescribeRequest,
+    ) -> Result<names::DescribeResponse, names::DescribeError> {
         Ok(names::DescribeResponse::NoContent)
     }
 }
 
 impl job_request::JobRequestApi for crate::Features {
-    async fn job(&self, _: job_request::JobRequest) -> Result<job_request::JobResponse, job_request::JobError> {
+    async fn job(
+        &self,
+        _: job_request::JobRequest,
+    ) -> Result<job_request::JobResponse, job_request::JobError> {
         Ok(job_request::JobResponse::NoContent)
     }
 
     async fn client_job_request_ext(
         &self,
         _: job_request::ClientJobRequestExt2Request,
-    ) -> Result<job_request::ClientJobRequestExt2Response, job_request::ClientJobRequestExt2Error> {
+    ) -> Result<job_request::ClientJobRequestExt2Response, job_request::ClientJobRequestExt2Error>
+    {
         Ok(job_request::ClientJobRequestExt2Response::NoContent)
     }
 }
@@ -115,7 +134,10 @@ impl item::ItemApi for crate::Features {
         Ok(item::ItemOk::new(item::ItemOkBody::Text("one".to_owned())).into())
     }
 
-    async fn item_ok(&self, request: item::ItemOk2Request) -> Result<item::ItemOk2Response, item::ItemOk2Error> {
+    async fn item_ok(
+        &self,
+        request: item::ItemOk2Request,
+    ) -> Result<item::ItemOk2Response, item::ItemOk2Error> {
         assert!(matches!(request.body, item::ItemOk2Body::Text(text) if text == "two"));
         Ok(item::ItemOk2Response::NoContent)
     }
@@ -130,8 +152,16 @@ pub async fn check(client: &Caller, _: &str) {
         .try_into()
         .expect("it is small enough");
     let list = I::try_from(vec![map]).expect("it is short enough");
-    let sent = Properties::new(a, d, S::Two).with_i(list).with_from(FromIteratorType::True);
-    let answer = client.word_echo().body(sent.clone()).send().await.expect("a success").into_inner();
+    let sent = Properties::new(a, d, S::Two)
+        .with_i(list)
+        .with_from(FromIteratorType::True);
+    let answer = client
+        .word_echo()
+        .body(sent.clone())
+        .send()
+        .await
+        .expect("a success")
+        .into_inner();
     assert_eq!(answer, sent);
     client.lib_go().send().await.expect("a success");
     client.main_go().send().await.expect("a success");
@@ -168,7 +198,16 @@ pub async fn check(client: &Caller, _: &str) {
     client.new_().send().await.expect("a success");
     client.describe().send().await.expect("a success");
     client.job().send().await.expect("a success");
-    client.client_job_request_ext().send().await.expect("a success");
+    client
+        .client_job_request_ext()
+        .send()
+        .await
+        .expect("a success");
     client.item().send().await.expect("a success");
-    client.item_ok().body_plain("two").send().await.expect("a success");
+    client
+        .item_ok()
+        .body_plain("two")
+        .send()
+        .await
+        .expect("a success");
 }

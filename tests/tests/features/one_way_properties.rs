@@ -7,8 +7,18 @@ use features_server::one_way_properties::{
 use features_types::Account;
 
 impl OneWayPropertiesApi for crate::Features {
-    async fn account_create(&self, request: AccountCreateRequest) -> Result<AccountCreateResponse, AccountCreateError> {
-        assert_eq!(request.body.password.as_ref().map(|password| password.expose()), Some("hidden"));
+    async fn account_create(
+        &self,
+        request: AccountCreateRequest,
+    ) -> Result<AccountCreateResponse, AccountCreateError> {
+        assert_eq!(
+            request
+                .body
+                .password
+                .as_ref()
+                .map(|password| password.expose()),
+            Some("hidden")
+        );
         assert!(!format!("{request:?}").contains("hidden"));
         Ok(Account::new(request.body.name).with_id(7).into())
     }
@@ -17,7 +27,16 @@ impl OneWayPropertiesApi for crate::Features {
 pub async fn check(client: &Client, _: &str) {
     for name in [None, Some("a".to_owned())] {
         let account = Account::new(name.clone()).with_password("hidden".into());
-        let answer = client.account_create().body(account).send().await.expect("a success").into_inner();
-        assert_eq!((answer.id, answer.name, answer.password), (Some(7), name, None));
+        let answer = client
+            .account_create()
+            .body(account)
+            .send()
+            .await
+            .expect("a success")
+            .into_inner();
+        assert_eq!(
+            (answer.id, answer.name, answer.password),
+            (Some(7), name, None)
+        );
     }
 }

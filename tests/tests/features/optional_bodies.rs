@@ -8,9 +8,16 @@ use features_types::RestartBody;
 
 impl OptionalBodiesApi for crate::Features {
     async fn restart(&self, request: RestartRequest) -> Result<RestartResponse, RestartError> {
-        let delay = request.body.and_then(|body| body.delay).map_or(0, |delay| delay.get());
+        let delay = request
+            .body
+            .and_then(|body| body.delay)
+            .map_or(0, |delay| delay.get());
         let answer = RestartNoContent::new(delay);
-        Ok(if delay == 0 { answer.into() } else { answer.with_x_reason("asked".to_owned()).into() })
+        Ok(if delay == 0 {
+            answer.into()
+        } else {
+            answer.with_x_reason("asked".to_owned()).into()
+        })
     }
 }
 
@@ -18,12 +25,31 @@ pub async fn check(client: &Client, url: &str) {
     let delay = 5.try_into().expect("it is in range");
     for (call, expected) in [
         (client.restart(), ("0", None)),
-        (client.restart().body(RestartBody::new().with_delay(delay)), ("5", Some("asked"))),
+        (
+            client.restart().body(RestartBody::new().with_delay(delay)),
+            ("5", Some("asked")),
+        ),
     ] {
         let answer = call.send().await.expect("a success");
-        let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok());
-        assert_eq!((header("retry-after").unwrap_or_default(), header("x-reason")), expected);
+        let header = |name: &str| {
+            answer
+                .headers()
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+        };
+        assert_eq!(
+            (
+                header("retry-after").unwrap_or_default(),
+                header("x-reason")
+            ),
+            expected
+        );
     }
-    let wrong = reqwest::Client::new().post(format!("{url}/restart")).header("content-type", "application/json");
-    assert_eq!(wrong.body("null").send().await.expect("an answer").status(), 400);
+    let wrong = reqwest::Client::new()
+        .post(format!("{url}/restart"))
+        .header("content-type", "application/json");
+    assert_eq!(
+        wrong.body("null").send().await.expect("an answer").status(),
+        400
+    );
 }

@@ -15,7 +15,11 @@ impl features_server::Security for Credentials {
     type Principal = String;
 
     async fn key(&self, key: ApiKey, _: &'static Operation) -> Result<String, AuthError> {
-        if key.value.expose() == "key" { Ok("key".to_owned()) } else { Err(AuthError::Invalid) }
+        if key.value.expose() == "key" {
+            Ok("key".to_owned())
+        } else {
+            Err(AuthError::Invalid)
+        }
     }
 
     async fn key_and_login(
@@ -24,12 +28,19 @@ impl features_server::Security for Credentials {
         login: Basic,
         operation: &'static Operation,
     ) -> Result<String, AuthError> {
-        let (key, login) = (self.key(key, operation).await?, self.login(login, operation).await?);
+        let (key, login) = (
+            self.key(key, operation).await?,
+            self.login(login, operation).await?,
+        );
         Ok(format!("{key} and {login}"))
     }
 
     async fn login(&self, login: Basic, _: &'static Operation) -> Result<String, AuthError> {
-        if login.password.expose() == "word" { Ok(login.user) } else { Err(AuthError::Invalid) }
+        if login.password.expose() == "word" {
+            Ok(login.user)
+        } else {
+            Err(AuthError::Invalid)
+        }
     }
 
     async fn oauth(
@@ -58,7 +69,9 @@ impl features_server::Security for Credentials {
 
 /// Serves a router on a port of its own; gives the URL.
 async fn served(router: features_server::server::Router) -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     tokio::spawn(axum::serve(listener, router).into_future());
     format!("http://{address}")
@@ -66,7 +79,13 @@ async fn served(router: features_server::server::Router) -> String {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let url = served(features_server::router(Features, Credentials, Problem, Config::default())).await;
+    let url = served(features_server::router(
+        Features,
+        Credentials,
+        Problem,
+        Config::default(),
+    ))
+    .await;
     let client = Client::new(&url).expect("the URL is right");
     check(&client, &url).await;
 }

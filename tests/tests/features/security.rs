@@ -2,9 +2,10 @@
 
 use features_client::prelude::*;
 use features_server::security::{
-    BothError, BothRequest, BothResponse, EitherError, EitherRequest, EitherResponse, OpenError, OpenRequest,
-    OpenResponse, ScopedChangeError, ScopedChangeRequest, ScopedChangeResponse, ScopedError, ScopedListError,
-    ScopedListRequest, ScopedListResponse, ScopedRequest, ScopedResponse, SecurityApi,
+    BothError, BothRequest, BothResponse, EitherError, EitherRequest, EitherResponse, OpenError,
+    OpenRequest, OpenResponse, ScopedChangeError, ScopedChangeRequest, ScopedChangeResponse,
+    ScopedError, ScopedListError, ScopedListRequest, ScopedListResponse, ScopedRequest,
+    ScopedResponse, SecurityApi,
 };
 
 impl SecurityApi<String> for crate::Features {
@@ -12,7 +13,11 @@ impl SecurityApi<String> for crate::Features {
         Ok(OpenResponse::NoContent)
     }
 
-    async fn either(&self, principal: String, _: EitherRequest) -> Result<EitherResponse, EitherError> {
+    async fn either(
+        &self,
+        principal: String,
+        _: EitherRequest,
+    ) -> Result<EitherResponse, EitherError> {
         assert!(["key", "user"].contains(&principal.as_str()), "{principal}");
         Ok(EitherResponse::NoContent)
     }
@@ -26,7 +31,11 @@ impl SecurityApi<String> for crate::Features {
         Ok(ScopedResponse::NoContent)
     }
 
-    async fn scoped_list(&self, _: String, _: ScopedListRequest) -> Result<ScopedListResponse, ScopedListError> {
+    async fn scoped_list(
+        &self,
+        _: String,
+        _: ScopedListRequest,
+    ) -> Result<ScopedListResponse, ScopedListError> {
         Ok(ScopedListResponse::NoContent)
     }
 
@@ -41,7 +50,9 @@ impl SecurityApi<String> for crate::Features {
 
 pub async fn check(client: &Client, url: &str) {
     let status = async |client: &Client| -> [u16; 4] {
-        let status = |answer: Result<u16, Option<u16>>| answer.unwrap_or_else(|status| status.expect("an answer"));
+        let status = |answer: Result<u16, Option<u16>>| {
+            answer.unwrap_or_else(|status| status.expect("an answer"))
+        };
         macro_rules! call {
             ($operation:ident) => {{
                 let answer = client.$operation().send().await;
@@ -53,19 +64,61 @@ pub async fn check(client: &Client, url: &str) {
     };
     let with = |key: Option<&str>, login: Option<&str>, token: Option<&str>| {
         let mut builder = Client::builder(url);
-        builder = if let Some(key) = key { builder.key(key) } else { builder };
-        builder = if let Some(password) = login { builder.login("user", password) } else { builder };
-        builder = if let Some(token) = token { builder.oauth(token) } else { builder };
+        builder = if let Some(key) = key {
+            builder.key(key)
+        } else {
+            builder
+        };
+        builder = if let Some(password) = login {
+            builder.login("user", password)
+        } else {
+            builder
+        };
+        builder = if let Some(token) = token {
+            builder.oauth(token)
+        } else {
+            builder
+        };
         builder.build().expect("the URL is right")
     };
     assert_eq!(status(client).await, [204, 401, 401, 401]);
-    assert_eq!(status(&with(Some("key"), None, None)).await, [204, 204, 401, 401]);
-    assert_eq!(status(&with(None, Some("word"), None)).await, [204, 204, 401, 401]);
-    assert_eq!(status(&with(Some("key"), Some("word"), None)).await, [204, 204, 204, 401]);
-    assert_eq!(status(&with(Some("key"), Some("wrong"), Some("read+write"))).await, [204, 204, 401, 204]);
-    assert_eq!(status(&with(Some("wrong"), None, Some("read"))).await, [204, 401, 401, 403]);
-    let reader = Client::builder(url).oauth2("read").build().expect("the URL is right");
-    assert_eq!(reader.scoped_list().send().await.expect("a success").status(), 204);
-    let refused = reader.scoped_change().send().await.expect_err("a scope is missing");
+    assert_eq!(
+        status(&with(Some("key"), None, None)).await,
+        [204, 204, 401, 401]
+    );
+    assert_eq!(
+        status(&with(None, Some("word"), None)).await,
+        [204, 204, 401, 401]
+    );
+    assert_eq!(
+        status(&with(Some("key"), Some("word"), None)).await,
+        [204, 204, 204, 401]
+    );
+    assert_eq!(
+        status(&with(Some("key"), Some("wrong"), Some("read+write"))).await,
+        [204, 204, 401, 204]
+    );
+    assert_eq!(
+        status(&with(Some("wrong"), None, Some("read"))).await,
+        [204, 401, 401, 403]
+    );
+    let reader = Client::builder(url)
+        .oauth2("read")
+        .build()
+        .expect("the URL is right");
+    assert_eq!(
+        reader
+            .scoped_list()
+            .send()
+            .await
+            .expect("a success")
+            .status(),
+        204
+    );
+    let refused = reader
+        .scoped_change()
+        .send()
+        .await
+        .expect_err("a scope is missing");
     assert_eq!(refused.status().map(|status| status.as_u16()), Some(403));
 }

@@ -3,7 +3,9 @@
 use features_client::prelude::*;
 use features_client::several_answers::{JobViewErrorBody as Refused, JobViewResponse as Answered};
 use features_server::server::StatusCode;
-use features_server::several_answers::{JobViewError, JobViewRequest, JobViewResponse, SeveralAnswersApi};
+use features_server::several_answers::{
+    JobViewError, JobViewRequest, JobViewResponse, SeveralAnswersApi,
+};
 use features_types::{JobViewAcceptedBody, JobViewDefaultBody, JobViewNotFoundBody, JobViewOkBody};
 
 impl SeveralAnswersApi for crate::Features {
@@ -11,11 +13,18 @@ impl SeveralAnswersApi for crate::Features {
         match request.number {
             0 => Ok(JobViewOkBody::new("done".to_owned()).into()),
             1 => Ok(JobViewAcceptedBody::new(40).into()),
-            2 => Err(JobViewError::NotFound(JobViewNotFoundBody::new("none such".to_owned()))),
+            2 => Err(JobViewError::NotFound(JobViewNotFoundBody::new(
+                "none such".to_owned(),
+            ))),
             3 => Err(JobViewError::Conflict("in the way".to_owned())),
             _ => {
-                let status = StatusCode::IM_A_TEAPOT.try_into().expect("it is neither listed nor a success");
-                Err(JobViewError::Default { status, body: JobViewDefaultBody::new().with_hint("tea".to_owned()) })
+                let status = StatusCode::IM_A_TEAPOT
+                    .try_into()
+                    .expect("it is neither listed nor a success");
+                Err(JobViewError::Default {
+                    status,
+                    body: JobViewDefaultBody::new().with_hint("tea".to_owned()),
+                })
             }
         }
     }
@@ -23,8 +32,12 @@ impl SeveralAnswersApi for crate::Features {
 
 pub async fn check(client: &Client, _: &str) {
     let view = |number: i32| client.job_view().number(number).send();
-    assert!(matches!(view(0).await.expect("a success").into_inner(), Answered::Ok(body) if body.result == "done"));
-    assert!(matches!(view(1).await.expect("a success").into_inner(), Answered::Accepted(body) if body.percent == 40));
+    assert!(
+        matches!(view(0).await.expect("a success").into_inner(), Answered::Ok(body) if body.result == "done")
+    );
+    assert!(
+        matches!(view(1).await.expect("a success").into_inner(), Answered::Accepted(body) if body.percent == 40)
+    );
     for (number, status) in [(2, 404), (3, 409), (4, 418)] {
         let error = view(number).await.expect_err("an error");
         assert_eq!(error.status().map(|status| status.as_u16()), Some(status));

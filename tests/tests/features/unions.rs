@@ -2,15 +2,19 @@
 
 use features_client::prelude::*;
 use features_server::unions::{
-    KeyViewError, KeyViewRequest, KeyViewResponse, PointEchoError, PointEchoRequest, PointEchoResponse, ShapeEchoError,
-    ShapeEchoRequest, ShapeEchoResponse, UnionsApi,
+    KeyViewError, KeyViewRequest, KeyViewResponse, PointEchoError, PointEchoRequest,
+    PointEchoResponse, ShapeEchoError, ShapeEchoRequest, ShapeEchoResponse, UnionsApi,
 };
 use features_types::{
-    Circle, Key, KeyViewOkBody as AnyKey, Mark, NamedKey, NamedPoint, Point, Shapes, ShapesItem, Square, SquareVote,
+    Circle, Key, KeyViewOkBody as AnyKey, Mark, NamedKey, NamedPoint, Point, Shapes, ShapesItem,
+    Square, SquareVote,
 };
 
 impl UnionsApi for crate::Features {
-    async fn shape_echo(&self, request: ShapeEchoRequest) -> Result<ShapeEchoResponse, ShapeEchoError> {
+    async fn shape_echo(
+        &self,
+        request: ShapeEchoRequest,
+    ) -> Result<ShapeEchoResponse, ShapeEchoError> {
         Ok(request.body.into())
     }
 
@@ -22,35 +26,81 @@ impl UnionsApi for crate::Features {
         }))
     }
 
-    async fn point_echo(&self, request: PointEchoRequest) -> Result<PointEchoResponse, PointEchoError> {
+    async fn point_echo(
+        &self,
+        request: PointEchoRequest,
+    ) -> Result<PointEchoResponse, PointEchoError> {
         Ok(request.body.into())
     }
 }
 
 pub async fn check(client: &Client, url: &str) {
-    let votes = [SquareVote::Plus1, SquareVote::Minus1, SquareVote::Empty, SquareVote::Add, SquareVote::Add2];
+    let votes = [
+        SquareVote::Plus1,
+        SquareVote::Minus1,
+        SquareVote::Empty,
+        SquareVote::Add,
+        SquareVote::Add2,
+    ];
     let squares = votes.map(|vote| Some(ShapesItem::Square(Square::new(2.0).with_vote(vote))));
-    let mut shapes = vec![Some(Circle::new(1.5).into()), Some("free".to_owned().into()), None];
+    let mut shapes = vec![
+        Some(Circle::new(1.5).into()),
+        Some("free".to_owned().into()),
+        None,
+    ];
     shapes.extend(squares);
     let shapes = Shapes::from(shapes);
-    let answer = client.shape_echo().body(shapes.clone()).send().await.expect("a success").into_inner();
+    let answer = client
+        .shape_echo()
+        .body(shapes.clone())
+        .send()
+        .await
+        .expect("a success")
+        .into_inner();
     assert_eq!(answer, shapes);
     let post = |body: &'static str| {
-        let request = reqwest::Client::new().post(format!("{url}/shapes")).header("content-type", "application/json");
+        let request = reqwest::Client::new()
+            .post(format!("{url}/shapes"))
+            .header("content-type", "application/json");
         async move { request.body(body).send().await.expect("an answer") }
     };
-    let right = post(r#"[{"radius": 1.0}, {"side": 2, "vote": "+1"}, {"side": 2, "vote": 3}, null]"#).await;
+    let right =
+        post(r#"[{"radius": 1.0}, {"side": 2, "vote": "+1"}, {"side": 2, "vote": 3}, null]"#).await;
     assert_eq!(right.status(), 200);
-    let key = async |kind: &str| client.key_view().kind(kind).send().await.expect("a success").into_inner();
+    let key = async |kind: &str| {
+        client
+            .key_view()
+            .kind(kind)
+            .send()
+            .await
+            .expect("a success")
+            .into_inner()
+    };
     assert_eq!(key("plain").await, AnyKey::Key(Key::new("1".to_owned())));
-    assert_eq!(key("named").await, AnyKey::NamedKey(NamedKey::new("1".to_owned()).with_name("one".to_owned())));
-    for point in
-        [Mark::from(Point::new().with_at(1.0)), Mark::from(NamedPoint::new().with_at(1.0).with_name("a".to_owned()))]
-    {
-        let answer = client.point_echo().body(point.clone()).send().await.expect("a success").into_inner();
+    assert_eq!(
+        key("named").await,
+        AnyKey::NamedKey(NamedKey::new("1".to_owned()).with_name("one".to_owned()))
+    );
+    for point in [
+        Mark::from(Point::new().with_at(1.0)),
+        Mark::from(NamedPoint::new().with_at(1.0).with_name("a".to_owned())),
+    ] {
+        let answer = client
+            .point_echo()
+            .body(point.clone())
+            .send()
+            .await
+            .expect("a success")
+            .into_inner();
         assert_eq!(answer, point);
     }
-    for wrong in [r#"[{"radius": 1, "side": 2}]"#, "[{}]", r#"[{"side": 2, "vote": "ADD"}]"#, "[1]", "{}"] {
+    for wrong in [
+        r#"[{"radius": 1, "side": 2}]"#,
+        "[{}]",
+        r#"[{"side": 2, "vote": "ADD"}]"#,
+        "[1]",
+        "{}",
+    ] {
         assert_eq!(post(wrong).await.status(), 400, "{wrong}");
     }
 }

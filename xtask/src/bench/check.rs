@@ -17,19 +17,34 @@ const RUNS: usize = 5;
 /// Checks the crates of our contract, and of a large one where it is, several times each.
 pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut documents = vec![root.join("openapi.yaml")];
-    match env::var_os("STRATUS_CORPUS").map(PathBuf::from).filter(|folder| folder.is_dir()) {
+    match env::var_os("STRATUS_CORPUS")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_dir())
+    {
         Some(corpus) => documents.push(corpus.join("nexus.json")),
         None => writeln!(out, "skipped: STRATUS_CORPUS names no folder")?,
     }
-    writeln!(out, "\n### `cargo check` of generated crates, dependencies warm\n")?;
-    writeln!(out, "| document | operations | types and server | per 100 operations | all crates | openapi-to-rust |")?;
+    writeln!(
+        out,
+        "\n### `cargo check` of generated crates, dependencies warm\n"
+    )?;
+    writeln!(
+        out,
+        "| document | operations | types and server | per 100 operations | all crates | openapi-to-rust |"
+    )?;
     writeln!(out, "| --- | --- | --- | --- | --- | --- |")?;
     for document in documents {
         let measured = Measured::of(root, &document)?;
-        let name = document.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = document
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         #[expect(clippy::cast_precision_loss, reason = "documents have few operations")]
         let hundreds = measured.operations as f64 / 100.0;
-        let theirs = measured.theirs.map_or_else(|why| why, |seconds| format!("{seconds:.1} s"));
+        let theirs = measured
+            .theirs
+            .map_or_else(|why| why, |seconds| format!("{seconds:.1} s"));
         writeln!(
             out,
             "| {name} | {} | {:.1} s | {:.1} s | {:.1} s | {theirs} |",
@@ -55,16 +70,27 @@ struct Measured {
 impl Measured {
     fn of(root: &Path, document: &Path) -> anyhow::Result<Self> {
         let loaded = contract::load(document);
-        let Some(contract) = &loaded.contract else { bail!("{} is not a contract", document.display()) };
+        let Some(contract) = &loaded.contract else {
+            bail!("{} is not a contract", document.display())
+        };
         // Crates of one name would pass for one another in a shared target folder.
-        let prefix = document.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let prefix = document
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_ascii_lowercase();
         let files = codegen::generate(contract, &Options::new(prefix.as_str()))?;
         let scratch = root.join("target/bench-check");
         let folder = scratch.join(document.file_stem().unwrap_or_default());
         codegen::emit::write(&folder, &files)?;
-        fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("failed to copy Cargo.lock")?;
-        let checked = Checked { folder: &folder, target: scratch.join("target") };
-        let [types, server, client] = ["types", "server", "client"].map(|part| format!("{prefix}-{part}"));
+        fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
+            .context("failed to copy Cargo.lock")?;
+        let checked = Checked {
+            folder: &folder,
+            target: scratch.join("target"),
+        };
+        let [types, server, client] =
+            ["types", "server", "client"].map(|part| format!("{prefix}-{part}"));
         Ok(Self {
             operations: contract.operations.len(),
             served: checked.seconds(&[&types, &server])?,
@@ -88,8 +114,10 @@ impl Checked<'_> {
         for _ in 0..RUNS {
             for package in packages {
                 let library = self.folder.join(package).join("src/lib.rs");
-                let text = fs::read(&library).with_context(|| format!("failed to read {}", library.display()))?;
-                fs::write(&library, text).with_context(|| format!("failed to write {}", library.display()))?;
+                let text = fs::read(&library)
+                    .with_context(|| format!("failed to read {}", library.display()))?;
+                fs::write(&library, text)
+                    .with_context(|| format!("failed to write {}", library.display()))?;
             }
             let start = Instant::now();
             self.check(packages)?;
@@ -101,13 +129,20 @@ impl Checked<'_> {
 
     fn check(&self, packages: &[&str]) -> anyhow::Result<()> {
         let mut command = Command::new(crate::test::cargo());
-        command.args(["check", "--quiet"]).current_dir(self.folder).env("CARGO_TARGET_DIR", &self.target);
+        command
+            .args(["check", "--quiet"])
+            .current_dir(self.folder)
+            .env("CARGO_TARGET_DIR", &self.target);
         for package in packages {
             command.args(["--package", package]);
         }
         let status = command.status().context("failed to start cargo")?;
         if !status.success() {
-            bail!("cargo check of {} in {} failed", packages.join(", "), self.folder.display());
+            bail!(
+                "cargo check of {} in {} failed",
+                packages.join(", "),
+                self.folder.display()
+            );
         }
         Ok(())
     }
@@ -118,10 +153,18 @@ fn theirs(document: &Path, loaded: &Loaded, scratch: &Path) -> anyhow::Result<Re
     if !Peer::OpenapiToRust.is_installed() {
         return Ok(Err("not installed".to_owned()));
     }
-    let folder = scratch.join(format!("theirs-{}", document.file_stem().unwrap_or_default().to_string_lossy()));
+    let folder = scratch.join(format!(
+        "theirs-{}",
+        document.file_stem().unwrap_or_default().to_string_lossy()
+    ));
     let Some(_) = peers::openapi_to_rust(document, loaded, "theirs", &folder)? else {
         return Ok(Err("does not generate".to_owned()));
     };
-    let checked = Checked { folder: &folder, target: scratch.join("target") };
-    Ok(checked.seconds(&["theirs"]).map_err(|_| "does not compile".to_owned()))
+    let checked = Checked {
+        folder: &folder,
+        target: scratch.join("target"),
+    };
+    Ok(checked
+        .seconds(&["theirs"])
+        .map_err(|_| "does not compile".to_owned()))
 }

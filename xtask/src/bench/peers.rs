@@ -38,7 +38,11 @@ impl Peer {
     }
 
     pub(super) fn is_installed(self) -> bool {
-        self == Self::Ours || Command::new(self.program()).arg("--version").output().is_ok()
+        self == Self::Ours
+            || Command::new(self.program())
+                .arg("--version")
+                .output()
+                .is_ok()
     }
 }
 
@@ -63,14 +67,28 @@ impl fmt::Display for Outcome {
 
 /// A table with a line for each document.
 pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
-    let Some(corpus) = env::var_os("STRATUS_CORPUS").map(PathBuf::from).filter(|folder| folder.is_dir()) else {
+    let Some(corpus) = env::var_os("STRATUS_CORPUS")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_dir())
+    else {
         writeln!(out, "skipped: STRATUS_CORPUS names no folder")?;
         return Ok(());
     };
-    let peers: Vec<Peer> = Peer::ALL.into_iter().filter(|peer| peer.is_installed()).collect();
-    writeln!(out, "\n### Generators of Rust, types and server: time to generate, `cargo check` of what comes out\n")?;
+    let peers: Vec<Peer> = Peer::ALL
+        .into_iter()
+        .filter(|peer| peer.is_installed())
+        .collect();
+    writeln!(
+        out,
+        "\n### Generators of Rust, types and server: time to generate, `cargo check` of what comes out\n"
+    )?;
     let names: Vec<&str> = peers.iter().map(|peer| peer.program()).collect();
-    writeln!(out, "| document | {} |\n| --- |{}", names.join(" | "), " --- |".repeat(names.len()))?;
+    writeln!(
+        out,
+        "| document | {} |\n| --- |{}",
+        names.join(" | "),
+        " --- |".repeat(names.len())
+    )?;
     let mut compiled = vec![0; peers.len()];
     let documents = crate::corpus::documents(&corpus, None)?;
     for document in &documents {
@@ -84,7 +102,10 @@ pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
         }
         writeln!(out)?;
     }
-    let counts: Vec<String> = compiled.iter().map(|count| format!("{count} of {} compile", documents.len())).collect();
+    let counts: Vec<String> = compiled
+        .iter()
+        .map(|count| format!("{count} of {} compile", documents.len()))
+        .collect();
     writeln!(out, "| | {} |", counts.join(" | "))?;
     Ok(())
 }
@@ -94,7 +115,8 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
     let stem = document.file_stem().unwrap_or_default().to_string_lossy();
     let folder = scratch.join(peer.program()).join(&*stem);
     if folder.exists() {
-        fs::remove_dir_all(&folder).with_context(|| format!("failed to remove {}", folder.display()))?;
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("failed to remove {}", folder.display()))?;
     }
     let loaded = contract::load(document);
     let prefix = crate::corpus::prefix(&stem);
@@ -104,13 +126,21 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
         Peer::OpenapiToRust => openapi_to_rust(document, &loaded, &prefix, &folder)?,
         Peer::Oas3Gen => oas3_gen(document, &prefix, &folder)?,
     };
-    let Some(packages) = packages else { return Ok(Outcome::DoesNotGenerate) };
+    let Some(packages) = packages else {
+        return Ok(Outcome::DoesNotGenerate);
+    };
     let generated = start.elapsed().as_millis();
     let check = |packages: &[String]| {
         let mut command = Command::new(crate::test::cargo());
-        command.args(["check", "--quiet"]).current_dir(&folder).env("CARGO_TARGET_DIR", scratch.join("target"));
+        command
+            .args(["check", "--quiet"])
+            .current_dir(&folder)
+            .env("CARGO_TARGET_DIR", scratch.join("target"));
         command.args(packages.iter().flat_map(|package| ["--package", package]));
-        command.stderr(Stdio::null()).status().context("failed to start cargo")
+        command
+            .stderr(Stdio::null())
+            .status()
+            .context("failed to start cargo")
     };
     // The first time also checks what everything depends on; only a file that is new is checked again.
     if !check(&packages)?.success() {
@@ -118,8 +148,10 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
     }
     for package in &packages {
         let library = folder.join(package).join("src/lib.rs");
-        let text = fs::read(&library).with_context(|| format!("failed to read {}", library.display()))?;
-        fs::write(&library, text).with_context(|| format!("failed to write {}", library.display()))?;
+        let text =
+            fs::read(&library).with_context(|| format!("failed to read {}", library.display()))?;
+        fs::write(&library, text)
+            .with_context(|| format!("failed to write {}", library.display()))?;
     }
     let start = Instant::now();
     check(&packages)?;
@@ -127,12 +159,24 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
 }
 
 /// Our types and server; the names of the packages.
-fn ours(document: &Path, prefix: &str, root: &Path, folder: &Path) -> anyhow::Result<Option<Vec<String>>> {
-    let Some(contract) = contract::load(document).contract else { return Ok(None) };
+fn ours(
+    document: &Path,
+    prefix: &str,
+    root: &Path,
+    folder: &Path,
+) -> anyhow::Result<Option<Vec<String>>> {
+    let Some(contract) = contract::load(document).contract else {
+        return Ok(None);
+    };
     let files = codegen::generate(&contract, &Options::new(prefix))?;
     codegen::emit::write(folder, &files)?;
-    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("failed to copy Cargo.lock")?;
-    Ok(Some(["types", "server"].map(|part| format!("{prefix}-{part}")).to_vec()))
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
+        .context("failed to copy Cargo.lock")?;
+    Ok(Some(
+        ["types", "server"]
+            .map(|part| format!("{prefix}-{part}"))
+            .to_vec(),
+    ))
 }
 
 /// openapi-to-rust wants every operation that it shall serve by name.
@@ -150,9 +194,14 @@ pub(super) fn openapi_to_rust(
         serde_json::Value::from(document.canonicalize()?.display().to_string()),
         serde_json::Value::Array(loaded.contract.as_ref().map(selectors).unwrap_or_default()),
     );
-    write(&folder.join(package).join("openapi-to-rust.toml"), &settings)?;
+    write(
+        &folder.join(package).join("openapi-to-rust.toml"),
+        &settings,
+    )?;
     let mut command = Command::new(Peer::OpenapiToRust.program());
-    command.args(["generate", "--quiet"]).current_dir(folder.join(package));
+    command
+        .args(["generate", "--quiet"])
+        .current_dir(folder.join(package));
     if !succeeds(command)? {
         return Ok(None);
     }
@@ -162,8 +211,16 @@ pub(super) fn openapi_to_rust(
 
 fn selectors(contract: &Contract) -> Vec<serde_json::Value> {
     let selector = |operation: &contract::model::Operation| {
-        let route = format!("{} {}", operation.method.as_str().to_uppercase(), operation.path);
-        serde_json::Value::from(if operation.id_is_derived { route } else { operation.id.clone() })
+        let route = format!(
+            "{} {}",
+            operation.method.as_str().to_uppercase(),
+            operation.path
+        );
+        serde_json::Value::from(if operation.id_is_derived {
+            route
+        } else {
+            operation.id.clone()
+        })
     };
     contract.operations.iter().map(selector).collect()
 }
@@ -194,20 +251,39 @@ fn oas3_gen(document: &Path, package: &str, folder: &Path) -> anyhow::Result<Opt
     let source = folder.join(package).join("src");
     fs::create_dir_all(&source).with_context(|| format!("failed to make {}", source.display()))?;
     let mut command = Command::new(Peer::Oas3Gen.program());
-    command.args(["generate", "server-mod", "--input"]).arg(document).arg("--output").arg(source.join("generated"));
+    command
+        .args(["generate", "server-mod", "--input"])
+        .arg(document)
+        .arg("--output")
+        .arg(source.join("generated"));
     if !succeeds(command)? {
         return Ok(None);
     }
-    around(folder, package, OAS3_GEN_DEPENDENCIES, "pub mod generated;\n").map(Some)
+    around(
+        folder,
+        package,
+        OAS3_GEN_DEPENDENCIES,
+        "pub mod generated;\n",
+    )
+    .map(Some)
 }
 
 /// A workspace with one package around generated sources.
-fn around(folder: &Path, package: &str, dependencies: &str, library: &str) -> anyhow::Result<Vec<String>> {
-    let manifest =
-        format!("[package]\nname = \"{package}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{dependencies}");
+fn around(
+    folder: &Path,
+    package: &str,
+    dependencies: &str,
+    library: &str,
+) -> anyhow::Result<Vec<String>> {
+    let manifest = format!(
+        "[package]\nname = \"{package}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{dependencies}"
+    );
     write(&folder.join(package).join("Cargo.toml"), &manifest)?;
     write(&folder.join(package).join("src/lib.rs"), library)?;
-    write(&folder.join("Cargo.toml"), &format!("[workspace]\nresolver = \"3\"\nmembers = [\"{package}\"]\n"))?;
+    write(
+        &folder.join("Cargo.toml"),
+        &format!("[workspace]\nresolver = \"3\"\nmembers = [\"{package}\"]\n"),
+    )?;
     Ok(vec![package.to_owned()])
 }
 
@@ -217,7 +293,11 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Whether a program ends well, and in time.
 fn succeeds(mut command: Command) -> anyhow::Result<bool> {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("failed to start it")?;
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("failed to start it")?;
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         if let Some(status) = child.try_wait()? {

@@ -95,8 +95,18 @@ impl Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let client = format!("{} ({} + {})", self.progenitor + self.own, self.progenitor, self.own);
-        let keywords = format!("{} ({} + {})", self.enforced + self.documented, self.enforced, self.documented);
+        let client = format!(
+            "{} ({} + {})",
+            self.progenitor + self.own,
+            self.progenitor,
+            self.own
+        );
+        let keywords = format!(
+            "{} ({} + {})",
+            self.enforced + self.documented,
+            self.enforced,
+            self.documented
+        );
         write!(
             f,
             "{:<44} {:>4} {:>6} {:>6} {client:>28} {keywords:>32} {:>6} {:>8} {:>5} {:>6} {}",
@@ -117,8 +127,15 @@ impl fmt::Display for Row {
 pub(super) fn keywords(contract: &Contract) -> (usize, usize) {
     let (mut enforced, mut documented) = (0, 0);
     for schema in &contract.schemas {
-        let SchemaKind::Object(keywords) = &schema.kind else { continue };
-        for key in keywords.raw.as_object().into_iter().flat_map(|keywords| keywords.keys()) {
+        let SchemaKind::Object(keywords) = &schema.kind else {
+            continue;
+        };
+        for key in keywords
+            .raw
+            .as_object()
+            .into_iter()
+            .flat_map(|keywords| keywords.keys())
+        {
             let describes = key == "format" && !keywords.format.as_deref().is_some_and(narrows);
             if describes || ANNOTATIONS.contains(&key.as_str()) || key.starts_with("x-") {
                 documented += 1;
@@ -137,7 +154,10 @@ pub(super) fn keywords(contract: &Contract) -> (usize, usize) {
 /// Whether a format refuses anything, by a check or by the type that it chooses.
 fn narrows(format: &str) -> bool {
     codegen::ir::format_is_enforced(format)
-        || matches!(format, "int32" | "int64" | "uint32" | "uint64" | "float" | "double")
+        || matches!(
+            format,
+            "int32" | "int64" | "uint32" | "uint64" | "float" | "double"
+        )
 }
 
 /// The table in one line.

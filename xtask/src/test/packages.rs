@@ -24,19 +24,33 @@ impl Packages {
         let crates = root.join("crates");
         let mut by_hand = vec!["tests".to_owned(), "xtask".to_owned()];
         let mut generated = Vec::new();
-        for entry in fs::read_dir(&crates).with_context(|| format!("failed to read {}", crates.display()))? {
-            let folder = entry.with_context(|| format!("failed to read {}", crates.display()))?.path();
-            let Some(name) = folder.file_name().and_then(|name| name.to_str()) else { continue };
+        for entry in
+            fs::read_dir(&crates).with_context(|| format!("failed to read {}", crates.display()))?
+        {
+            let folder = entry
+                .with_context(|| format!("failed to read {}", crates.display()))?
+                .path();
+            let Some(name) = folder.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
             if !folder.join("Cargo.toml").is_file() {
                 continue;
             }
-            let list = if codegen::emit::is_generated(&folder) { &mut generated } else { &mut by_hand };
+            let list = if codegen::emit::is_generated(&folder) {
+                &mut generated
+            } else {
+                &mut by_hand
+            };
             list.push(name.to_owned());
         }
         by_hand.sort();
         generated.sort();
         let run_time = RUN_TIME.iter().map(|name| (*name).to_owned());
         let published = run_time.chain(generated.iter().cloned()).collect();
-        Ok(Self { by_hand, generated, published })
+        Ok(Self {
+            by_hand,
+            generated,
+            published,
+        })
     }
 }

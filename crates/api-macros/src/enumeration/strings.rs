@@ -11,8 +11,16 @@ use crate::schema::{self, Annotations};
 pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let ident = &enumeration.input.ident;
     let annotations = Annotations::read(&enumeration.input.attrs)?;
-    let texts: Vec<&String> = enumeration.listed.iter().map(|listed| &listed.value).collect();
-    let names: Vec<&Ident> = enumeration.listed.iter().map(|listed| &listed.ident).collect();
+    let texts: Vec<&String> = enumeration
+        .listed
+        .iter()
+        .map(|listed| &listed.value)
+        .collect();
+    let names: Vec<&Ident> = enumeration
+        .listed
+        .iter()
+        .map(|listed| &listed.ident)
+        .collect();
     let keywords = quote! {
         ::api_runtime::described::with(json!({"type": "string"}), &[
             ("enum", ::core::iter::FromIterator::from_iter([#(#texts),*])),
@@ -20,8 +28,13 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     };
     let described = schema::described(enumeration.input, &annotations, &keywords, &[]);
     let serde = impls::serde(ident);
-    let unlisted_text = enumeration.unlisted.as_ref().map(|unlisted| quote!(Self::#unlisted(text) => text,));
-    let refuse = quote!(::core::result::Result::Err(::api_runtime::ConstraintError::Enum(Self::VALUES)));
+    let unlisted_text = enumeration
+        .unlisted
+        .as_ref()
+        .map(|unlisted| quote!(Self::#unlisted(text) => text,));
+    let refuse = quote!(::core::result::Result::Err(
+        ::api_runtime::ConstraintError::Enum(Self::VALUES)
+    ));
     let lenient = match &enumeration.unlisted {
         Some(unlisted) => quote! {
             ::core::option::Option::None if ::api_runtime::is_lenient() =>

@@ -11,8 +11,16 @@ use crate::schema::{self, Annotations};
 pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let ident = &enumeration.input.ident;
     let annotations = Annotations::read(&enumeration.input.attrs)?;
-    let texts: Vec<&String> = enumeration.listed.iter().map(|listed| &listed.value).collect();
-    let names: Vec<&Ident> = enumeration.listed.iter().map(|listed| &listed.ident).collect();
+    let texts: Vec<&String> = enumeration
+        .listed
+        .iter()
+        .map(|listed| &listed.value)
+        .collect();
+    let names: Vec<&Ident> = enumeration
+        .listed
+        .iter()
+        .map(|listed| &listed.ident)
+        .collect();
     let ty = one_type(&texts).map(|ty| quote!(("type", json!(#ty)),));
     let keywords = quote! {
         ::api_runtime::described::with(json!({}), &[

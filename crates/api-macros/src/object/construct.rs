@@ -12,8 +12,10 @@ const ARGUMENTS: usize = 3;
 
 pub(super) fn expand(object: &Object<'_>) -> TokenStream {
     let ident = &object.input.ident;
-    let (required, rest): (Vec<&Property>, Vec<&Property>) =
-        object.properties.iter().partition(|property| property.is_required());
+    let (required, rest): (Vec<&Property>, Vec<&Property>) = object
+        .properties
+        .iter()
+        .partition(|property| property.is_required());
     let rest_values = rest.iter().map(|property| {
         let field = &property.ident;
         if let Some(default) = &property.default {
@@ -22,7 +24,10 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
             quote!(#field: ::core::option::Option::None)
         }
     });
-    let additional = object.additional.as_ref().map(|(field, _)| quote!(#field: ::core::default::Default::default(),));
+    let additional = object
+        .additional
+        .as_ref()
+        .map(|(field, _)| quote!(#field: ::core::default::Default::default(),));
     let names: Vec<_> = required.iter().map(|property| &property.ident).collect();
     let types: Vec<_> = required.iter().map(|property| &property.ty).collect();
     let setters = setters(object, &rest);
@@ -57,7 +62,11 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
 /// A plain struct of the required fields, so that each is named where the value is made.
 fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) -> TokenStream {
     let ident = &object.input.ident;
-    let fields = object.rules.fields.clone().unwrap_or_else(|| format_ident!("{}Fields", unraw(&ident.to_string())));
+    let fields = object
+        .rules
+        .fields
+        .clone()
+        .unwrap_or_else(|| format_ident!("{}Fields", unraw(&ident.to_string())));
     let docs = format!("The required fields of [`{ident}`]; `into()` makes one.");
     let names: Vec<_> = required.iter().map(|property| &property.ident).collect();
     let types: Vec<_> = required.iter().map(|property| &property.ty).collect();
@@ -91,7 +100,11 @@ fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
         let field = &property.ident;
         let setter = format_ident!("with_{}", unraw(&field.to_string()));
         let docs = format!("Sets `{}`.", property.wire);
-        let inside = if property.optional { argument(&property.ty, 0).unwrap_or(&property.ty) } else { &property.ty };
+        let inside = if property.optional {
+            argument(&property.ty, 0).unwrap_or(&property.ty)
+        } else {
+            &property.ty
+        };
         let (ty, value) = if property.nullable {
             let inner = argument(inside, 0).unwrap_or(inside);
             (
@@ -101,7 +114,11 @@ fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
         } else {
             (quote!(#inside), quote!(value))
         };
-        let value = if property.optional { quote!(::core::option::Option::Some(#value)) } else { value };
+        let value = if property.optional {
+            quote!(::core::option::Option::Some(#value))
+        } else {
+            value
+        };
         quote! {
             #[doc = #docs]
             #[must_use]

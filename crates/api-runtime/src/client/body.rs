@@ -27,7 +27,11 @@ impl Payload {
     }
 
     /// A form body. `styles` names the properties that are not written as repeated pairs.
-    pub fn form(content_type: &str, value: &impl Serialize, styles: &[(&str, Style, bool)]) -> Result<Self, String> {
+    pub fn form(
+        content_type: &str,
+        value: &impl Serialize,
+        styles: &[(&str, Style, bool)],
+    ) -> Result<Self, String> {
         let Ok(Value::Object(members)) = serde_json::to_value(value) else {
             return Err("body is no object, which a form must be".to_owned());
         };
@@ -37,12 +41,16 @@ impl Payload {
             match (style, value) {
                 (_, Value::Null) => {}
                 (Some((_, style, explode)), value) => {
-                    query.add(name, value, (*style, *explode, false)).map_err(|error| error.to_string())?;
+                    query
+                        .add(name, value, (*style, *explode, false))
+                        .map_err(|error| error.to_string())?;
                 }
                 // An object without a style of its own travels as JSON.
                 (None, Value::Object(_)) => query.add_text(name, &value.to_string()),
                 (None, value) => {
-                    query.add(name, value, (Style::Form, true, false)).map_err(|error| error.to_string())?;
+                    query
+                        .add(name, value, (Style::Form, true, false))
+                        .map_err(|error| error.to_string())?;
                 }
             }
         }
@@ -58,37 +66,53 @@ impl Payload {
     /// The same body where others are streams.
     #[must_use]
     pub fn into_stream(self) -> Payload<reqwest::Body> {
-        Payload { content_type: self.content_type, body: self.body.into() }
+        Payload {
+            content_type: self.content_type,
+            body: self.body.into(),
+        }
     }
 
     fn new(content_type: &str, body: Vec<u8>) -> Result<Self, String> {
-        Ok(Self { content_type: media_type(content_type)?, body: body.into() })
+        Ok(Self {
+            content_type: media_type(content_type)?,
+            body: body.into(),
+        })
     }
 }
 
 impl Payload<reqwest::Body> {
     /// Bytes or a stream of them.
     pub fn bytes(content_type: &str, body: reqwest::Body) -> Result<Self, String> {
-        Ok(Self { content_type: media_type(content_type)?, body })
+        Ok(Self {
+            content_type: media_type(content_type)?,
+            body,
+        })
     }
 
     /// The parts of a multipart body.
     pub fn multipart(content_type: &str, parts: Multipart) -> Result<Self, String> {
         let content_type = format!("{content_type}; boundary={}", parts.0.boundary());
-        Ok(Self { content_type: media_type(&content_type)?, body: reqwest::Body::wrap_stream(parts.0.into_stream()) })
+        Ok(Self {
+            content_type: media_type(&content_type)?,
+            body: reqwest::Body::wrap_stream(parts.0.into_stream()),
+        })
     }
 }
 
 impl<B: Into<reqwest::Body>> Payload<B> {
     /// The request with this body.
     pub fn on(self, request: RequestBuilder) -> RequestBuilder {
-        request.header(CONTENT_TYPE, self.content_type).body(self.body)
+        request
+            .header(CONTENT_TYPE, self.content_type)
+            .body(self.body)
     }
 }
 
 impl<B> fmt::Debug for Payload<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Payload").field("content_type", &self.content_type).finish_non_exhaustive()
+        f.debug_struct("Payload")
+            .field("content_type", &self.content_type)
+            .finish_non_exhaustive()
     }
 }
 
@@ -118,7 +142,9 @@ impl Multipart {
     /// as JSON.
     pub fn of(value: &impl Serialize) -> Result<Self, InvalidValue> {
         let Ok(Value::Object(members)) = serde_json::to_value(value) else {
-            return Err(InvalidValue("body is no object, which a multipart body must be".to_owned()));
+            return Err(InvalidValue(
+                "body is no object, which a multipart body must be".to_owned(),
+            ));
         };
         let mut parts = Self::new();
         for (name, value) in &members {
@@ -142,12 +168,23 @@ impl Multipart {
 
     /// Adds a file. A content type that is none is left out.
     #[must_use]
-    pub fn file(self, name: &str, file: &str, content_type: &str, body: impl Into<reqwest::Body>) -> Self {
+    pub fn file(
+        self,
+        name: &str,
+        file: &str,
+        content_type: &str,
+        body: impl Into<reqwest::Body>,
+    ) -> Self {
         let mut headers = http::HeaderMap::new();
         if let Ok(content_type) = HeaderValue::from_str(content_type) {
             headers.insert(CONTENT_TYPE, content_type);
         }
-        self.part(name, Part::stream(body).file_name(file.to_owned()).headers(headers))
+        self.part(
+            name,
+            Part::stream(body)
+                .file_name(file.to_owned())
+                .headers(headers),
+        )
     }
 
     /// Adds a part as reqwest builds it.
@@ -161,7 +198,10 @@ impl Multipart {
             Value::Null => self,
             Value::Object(_) | Value::Array(_) => {
                 let headers = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-                self.part(name, Part::text(value.to_string()).headers(headers.into_iter().collect()))
+                self.part(
+                    name,
+                    Part::text(value.to_string()).headers(headers.into_iter().collect()),
+                )
             }
             single => self.text(name, scalar(single)),
         }

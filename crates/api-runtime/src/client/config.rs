@@ -54,7 +54,9 @@ impl fmt::Debug for Target {
                 Ok(mut url) => {
                     if !url.username().is_empty() || url.password().is_some() {
                         // Only a URL without a host refuses this, and that has neither.
-                        let _ = url.set_password(None).and_then(|()| url.set_username("[redacted]"));
+                        let _ = url
+                            .set_password(None)
+                            .and_then(|()| url.set_username("[redacted]"));
                     }
                     write!(f, "\"{url}\"")
                 }
@@ -95,7 +97,10 @@ impl Config {
             headers.insert(USER_AGENT, value);
         }
         Self {
-            target: Target { url: base_url.to_owned(), is_exact: false },
+            target: Target {
+                url: base_url.to_owned(),
+                is_exact: false,
+            },
             credentials: vec![None; schemes],
             connect_timeout: Duration::from_secs(10),
             timeout: Some(Duration::from_secs(60)),
@@ -147,13 +152,21 @@ impl Config {
     /// Adds a header to every request. A parameter of the operation takes precedence.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
-        match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+        match (
+            HeaderName::from_bytes(name.as_bytes()),
+            HeaderValue::from_str(value),
+        ) {
             (Ok(name), Ok(value)) => {
                 self.headers.insert(name, value);
             }
-            (Err(_), _) => self.fail(format!("`{}` cannot be the name of a header", name.escape_debug())),
+            (Err(_), _) => self.fail(format!(
+                "`{}` cannot be the name of a header",
+                name.escape_debug()
+            )),
             (_, Err(_)) => {
-                self.fail(format!("the value of header {name} holds a character that no header may hold"));
+                self.fail(format!(
+                    "the value of header {name} holds a character that no header may hold"
+                ));
             }
         }
         self
@@ -179,7 +192,11 @@ impl Config {
             return Err(problem);
         }
         let Target { url, is_exact } = self.target;
-        let url = if is_exact { exact_url(&url)? } else { base_url(&url)? };
+        let url = if is_exact {
+            exact_url(&url)?
+        } else {
+            base_url(&url)?
+        };
         let http = match self.http {
             Some(http) => http,
             None => http_client(self.connect_timeout, url.starts_with("https:"))?,
@@ -191,7 +208,10 @@ impl Config {
             timeout: self.timeout,
             retries: self.retries,
         };
-        Ok(Transport { http, settings: Arc::new(settings) })
+        Ok(Transport {
+            http,
+            settings: Arc::new(settings),
+        })
     }
 
     fn fail(&mut self, problem: String) {
@@ -203,7 +223,9 @@ impl Config {
 fn base_url(text: &str) -> Result<String, BuildError> {
     let url = http_url(text)?;
     if url.query().is_some() {
-        return Err(refused("has a query, where paths cannot follow; give one without"));
+        return Err(refused(
+            "has a query, where paths cannot follow; give one without",
+        ));
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
@@ -214,7 +236,8 @@ fn exact_url(text: &str) -> Result<String, BuildError> {
 }
 
 fn http_url(text: &str) -> Result<Url, BuildError> {
-    let url = Url::parse(text).map_err(|error| refused(&format!("cannot be read ({error}); give an absolute one")))?;
+    let url = Url::parse(text)
+        .map_err(|error| refused(&format!("cannot be read ({error}); give an absolute one")))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(refused("is not one of HTTP; give one"));
     }
@@ -224,13 +247,17 @@ fn http_url(text: &str) -> Result<Url, BuildError> {
         ));
     }
     if url.fragment().is_some() {
-        return Err(refused("has a fragment, which is never sent; give one without"));
+        return Err(refused(
+            "has a fragment, which is never sent; give one without",
+        ));
     }
     Ok(url)
 }
 
 fn refused(reason: &str) -> BuildError {
-    BuildError(format!("the base URL {reason}, such as https://api.example.com/v1"))
+    BuildError(format!(
+        "the base URL {reason}, such as https://api.example.com/v1"
+    ))
 }
 
 /// Redirects are not followed: a credential must not travel to wherever an answer points.
@@ -241,11 +268,17 @@ fn http_client(connect_timeout: Duration, secure: bool) -> Result<reqwest::Clien
                 .to_owned(),
         ));
     }
-    let builder =
-        reqwest::Client::builder().connect_timeout(connect_timeout).redirect(reqwest::redirect::Policy::none());
+    let builder = reqwest::Client::builder()
+        .connect_timeout(connect_timeout)
+        .redirect(reqwest::redirect::Policy::none());
     #[cfg(feature = "rustls")]
     let builder = super::tls::configure(builder)?;
-    builder.build().map_err(|error| BuildError(format!("the HTTP client cannot be built: {}", error.without_url())))
+    builder.build().map_err(|error| {
+        BuildError(format!(
+            "the HTTP client cannot be built: {}",
+            error.without_url()
+        ))
+    })
 }
 
 impl BuildError {
@@ -266,16 +299,35 @@ mod tests {
 
     #[test]
     fn the_url_of_a_subscriber_is_not_printed() {
-        let config = Config::new("https://hooks.example.com/s3cret?key=s3cret", "test/1", 0).exact();
+        let config =
+            Config::new("https://hooks.example.com/s3cret?key=s3cret", "test/1", 0).exact();
         let printed = format!("{config:?}");
-        assert!(printed.contains("hooks.example.com") && !printed.contains("s3cret"), "{printed}");
+        assert!(
+            printed.contains("hooks.example.com") && !printed.contains("s3cret"),
+            "{printed}"
+        );
     }
 
     #[test]
     fn base_urls_are_checked() {
-        assert_eq!(base_url("http://localhost:8080").unwrap(), "http://localhost:8080");
-        assert_eq!(base_url("https://api.example.com/v1//").unwrap(), "https://api.example.com/v1");
-        for wrong in ["", "localhost", "/v1", "ftp://x", "http://u:p@x", "http://x?a=1", "http://x#a", "mailto:a@b"] {
+        assert_eq!(
+            base_url("http://localhost:8080").unwrap(),
+            "http://localhost:8080"
+        );
+        assert_eq!(
+            base_url("https://api.example.com/v1//").unwrap(),
+            "https://api.example.com/v1"
+        );
+        for wrong in [
+            "",
+            "localhost",
+            "/v1",
+            "ftp://x",
+            "http://u:p@x",
+            "http://x?a=1",
+            "http://x#a",
+            "mailto:a@b",
+        ] {
             base_url(wrong).expect_err(wrong);
         }
         for right in ["https://hooks.example.com/a/?b=c", "http://localhost:8080/"] {

@@ -92,10 +92,16 @@ impl Credential {
                 request.headers_mut().insert(name, value.clone());
             }
             Self::Query(name, secret) => {
-                request.url_mut().query_pairs_mut().append_pair(name, secret.expose());
+                request
+                    .url_mut()
+                    .query_pairs_mut()
+                    .append_pair(name, secret.expose());
             }
             Self::Cookie(name, secret) => {
-                let before = request.headers().get(COOKIE).and_then(|value| value.to_str().ok());
+                let before = request
+                    .headers()
+                    .get(COOKIE)
+                    .and_then(|value| value.to_str().ok());
                 let cookie = match before {
                     Some(before) => format!("{before}; {name}={}", secret.expose()),
                     None => format!("{name}={}", secret.expose()),
@@ -120,10 +126,16 @@ fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let group =
-            chunk.iter().fold(0_usize, |group, byte| group << 8 | usize::from(*byte)) << (8 * (3 - chunk.len()));
+        let group = chunk
+            .iter()
+            .fold(0_usize, |group, byte| group << 8 | usize::from(*byte))
+            << (8 * (3 - chunk.len()));
         for place in 0..4 {
-            text.push(if place <= chunk.len() { char::from(ALPHABET[group >> (18 - 6 * place) & 63]) } else { '=' });
+            text.push(if place <= chunk.len() {
+                char::from(ALPHABET[group >> (18 - 6 * place) & 63])
+            } else {
+                '='
+            });
         }
     }
     text
@@ -135,9 +147,18 @@ mod tests {
 
     #[test]
     fn base64_is_that_of_the_standard() {
-        for (plain, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (plain, encoded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
             assert_eq!(base64(plain.as_bytes()), encoded);
         }
-        assert_eq!(base64(b"Aladdin:open sesame"), "QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        assert_eq!(
+            base64(b"Aladdin:open sesame"),
+            "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+        );
     }
 }

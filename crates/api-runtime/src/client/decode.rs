@@ -10,12 +10,16 @@ use serde_json::Value;
 use super::{ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, ResponseValue};
 
 /// Reads a JSON body: properties and enumeration values that are newer than this client do not fail it.
-pub async fn decode<T: DeserializeOwned, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+pub async fn decode<T: DeserializeOwned, E>(
+    response: Response,
+) -> Result<ResponseValue<T>, Error<E>> {
     whole(response, |body| serde_json::from_slice(body)).await
 }
 
 /// Reads a text body that holds a single value.
-pub async fn decode_text<T: DeserializeOwned, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
+pub async fn decode_text<T: DeserializeOwned, E>(
+    response: Response,
+) -> Result<ResponseValue<T>, Error<E>> {
     whole(response, |body| {
         let text = String::from_utf8_lossy(body);
         serde_json::from_value(Value::String(text.to_string())).or_else(|error| {
@@ -86,7 +90,14 @@ pub fn map<T, U>(response: ResponseValue<T>, change: impl FnOnce(T) -> U) -> Res
 /// The media type of an answer, in lower case and without parameters.
 #[must_use]
 pub fn content_type(response: &Response) -> String {
-    let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default();
+    let value = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let essence = value
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
     essence.trim().to_ascii_lowercase()
 }

@@ -48,13 +48,27 @@ pub struct InvalidResponse {
 
 impl InterruptedResponse {
     pub(super) fn new(status: StatusCode, headers: HeaderMap, source: reqwest::Error) -> Self {
-        Self { status, headers, source: source.without_url() }
+        Self {
+            status,
+            headers,
+            source: source.without_url(),
+        }
     }
 }
 
 impl InvalidResponse {
-    pub(super) fn new(status: StatusCode, headers: HeaderMap, body: Bytes, error: serde_json::Error) -> Self {
-        Self { status, headers, body, error }
+    pub(super) fn new(
+        status: StatusCode,
+        headers: HeaderMap,
+        body: Bytes,
+        error: serde_json::Error,
+    ) -> Self {
+        Self {
+            status,
+            headers,
+            body,
+            error,
+        }
     }
 
     /// The body as it came. It may hold secrets: not for logs.
@@ -170,14 +184,24 @@ impl<E> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidRequest(reason) => write!(f, "the request was not sent: {reason}"),
-            Self::Communication(error) if error.is_timeout() => f.write_str("no answer came in time"),
-            Self::Communication(error) if error.is_connect() => f.write_str("no connection to the API"),
+            Self::Communication(error) if error.is_timeout() => {
+                f.write_str("no answer came in time")
+            }
+            Self::Communication(error) if error.is_connect() => {
+                f.write_str("no connection to the API")
+            }
             Self::Communication(_) => f.write_str("the exchange with the API failed"),
             Self::ErrorResponse(response) => write!(f, "the API answered {}", response.status()),
-            Self::InterruptedResponse(response) => write!(f, "the answer, {}, broke off", response.status),
+            Self::InterruptedResponse(response) => {
+                write!(f, "the answer, {}, broke off", response.status)
+            }
             Self::InvalidResponse(response) => {
                 let (line, column) = (response.error.line(), response.error.column());
-                write!(f, "the answer, {}, does not fit the contract", response.status)?;
+                write!(
+                    f,
+                    "the answer, {}, does not fit the contract",
+                    response.status
+                )?;
                 write!(f, " at line {line} column {column} of its body")?;
                 match response.reason() {
                     Some(reason) => write!(f, ": {reason}"),
@@ -185,7 +209,11 @@ impl<E> fmt::Display for Error<E> {
                 }
             }
             Self::UnexpectedResponse(response) => {
-                write!(f, "the API answered {}, which the contract does not list", response.status())
+                write!(
+                    f,
+                    "the API answered {}, which the contract does not list",
+                    response.status()
+                )
             }
             Self::Paging(reason) => write!(f, "the list cannot be walked: {reason}"),
         }
@@ -214,9 +242,10 @@ impl<E: fmt::Debug> fmt::Debug for Error<E> {
                 .field("line", &response.error.line())
                 .field("column", &response.error.column())
                 .finish_non_exhaustive(),
-            Self::UnexpectedResponse(response) => {
-                f.debug_struct("UnexpectedResponse").field("status", &response.status()).finish_non_exhaustive()
-            }
+            Self::UnexpectedResponse(response) => f
+                .debug_struct("UnexpectedResponse")
+                .field("status", &response.status())
+                .finish_non_exhaustive(),
             Self::Paging(reason) => f.debug_tuple("Paging").field(reason).finish(),
         }
     }
@@ -236,7 +265,11 @@ impl<E: fmt::Debug> std::error::Error for Error<E> {
 impl<E> From<reqwest::Error> for Error<E> {
     fn from(error: reqwest::Error) -> Self {
         let error = error.without_url();
-        if error.is_builder() { Self::InvalidRequest(reason_of(&error)) } else { Self::Communication(error) }
+        if error.is_builder() {
+            Self::InvalidRequest(reason_of(&error))
+        } else {
+            Self::Communication(error)
+        }
     }
 }
 
@@ -251,7 +284,9 @@ fn reason_of(error: &reqwest::Error) -> String {
 
 impl<E> From<InvalidHeaderValue> for Error<E> {
     fn from(_: InvalidHeaderValue) -> Self {
-        Self::InvalidRequest("the value of a header holds a character that no header may hold".to_owned())
+        Self::InvalidRequest(
+            "the value of a header holds a character that no header may hold".to_owned(),
+        )
     }
 }
 

@@ -44,7 +44,11 @@ impl EventStream {
     /// Reads events from a body.
     #[must_use]
     pub fn new(bytes: ByteStream) -> Self {
-        Self { bytes, parser: Parser::default(), ready: VecDeque::new() }
+        Self {
+            bytes,
+            parser: Parser::default(),
+            ready: VecDeque::new(),
+        }
     }
 }
 
@@ -86,7 +90,11 @@ impl Parser {
         self.unread.extend_from_slice(piece);
         while let Some(line) = self.next_line() {
             let line = String::from_utf8_lossy(&line).into_owned();
-            let line = if self.begun { &line } else { line.strip_prefix('\u{feff}').unwrap_or(&line) };
+            let line = if self.begun {
+                &line
+            } else {
+                line.strip_prefix('\u{feff}').unwrap_or(&line)
+            };
             self.begun = true;
             if line.is_empty() {
                 ready.extend(self.finish());
@@ -106,7 +114,9 @@ impl Parser {
             }
             self.returned = false;
         }
-        let end = self.unread[self.looked..].iter().position(|sign| matches!(sign, b'\n' | b'\r'));
+        let end = self.unread[self.looked..]
+            .iter()
+            .position(|sign| matches!(sign, b'\n' | b'\r'));
         let Some(end) = end.map(|end| self.looked + end) else {
             self.looked = self.unread.len();
             return None;
@@ -140,7 +150,11 @@ impl Parser {
         let event = std::mem::take(&mut self.event);
         let data = self.data.take()?;
         Some(Event {
-            event: if event.is_empty() { "message".to_owned() } else { event },
+            event: if event.is_empty() {
+                "message".to_owned()
+            } else {
+                event
+            },
             data,
             id: self.id.clone(),
             retry: self.retry.take(),
@@ -154,15 +168,21 @@ mod tests {
 
     #[test]
     fn events_are_found_wherever_the_pieces_are_cut() {
-        let text =
-            "\u{feff}: comment\r\ndata: one\r\ndata:two\r\n\r\nevent: end\nid: 7\ndata\n\nretry: 5\n\ndata: cut off";
+        let text = "\u{feff}: comment\r\ndata: one\r\ndata:two\r\n\r\nevent: end\nid: 7\ndata\n\nretry: 5\n\ndata: cut off";
         for size in 1..text.len() {
             let (mut parser, mut events) = (Parser::default(), VecDeque::new());
             for piece in text.as_bytes().chunks(size) {
                 parser.push(piece, &mut events);
             }
-            let seen: Vec<_> = events.iter().map(|event| (event.event.as_str(), event.data.as_str())).collect();
-            assert_eq!(seen, [("message", "one\ntwo"), ("end", "")], "pieces of {size}");
+            let seen: Vec<_> = events
+                .iter()
+                .map(|event| (event.event.as_str(), event.data.as_str()))
+                .collect();
+            assert_eq!(
+                seen,
+                [("message", "one\ntwo"), ("end", "")],
+                "pieces of {size}"
+            );
             assert_eq!(events[1].id.as_deref(), Some("7"));
         }
     }

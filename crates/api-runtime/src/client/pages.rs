@@ -33,14 +33,24 @@ pub struct Page<I> {
 }
 
 /// Every item of a list, page by page: `fetch` calls with the key of the last item seen, none at first.
-pub fn pages<I, E, F, Fut>(paging: Paging, fetch: F) -> impl Stream<Item = Result<I, Error<E>>> + Send
+pub fn pages<I, E, F, Fut>(
+    paging: Paging,
+    fetch: F,
+) -> impl Stream<Item = Result<I, Error<E>>> + Send
 where
     I: Serialize + Send,
     E: Send,
     F: Fn(Option<Value>) -> Fut + Send,
     Fut: Future<Output = Result<Page<I>, Error<E>>> + Send,
 {
-    let walk = Walk { paging, fetch, ready: Vec::new().into_iter(), cursor: None, previous: None, ended: false };
+    let walk = Walk {
+        paging,
+        fetch,
+        ready: Vec::new().into_iter(),
+        cursor: None,
+        previous: None,
+        ended: false,
+    };
     try_unfold(walk, async |mut walk| {
         loop {
             if let Some(item) = walk.ready.next() {
@@ -109,14 +119,18 @@ impl<I: Serialize, F> Walk<I, F> {
         let value = serde_json::to_value(item).unwrap_or_default();
         match value.get(&self.paging.key) {
             Some(key @ (Value::String(_) | Value::Number(_))) => Ok(key.clone()),
-            _ => Err(Error::Paging(format!("an item has no `{}` to go on from", self.paging.key))),
+            _ => Err(Error::Paging(format!(
+                "an item has no `{}` to go on from",
+                self.paging.key
+            ))),
         }
     }
 }
 
 /// A key as the cursor's own type.
 pub fn cursor<T: DeserializeOwned>(key: Value) -> Result<T, String> {
-    crate::lenient(|| serde_json::from_value(key)).map_err(|_| "an item's key cannot be a cursor".to_owned())
+    crate::lenient(|| serde_json::from_value(key))
+        .map_err(|_| "an item's key cannot be a cursor".to_owned())
 }
 
 /// A parameter as a number, if it is one.
@@ -126,5 +140,7 @@ pub fn number(value: &impl Serialize) -> Option<u64> {
 
 /// A parameter as a text.
 pub fn text(value: &impl Serialize) -> String {
-    serde_json::to_value(value).map(|value| scalar(&value)).unwrap_or_default()
+    serde_json::to_value(value)
+        .map(|value| scalar(&value))
+        .unwrap_or_default()
 }

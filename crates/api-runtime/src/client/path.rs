@@ -27,7 +27,11 @@ pub struct InvalidSegment(&'static str);
 
 impl fmt::Display for InvalidSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an argument of the path is {}, which would call another path; give another value", self.0)
+        write!(
+            f,
+            "an argument of the path is {}, which would call another path; give another value",
+            self.0
+        )
     }
 }
 

@@ -30,7 +30,11 @@ impl Retries {
     /// Up to `more` further attempts, after 200 milliseconds at first and never more than 10 seconds.
     #[must_use]
     pub fn new(more: u32) -> Self {
-        Self { more, first: Duration::from_millis(200), longest: Duration::from_secs(10) }
+        Self {
+            more,
+            first: Duration::from_millis(200),
+            longest: Duration::from_secs(10),
+        }
     }
 
     /// Sets the pause before the first repetition.
@@ -48,14 +52,24 @@ impl Retries {
     }
 
     /// Runs a call. The request's time-out is that of the whole call.
-    pub(super) async fn run<F>(&self, mut request: Request, execute: impl Fn(Request) -> F) -> reqwest::Result<Response>
+    pub(super) async fn run<F>(
+        &self,
+        mut request: Request,
+        execute: impl Fn(Request) -> F,
+    ) -> reqwest::Result<Response>
     where
         F: Future<Output = reqwest::Result<Response>>,
     {
         let idempotent = is_idempotent(request.method());
-        let deadline = request.timeout().and_then(|timeout| Instant::now().checked_add(*timeout));
+        let deadline = request
+            .timeout()
+            .and_then(|timeout| Instant::now().checked_add(*timeout));
         for failed in 0.. {
-            let again = if failed < self.more { request.try_clone() } else { None };
+            let again = if failed < self.more {
+                request.try_clone()
+            } else {
+                None
+            };
             if let Some(deadline) = deadline {
                 *request.timeout_mut() = Some(deadline.saturating_duration_since(Instant::now()));
             }
@@ -75,30 +89,49 @@ impl Retries {
     }
 
     /// How long to wait before the next attempt; none if there must not be one.
-    fn pause(&self, result: &reqwest::Result<Response>, idempotent: bool, failed: u32) -> Option<Duration> {
+    fn pause(
+        &self,
+        result: &reqwest::Result<Response>,
+        idempotent: bool,
+        failed: u32,
+    ) -> Option<Duration> {
         match result {
-            Ok(response) if idempotent && is_transient(response.status()) => match retry_after(response.headers()) {
-                Some(asked) => (asked <= self.longest).then_some(asked),
-                None => Some(self.backoff(failed)),
-            },
+            Ok(response) if idempotent && is_transient(response.status()) => {
+                match retry_after(response.headers()) {
+                    Some(asked) => (asked <= self.longest).then_some(asked),
+                    None => Some(self.backoff(failed)),
+                }
+            }
             Ok(_) => None,
             Err(error) if error.is_connect() => Some(self.backoff(failed)),
-            Err(error) => (idempotent && error.is_request() && !error.is_timeout()).then(|| self.backoff(failed)),
+            Err(error) => (idempotent && error.is_request() && !error.is_timeout())
+                .then(|| self.backoff(failed)),
         }
     }
 
     fn backoff(&self, failed: u32) -> Duration {
-        let doubled = self.first.saturating_mul(1_u32.checked_shl(failed).unwrap_or(u32::MAX));
+        let doubled = self
+            .first
+            .saturating_mul(1_u32.checked_shl(failed).unwrap_or(u32::MAX));
         let pause = doubled.min(self.longest);
         // Half of it by chance, so that clients that failed together do not come back together.
-        let chance = u32::try_from(RandomState::new().hash_one(failed) & 0xffff).unwrap_or_default();
+        let chance =
+            u32::try_from(RandomState::new().hash_one(failed) & 0xffff).unwrap_or_default();
         pause / 2 + (pause / 2 / 0xffff).saturating_mul(chance)
     }
 }
 
 /// The methods whose repetition has the effect of one call (RFC 9110, 9.2.2).
 fn is_idempotent(method: &Method) -> bool {
-    [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE].contains(method)
+    [
+        Method::GET,
+        Method::HEAD,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::PUT,
+        Method::DELETE,
+    ]
+    .contains(method)
 }
 
 /// The statuses that speak of a moment.
@@ -127,7 +160,12 @@ mod tests {
     }
 
     /// Runs a call whose every answer is the same; yields when each attempt began, in milliseconds.
-    async fn attempts(retries: &Retries, request: Request, status: u16, headers: &[(&str, &str)]) -> Vec<u128> {
+    async fn attempts(
+        retries: &Retries,
+        request: Request,
+        status: u16,
+        headers: &[(&str, &str)],
+    ) -> Vec<u128> {
         let begun = Instant::now();
         let times = RefCell::new(Vec::new());
         let last = retries
@@ -143,7 +181,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn pauses_double_up_to_the_longest_and_half_is_chance() {
-        let retries = Retries::new(5).first_pause(Duration::from_millis(100)).longest_pause(Duration::from_millis(400));
+        let retries = Retries::new(5)
+            .first_pause(Duration::from_millis(100))
+            .longest_pause(Duration::from_millis(400));
         let times = attempts(&retries, request(Method::GET), 503, &[]).await;
         let pauses: Vec<u128> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(pauses.len(), 5);
@@ -155,11 +195,26 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn retry_after_is_honoured_unless_it_asks_too_much() {
         let retries = Retries::new(2);
-        assert_eq!(attempts(&retries, request(Method::GET), 429, &[("retry-after", "3")]).await, [0, 3000, 6000]);
-        assert_eq!(attempts(&retries, request(Method::GET), 503, &[("retry-after", "11")]).await, [0]);
+        assert_eq!(
+            attempts(&retries, request(Method::GET), 429, &[("retry-after", "3")]).await,
+            [0, 3000, 6000]
+        );
+        assert_eq!(
+            attempts(
+                &retries,
+                request(Method::GET),
+                503,
+                &[("retry-after", "11")]
+            )
+            .await,
+            [0]
+        );
         let mut short = request(Method::PUT);
         *short.timeout_mut() = Some(Duration::from_secs(5));
-        assert_eq!(attempts(&retries, short, 503, &[("retry-after", "3")]).await, [0, 3000]);
+        assert_eq!(
+            attempts(&retries, short, 503, &[("retry-after", "3")]).await,
+            [0, 3000]
+        );
     }
 
     #[tokio::test(start_paused = true)]

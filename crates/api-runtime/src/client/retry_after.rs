@@ -23,15 +23,28 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 ///
 /// The two obsolete forms are not sent by anyone any more.
 fn http_date(text: &str) -> Option<u64> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
     let (_, rest) = text.split_once(", ")?;
     let words: Vec<&str> = rest.split(' ').collect();
-    let [day, month, year, time, "GMT"] = words[..] else { return None };
+    let [day, month, year, time, "GMT"] = words[..] else {
+        return None;
+    };
     let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
     let (day, year): (u64, u64) = (day.parse().ok()?, year.parse().ok()?);
     let mut clock = time.split(':').map(str::parse::<u64>);
-    let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
-    if !(1970..=9999).contains(&year) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+    let (hour, minute, second) = (
+        clock.next()?.ok()?,
+        clock.next()?.ok()?,
+        clock.next()?.ok()?,
+    );
+    if !(1970..=9999).contains(&year)
+        || !(1..=31).contains(&day)
+        || hour > 23
+        || minute > 59
+        || second > 60
+    {
         return None;
     }
     Some(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
@@ -52,11 +65,21 @@ mod tests {
     #[test]
     fn dates_are_seconds_since_1970() {
         assert_eq!(http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
-        assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
-        assert_eq!(http_date("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
-        for wrong in
-            ["", "Sunday", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "x, 1 Jan 0 0:0:0 GMT"]
-        {
+        assert_eq!(
+            http_date("Sun, 06 Nov 1994 08:49:37 GMT"),
+            Some(784_111_777)
+        );
+        assert_eq!(
+            http_date("Thu, 29 Feb 2024 12:00:00 GMT"),
+            Some(1_709_208_000)
+        );
+        for wrong in [
+            "",
+            "Sunday",
+            "Sun, 06 Foo 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 25:49:37 GMT",
+            "x, 1 Jan 0 0:0:0 GMT",
+        ] {
             assert_eq!(http_date(wrong), None, "{wrong}");
         }
     }
@@ -64,13 +87,22 @@ mod tests {
     #[test]
     fn a_date_counts_from_the_answers_own_date() {
         let headers = |pairs: &[(&'static str, &str)]| -> HeaderMap {
-            pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+            pairs
+                .iter()
+                .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+                .collect()
         };
         let then = ("retry-after", "Sun, 06 Nov 1994 08:49:40 GMT");
         let now = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
-        assert_eq!(retry_after(&headers(&[then, now])), Some(Duration::from_secs(3)));
+        assert_eq!(
+            retry_after(&headers(&[then, now])),
+            Some(Duration::from_secs(3))
+        );
         assert_eq!(retry_after(&headers(&[then])), None);
-        assert_eq!(retry_after(&headers(&[("retry-after", "7")])), Some(Duration::from_secs(7)));
+        assert_eq!(
+            retry_after(&headers(&[("retry-after", "7")])),
+            Some(Duration::from_secs(7))
+        );
         assert_eq!(retry_after(&headers(&[("retry-after", "-7")])), None);
     }
 }

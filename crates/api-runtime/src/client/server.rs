@@ -27,7 +27,9 @@ impl Server {
     #[must_use]
     pub fn url(&self) -> String {
         let defaults = self.variables.iter();
-        defaults.fold(self.template.to_owned(), |url, variable| url.replace(&variable.placeholder(), variable.default))
+        defaults.fold(self.template.to_owned(), |url, variable| {
+            url.replace(&variable.placeholder(), variable.default)
+        })
     }
 
     /// The URL with these values, by the names of their variables; the others are at their defaults.
@@ -39,9 +41,19 @@ impl Server {
     pub fn url_with(&self, values: &[(&str, &str)]) -> Result<String, BuildError> {
         for (name, _) in values {
             if self.variables.iter().all(|variable| variable.name != *name) {
-                let known: Vec<&str> = self.variables.iter().map(|variable| variable.name).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(BuildError::new(format!("the server has no variable `{name}`; it has {known}")));
+                let known: Vec<&str> = self
+                    .variables
+                    .iter()
+                    .map(|variable| variable.name)
+                    .collect();
+                let known = if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                };
+                return Err(BuildError::new(format!(
+                    "the server has no variable `{name}`; it has {known}"
+                )));
             }
         }
         let mut url = self.template.to_owned();
@@ -64,7 +76,9 @@ impl Variable {
         let name = self.name;
         if !self.values.is_empty() && !self.values.contains(&value) {
             let listed = self.values.join(", ");
-            return Err(BuildError::new(format!("the server's variable `{name}` must be one of {listed}")));
+            return Err(BuildError::new(format!(
+                "the server's variable `{name}` must be one of {listed}"
+            )));
         }
         // A listed or default value is the contract's own word.
         if self.values.contains(&value) || value == self.default {
@@ -72,15 +86,20 @@ impl Variable {
         }
         let before = url.split(&self.placeholder()).next().unwrap_or_default();
         let host = before.split_once("://").map(|(_, host)| host);
-        let may_have_slashes =
-            before.is_empty() || host.is_some_and(|host| host.contains('/')) || before.starts_with('/');
+        let may_have_slashes = before.is_empty()
+            || host.is_some_and(|host| host.contains('/'))
+            || before.starts_with('/');
         let is_wrong = value.is_empty()
-            || value.chars().any(|sign| sign.is_control() || sign.is_whitespace() || "?#@\\{}".contains(sign))
+            || value
+                .chars()
+                .any(|sign| sign.is_control() || sign.is_whitespace() || "?#@\\{}".contains(sign))
             || (!may_have_slashes && value.contains('/'))
             || value.split('/').any(|part| matches!(part, "." | ".."));
         if is_wrong {
             let reason = "has a character, or is empty, so that it would change more than its own place of the URL";
-            return Err(BuildError::new(format!("the value of the server's variable `{name}` {reason}")));
+            return Err(BuildError::new(format!(
+                "the value of the server's variable `{name}` {reason}"
+            )));
         }
         Ok(())
     }
@@ -93,17 +112,38 @@ mod tests {
     const SERVER: Server = Server {
         template: "{scheme}://{region}.example.com:{port}/{base}",
         variables: &[
-            Variable { name: "scheme", default: "https", values: &["http", "https"] },
-            Variable { name: "region", default: "eu", values: &[] },
-            Variable { name: "port", default: "443", values: &[] },
-            Variable { name: "base", default: "v1", values: &[] },
+            Variable {
+                name: "scheme",
+                default: "https",
+                values: &["http", "https"],
+            },
+            Variable {
+                name: "region",
+                default: "eu",
+                values: &[],
+            },
+            Variable {
+                name: "port",
+                default: "443",
+                values: &[],
+            },
+            Variable {
+                name: "base",
+                default: "v1",
+                values: &[],
+            },
         ],
     };
 
     #[test]
     fn variables_keep_to_their_place() {
         assert_eq!(SERVER.url(), "https://eu.example.com:443/v1");
-        let url = SERVER.url_with(&[("scheme", "http"), ("region", "us"), ("port", "8080"), ("base", "api/v2")]);
+        let url = SERVER.url_with(&[
+            ("scheme", "http"),
+            ("region", "us"),
+            ("port", "8080"),
+            ("base", "api/v2"),
+        ]);
         assert_eq!(url.unwrap(), "http://us.example.com:8080/api/v2");
         for (name, value) in [
             ("scheme", "ftp"),
@@ -121,8 +161,15 @@ mod tests {
         }
         let whole = Server {
             template: "{url}",
-            variables: &[Variable { name: "url", default: "https://example.com", values: &[] }],
+            variables: &[Variable {
+                name: "url",
+                default: "https://example.com",
+                values: &[],
+            }],
         };
-        assert_eq!(whole.url_with(&[("url", "http://localhost:8080")]).unwrap(), "http://localhost:8080");
+        assert_eq!(
+            whole.url_with(&[("url", "http://localhost:8080")]).unwrap(),
+            "http://localhost:8080"
+        );
     }
 }

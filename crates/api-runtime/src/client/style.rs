@@ -34,7 +34,11 @@ impl fmt::Display for InvalidValue {
 impl std::error::Error for InvalidValue {}
 
 /// What queries and cookies hold as it is.
-const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// What an item of a list in a path holds as it is. A dot separates labels, and so it is escaped.
 const ITEM: &AsciiSet = &QUERY.add(b'.');
@@ -86,7 +90,8 @@ pub(super) fn scalar(value: &Value) -> String {
 }
 
 fn json(name: &str, value: &impl Serialize) -> Result<Value, InvalidValue> {
-    serde_json::to_value(value).map_err(|_| InvalidValue(format!("the value of {name} has no JSON form")))
+    serde_json::to_value(value)
+        .map_err(|_| InvalidValue(format!("the value of {name} has no JSON form")))
 }
 
 /// The text of a parameter whose value is a JSON document (`content`).
@@ -100,24 +105,41 @@ pub fn path_content(name: &str, value: &impl Serialize) -> Result<String, Invali
 }
 
 /// A path parameter, escaped. What separates items and names is escaped inside them (RFC 6570, section 3.2.1).
-pub fn path_text(name: &str, value: &impl Serialize, style: Style, explode: bool) -> Result<String, InvalidValue> {
+pub fn path_text(
+    name: &str,
+    value: &impl Serialize,
+    style: Style,
+    explode: bool,
+) -> Result<String, InvalidValue> {
     let shape = shape(&json(name, value)?);
     Ok(match style {
         Style::Label => prefixed(".", if explode { "." } else { "," }, shape, explode, None),
-        Style::Matrix => prefixed(";", if explode { ";" } else { "," }, shape, explode, Some(name)),
+        Style::Matrix => prefixed(
+            ";",
+            if explode { ";" } else { "," },
+            shape,
+            explode,
+            Some(name),
+        ),
         _ if matches!(shape, Shape::Scalar(_)) => joined(shape, explode, ",", escape),
         _ => joined(shape, explode, ",", escape_item),
     })
 }
 
 /// A header, as it is. An item that holds what separates items is refused, since no header can say it.
-pub fn header_text(name: &str, value: &impl Serialize, explode: bool) -> Result<String, InvalidValue> {
+pub fn header_text(
+    name: &str,
+    value: &impl Serialize,
+    explode: bool,
+) -> Result<String, InvalidValue> {
     let shape = shape(&json(name, value)?);
     let separates = |text: &String| text.contains(',') || text != text.trim();
     let is_wrong = match &shape {
         Shape::Scalar(_) => false,
         Shape::List(items) => items.iter().any(separates),
-        Shape::Object(members) => members.iter().any(|(name, value)| separates(name) || separates(value)),
+        Shape::Object(members) => members
+            .iter()
+            .any(|(name, value)| separates(name) || separates(value)),
     };
     if is_wrong {
         let reason = "has a comma, or a blank at an end, which a header cannot tell from what separates items";
@@ -135,26 +157,42 @@ fn joined(shape: Shape, explode: bool, separator: &str, escape: impl Fn(&str) ->
     let parts: Vec<String> = match shape {
         Shape::Scalar(text) => return escape(&text),
         Shape::List(items) => items.iter().map(|item| escape(item)).collect(),
-        Shape::Object(members) if explode => {
-            members.iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect()
-        }
-        Shape::Object(members) => members.iter().flat_map(|(name, value)| [escape(name), escape(value)]).collect(),
+        Shape::Object(members) if explode => members
+            .iter()
+            .map(|(name, value)| format!("{}={}", escape(name), escape(value)))
+            .collect(),
+        Shape::Object(members) => members
+            .iter()
+            .flat_map(|(name, value)| [escape(name), escape(value)])
+            .collect(),
     };
     parts.join(separator)
 }
 
 /// The label and matrix styles: `.a.b`, `;name=a,b`, `;x=1;y=2`.
-fn prefixed(prefix: &str, separator: &str, shape: Shape, explode: bool, name: Option<&str>) -> String {
+fn prefixed(
+    prefix: &str,
+    separator: &str,
+    shape: Shape,
+    explode: bool,
+    name: Option<&str>,
+) -> String {
     let named = |text: String| match name {
         Some(name) => format!("{}={text}", escape_item(name)),
         None => text,
     };
     match shape {
-        Shape::List(items) if explode => {
-            items.iter().flat_map(|item| [prefix.to_owned(), named(escape_item(item))]).collect()
+        Shape::List(items) if explode => items
+            .iter()
+            .flat_map(|item| [prefix.to_owned(), named(escape_item(item))])
+            .collect(),
+        Shape::Object(_) if explode => {
+            format!("{prefix}{}", joined(shape, true, separator, escape_item))
         }
-        Shape::Object(_) if explode => format!("{prefix}{}", joined(shape, true, separator, escape_item)),
-        other => format!("{prefix}{}", named(joined(other, false, separator, escape_item))),
+        other => format!(
+            "{prefix}{}",
+            named(joined(other, false, separator, escape_item))
+        ),
     }
 }
 
@@ -199,7 +237,9 @@ impl Query {
                 }
             }
             shape => {
-                let text = joined(shape, false, separator, |text| utf8_percent_encode(text, set).to_string());
+                let text = joined(shape, false, separator, |text| {
+                    utf8_percent_encode(text, set).to_string()
+                });
                 self.escaped(name, &text);
             }
         }
@@ -269,7 +309,12 @@ impl Cookies {
     }
 
     /// Adds a parameter.
-    pub fn add(&mut self, name: &str, value: &impl Serialize, explode: bool) -> Result<(), InvalidValue> {
+    pub fn add(
+        &mut self,
+        name: &str,
+        value: &impl Serialize,
+        explode: bool,
+    ) -> Result<(), InvalidValue> {
         match shape(&json(name, value)?) {
             Shape::List(items) if explode => {
                 for item in &items {
@@ -282,7 +327,9 @@ impl Cookies {
                 }
             }
             shape => {
-                let text = joined(shape, false, ",", |text| utf8_percent_encode(text, QUERY).to_string());
+                let text = joined(shape, false, ",", |text| {
+                    utf8_percent_encode(text, QUERY).to_string()
+                });
                 self.escaped(name, &text);
             }
         }
@@ -321,11 +368,18 @@ mod tests {
     fn styles_are_written_as_the_specification_shows() {
         let (text, list) = (json!("blue"), json!(["blue", "black", "brown"]));
         let object = json!({"R": 100, "G": 200, "B": 150});
-        let path = |value: &Value, style, explode| path_text("color", value, style, explode).unwrap();
+        let path =
+            |value: &Value, style, explode| path_text("color", value, style, explode).unwrap();
         assert_eq!(path(&text, Style::Matrix, false), ";color=blue");
         assert_eq!(path(&list, Style::Matrix, false), ";color=blue,black,brown");
-        assert_eq!(path(&list, Style::Matrix, true), ";color=blue;color=black;color=brown");
-        assert_eq!(path(&object, Style::Matrix, false), ";color=R,100,G,200,B,150");
+        assert_eq!(
+            path(&list, Style::Matrix, true),
+            ";color=blue;color=black;color=brown"
+        );
+        assert_eq!(
+            path(&object, Style::Matrix, false),
+            ";color=R,100,G,200,B,150"
+        );
         assert_eq!(path(&object, Style::Matrix, true), ";R=100;G=200;B=150");
         assert_eq!(path(&text, Style::Label, false), ".blue");
         assert_eq!(path(&list, Style::Label, true), ".blue.black.brown");
@@ -340,24 +394,49 @@ mod tests {
             query.add("color", value, (style, explode, false)).unwrap();
             query.into_text()
         };
-        assert_eq!(query(&list, Style::Form, true), "color=blue&color=black&color=brown");
+        assert_eq!(
+            query(&list, Style::Form, true),
+            "color=blue&color=black&color=brown"
+        );
         assert_eq!(query(&list, Style::Form, false), "color=blue,black,brown");
         assert_eq!(query(&object, Style::Form, true), "R=100&G=200&B=150");
-        assert_eq!(query(&object, Style::Form, false), "color=R,100,G,200,B,150");
-        assert_eq!(query(&list, Style::SpaceDelimited, false), "color=blue%20black%20brown");
-        assert_eq!(query(&list, Style::PipeDelimited, false), "color=blue%7Cblack%7Cbrown");
-        assert_eq!(query(&object, Style::DeepObject, true), "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150");
+        assert_eq!(
+            query(&object, Style::Form, false),
+            "color=R,100,G,200,B,150"
+        );
+        assert_eq!(
+            query(&list, Style::SpaceDelimited, false),
+            "color=blue%20black%20brown"
+        );
+        assert_eq!(
+            query(&list, Style::PipeDelimited, false),
+            "color=blue%7Cblack%7Cbrown"
+        );
+        assert_eq!(
+            query(&object, Style::DeepObject, true),
+            "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"
+        );
     }
 
     #[test]
     fn values_are_escaped_and_separators_are_not() {
         let mut query = Query::new();
-        query.add("a", &json!(["x,y", "&"]), (Style::Form, false, false)).unwrap();
-        query.add("b", &json!("/x?&#+"), (Style::Form, true, true)).unwrap();
-        assert_eq!(query.on("/p?z=1".to_owned()), "/p?z=1&a=x%2Cy,%26&b=/x?%26%23%2B");
+        query
+            .add("a", &json!(["x,y", "&"]), (Style::Form, false, false))
+            .unwrap();
+        query
+            .add("b", &json!("/x?&#+"), (Style::Form, true, true))
+            .unwrap();
+        assert_eq!(
+            query.on("/p?z=1".to_owned()),
+            "/p?z=1&a=x%2Cy,%26&b=/x?%26%23%2B"
+        );
         let mut cookies = Cookies::new();
         cookies.add("a", &json!("1; b=2"), true).unwrap();
         cookies.add("c", &json!([1, 2]), false).unwrap();
-        assert_eq!(cookies.into_header().as_deref(), Some("a=1%3B%20b%3D2; c=1,2"));
+        assert_eq!(
+            cookies.into_header().as_deref(),
+            Some("a=1%3B%20b%3D2; c=1,2")
+        );
     }
 }

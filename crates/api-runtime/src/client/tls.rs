@@ -9,8 +9,12 @@ use rustls_platform_verifier::Verifier;
 use super::BuildError;
 
 /// Gives the HTTP client its TLS. A provider that the application installed takes precedence; none is installed here.
-pub(super) fn configure(builder: reqwest::ClientBuilder) -> Result<reqwest::ClientBuilder, BuildError> {
-    let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
+pub(super) fn configure(
+    builder: reqwest::ClientBuilder,
+) -> Result<reqwest::ClientBuilder, BuildError> {
+    let provider = CryptoProvider::get_default()
+        .cloned()
+        .unwrap_or_else(|| Arc::new(ring::default_provider()));
     let refuse = |error: rustls::Error| BuildError::new(format!("TLS cannot be set up: {error}"));
     let verifier = Verifier::new(Arc::clone(&provider)).map_err(refuse)?;
     let config = ClientConfig::builder_with_provider(provider)

@@ -51,7 +51,11 @@ impl Transport {
     /// Gives a request what every call has: the client's headers, its time-out, and the credentials of the first
     /// alternative for which all are set.
     #[expect(clippy::unused_async, reason = "the shape of progenitor's hooks")]
-    pub async fn pre<E>(&self, request: &mut Request, info: &OperationInfo) -> Result<(), Error<E>> {
+    pub async fn pre<E>(
+        &self,
+        request: &mut Request,
+        info: &OperationInfo,
+    ) -> Result<(), Error<E>> {
         let settings = &*self.settings;
         for (name, value) in &settings.headers {
             if !request.headers().contains_key(name) {
@@ -61,11 +65,16 @@ impl Transport {
         if let Some(timeout) = settings.timeout {
             *request.timeout_mut() = Some(timeout);
         }
-        let credential = |scheme: &usize| settings.credentials.get(*scheme).and_then(Option::as_ref);
+        let credential =
+            |scheme: &usize| settings.credentials.get(*scheme).and_then(Option::as_ref);
         // An alternative without schemes asks for nothing; a credential is welcome all the same.
         let mut alternatives = info.security.iter().filter(|schemes| !schemes.is_empty());
-        let met = alternatives.find(|schemes| schemes.iter().all(|scheme| credential(scheme).is_some()));
-        for credential in met.into_iter().flat_map(|schemes| schemes.iter().filter_map(credential)) {
+        let met =
+            alternatives.find(|schemes| schemes.iter().all(|scheme| credential(scheme).is_some()));
+        for credential in met
+            .into_iter()
+            .flat_map(|schemes| schemes.iter().filter_map(credential))
+        {
             credential.apply(request);
         }
         Ok(())
@@ -75,7 +84,11 @@ impl Transport {
     pub async fn exec(&self, request: Request, _info: &OperationInfo) -> reqwest::Result<Response> {
         match &self.settings.retries {
             None => self.http.execute(request).await,
-            Some(retries) => retries.run(request, |request| self.http.execute(request)).await,
+            Some(retries) => {
+                retries
+                    .run(request, |request| self.http.execute(request))
+                    .await
+            }
         }
     }
 }

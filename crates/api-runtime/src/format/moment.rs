@@ -16,13 +16,18 @@ pub fn time(text: &str) -> bool {
 #[must_use]
 pub fn date_time(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.len() > 11 && matches!(bytes[10], b'T' | b't') && date_of(&bytes[..10]) && time_of(&bytes[11..])
+    bytes.len() > 11
+        && matches!(bytes[10], b'T' | b't')
+        && date_of(&bytes[..10])
+        && time_of(&bytes[11..])
 }
 
 /// A duration, `P3DT4H` (RFC 3339, appendix A).
 #[must_use]
 pub fn duration(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix('P') else { return false };
+    let Some(rest) = text.strip_prefix('P') else {
+        return false;
+    };
     if let Some(weeks) = rest.strip_suffix('W') {
         return !weeks.is_empty() && weeks.bytes().all(|byte| byte.is_ascii_digit());
     }
@@ -43,8 +48,12 @@ fn fields(text: &str, order: &str) -> bool {
     let mut rest = text;
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let Some(unit) = rest[digits..].chars().next() else { return false };
-        let Some(at) = order.find(unit) else { return false };
+        let Some(unit) = rest[digits..].chars().next() else {
+            return false;
+        };
+        let Some(at) = order.find(unit) else {
+            return false;
+        };
         if digits == 0 || last.is_some_and(|last| at != last + 1) {
             return false;
         }
@@ -58,7 +67,11 @@ fn date_of(bytes: &[u8]) -> bool {
     if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
         return false;
     }
-    let (Some(year), Some(month), Some(day)) = (digits(&bytes[..4]), digits(&bytes[5..7]), digits(&bytes[8..])) else {
+    let (Some(year), Some(month), Some(day)) = (
+        digits(&bytes[..4]),
+        digits(&bytes[5..7]),
+        digits(&bytes[8..]),
+    ) else {
         return false;
     };
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
@@ -76,24 +89,33 @@ fn time_of(bytes: &[u8]) -> bool {
     if bytes.len() < 9 || bytes[2] != b':' || bytes[5] != b':' {
         return false;
     }
-    let (Some(hour), Some(minute), Some(second)) = (digits(&bytes[..2]), digits(&bytes[3..5]), digits(&bytes[6..8]))
-    else {
+    let (Some(hour), Some(minute), Some(second)) = (
+        digits(&bytes[..2]),
+        digits(&bytes[3..5]),
+        digits(&bytes[6..8]),
+    ) else {
         return false;
     };
     let mut rest = &bytes[8..];
     if let [b'.', fraction @ ..] = rest {
-        let length = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let length = fraction
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         if length == 0 {
             return false;
         }
         rest = &fraction[length..];
     }
-    let Some(offset) = offset_minutes(rest) else { return false };
+    let Some(offset) = offset_minutes(rest) else {
+        return false;
+    };
     if hour > 23 || minute > 59 || second > 60 {
         return false;
     }
     // A leap second is only ever the last of a day in UTC.
-    second < 60 || (i64::from(hour) * 60 + i64::from(minute) - offset).rem_euclid(24 * 60) == 23 * 60 + 59
+    second < 60
+        || (i64::from(hour) * 60 + i64::from(minute) - offset).rem_euclid(24 * 60) == 23 * 60 + 59
 }
 
 fn offset_minutes(bytes: &[u8]) -> Option<i64> {
@@ -113,5 +135,8 @@ fn offset_minutes(bytes: &[u8]) -> Option<i64> {
 }
 
 fn digits(bytes: &[u8]) -> Option<u32> {
-    bytes.iter().try_fold(0, |number: u32, byte| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0')))
+    bytes.iter().try_fold(0, |number: u32, byte| {
+        byte.is_ascii_digit()
+            .then(|| number * 10 + u32::from(byte - b'0'))
+    })
 }

@@ -28,18 +28,28 @@ impl Fixed {
     /// The same pattern in this form, if it has one: the whole text, of ASCII alone, without a choice of lengths.
     pub(super) fn of(pattern: &str) -> Option<Self> {
         let parsed = regex_syntax::parse(pattern).ok()?;
-        let HirKind::Concat(parts) = parsed.kind() else { return None };
-        let [start, middle @ .., end] = parts.as_slice() else { return None };
+        let HirKind::Concat(parts) = parsed.kind() else {
+            return None;
+        };
+        let [start, middle @ .., end] = parts.as_slice() else {
+            return None;
+        };
         if *start.kind() != HirKind::Look(Look::Start) || *end.kind() != HirKind::Look(Look::End) {
             return None;
         }
         let mut places = Vec::new();
-        middle.iter().all(|part| add(part, &mut places)).then_some(Self(places))
+        middle
+            .iter()
+            .all(|part| add(part, &mut places))
+            .then_some(Self(places))
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
         text.len() == self.0.len()
-            && text.bytes().zip(&self.0).fold(true, |right, (byte, place)| right & place.holds(byte))
+            && text
+                .bytes()
+                .zip(&self.0)
+                .fold(true, |right, (byte, place)| right & place.holds(byte))
     }
 }
 
@@ -63,7 +73,8 @@ fn add(part: &Hir, places: &mut Vec<Bytes>) -> bool {
             places.last_mut().is_some_and(|place| fill(place, class))
         }
         HirKind::Repetition(repetition) => {
-            repetition.max == Some(repetition.min) && (0..repetition.min).all(|_| add(&repetition.sub, places))
+            repetition.max == Some(repetition.min)
+                && (0..repetition.min).all(|_| add(&repetition.sub, places))
         }
         HirKind::Capture(capture) => add(&capture.sub, places),
         HirKind::Concat(parts) => parts.iter().all(|part| add(part, places)),
@@ -76,7 +87,9 @@ fn fill(place: &mut Bytes, class: &Class) -> bool {
         Class::Unicode(class) => class.to_byte_class(),
         Class::Bytes(class) => Some(class.clone()),
     };
-    let Some(ascii) = ascii.filter(regex_syntax::hir::ClassBytes::is_ascii) else { return false };
+    let Some(ascii) = ascii.filter(regex_syntax::hir::ClassBytes::is_ascii) else {
+        return false;
+    };
     for range in ascii.ranges() {
         (range.start()..=range.end()).for_each(|byte| place.insert(byte));
     }

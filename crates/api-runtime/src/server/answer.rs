@@ -66,11 +66,17 @@ impl Reply {
         let is_open = listed.contains('*') || listed.starts_with("multipart/");
         let own = body.content_type().cloned().filter(|_| is_open);
         let content_type = own.unwrap_or_else(|| {
-            HeaderValue::from_static(if listed.contains('*') { "application/octet-stream" } else { listed })
+            HeaderValue::from_static(if listed.contains('*') {
+                "application/octet-stream"
+            } else {
+                listed
+            })
         });
         let mut response = Response::new(body.into_body());
         *response.status_mut() = self.code;
-        response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, content_type);
         response
     }
 
@@ -80,7 +86,10 @@ impl Reply {
         let mut response = Response::new(body.into_body());
         *response.status_mut() = self.code;
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static(self.content_type()),
+        );
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         response
     }
@@ -94,14 +103,21 @@ impl Reply {
     }
 
     fn content_type(self) -> &'static str {
-        self.media.first().copied().unwrap_or("application/octet-stream")
+        self.media
+            .first()
+            .copied()
+            .unwrap_or("application/octet-stream")
     }
 }
 
 /// Sets a header as the contract describes it; nothing for an absent value. One that cannot be written makes the whole
 /// an internal error: a caller would read another value.
 #[must_use]
-pub fn with_header<T: Serialize + ?Sized>(mut response: Response, header: &Parameter, value: &T) -> Response {
+pub fn with_header<T: Serialize + ?Sized>(
+    mut response: Response,
+    header: &Parameter,
+    value: &T,
+) -> Response {
     let Ok(name) = HeaderName::from_bytes(header.name.as_bytes()) else {
         return response;
     };
@@ -122,7 +138,10 @@ pub fn with_header<T: Serialize + ?Sized>(mut response: Response, header: &Param
             }
         }
         Value::Object(properties) if header.explode => {
-            let pairs: Vec<String> = properties.iter().map(|(key, value)| format!("{key}={}", flat(value))).collect();
+            let pairs: Vec<String> = properties
+                .iter()
+                .map(|(key, value)| format!("{key}={}", flat(value)))
+                .collect();
             headers.insert(name, header_value(&pairs.join(",")));
         }
         value => {
@@ -147,7 +166,9 @@ pub(super) fn json_or_empty<T: Serialize + ?Sized>(
 fn with_body(status: StatusCode, content_type: &'static str, bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(Bytes::from(bytes)));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 
@@ -155,9 +176,9 @@ fn with_body(status: StatusCode, content_type: &'static str, bytes: Vec<u8>) -> 
 fn is_separable(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(|item| !flat(item).contains(',')),
-        Value::Object(properties) => {
-            properties.iter().all(|(key, value)| !key.contains(',') && !flat(value).contains(','))
-        }
+        Value::Object(properties) => properties
+            .iter()
+            .all(|(key, value)| !key.contains(',') && !flat(value).contains(',')),
         _ => true,
     }
 }
@@ -177,23 +198,32 @@ fn flat(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::Array(items) => items.iter().map(flat).collect::<Vec<_>>().join(","),
-        Value::Object(properties) => {
-            properties.iter().map(|(key, value)| format!("{key},{}", flat(value))).collect::<Vec<_>>().join(",")
-        }
+        Value::Object(properties) => properties
+            .iter()
+            .map(|(key, value)| format!("{key},{}", flat(value)))
+            .collect::<Vec<_>>()
+            .join(","),
     }
 }
 
 fn form(value: &Value) -> String {
-    let encode =
-        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let encode = |text: &str| {
+        percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+    };
     let mut pairs = Vec::new();
     for (key, value) in value.as_object().into_iter().flatten() {
         match value {
             Value::Null => {}
             Value::Array(items) => {
-                pairs.extend(items.iter().map(|item| format!("{}={}", encode(key), encode(&flat(item)))));
+                pairs.extend(
+                    items
+                        .iter()
+                        .map(|item| format!("{}={}", encode(key), encode(&flat(item)))),
+                );
             }
-            Value::Object(_) => pairs.push(format!("{}={}", encode(key), encode(&value.to_string()))),
+            Value::Object(_) => {
+                pairs.push(format!("{}={}", encode(key), encode(&value.to_string())))
+            }
             scalar => pairs.push(format!("{}={}", encode(key), encode(&flat(scalar)))),
         }
     }
@@ -203,7 +233,8 @@ fn form(value: &Value) -> String {
 /// A text as a header's value: what may not stand there is percent-encoded, so that no line break gets through.
 fn header_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| {
-        let encoded = percent_encoding::utf8_percent_encode(text, percent_encoding::CONTROLS).to_string();
+        let encoded =
+            percent_encoding::utf8_percent_encode(text, percent_encoding::CONTROLS).to_string();
         HeaderValue::from_str(&encoded).unwrap_or(HeaderValue::from_static(""))
     })
 }
@@ -216,11 +247,20 @@ mod tests {
     fn headers_hold_lists_and_never_line_breaks() {
         let header = |value: Value| {
             let response = with_header(Response::default(), &Parameter::header("X-A"), &value);
-            response.headers().get("x-a").map(|value| String::from_utf8(value.as_bytes().to_vec()).unwrap())
+            response
+                .headers()
+                .get("x-a")
+                .map(|value| String::from_utf8(value.as_bytes().to_vec()).unwrap())
         };
         assert_eq!(header(serde_json::json!(["a", 1])).as_deref(), Some("a,1"));
-        assert_eq!(header(serde_json::json!({"k": true})).as_deref(), Some("k,true"));
-        assert_eq!(header(serde_json::json!("a\r\nSet-Cookie: b")).as_deref(), Some("a%0D%0ASet-Cookie: b"));
+        assert_eq!(
+            header(serde_json::json!({"k": true})).as_deref(),
+            Some("k,true")
+        );
+        assert_eq!(
+            header(serde_json::json!("a\r\nSet-Cookie: b")).as_deref(),
+            Some("a%0D%0ASet-Cookie: b")
+        );
         assert_eq!(header(Value::Null), None);
     }
 }

@@ -41,7 +41,10 @@ pub(super) fn matching(media: &[Media], content_type: Option<&[u8]>) -> Option<u
 
 /// The type without its parameters.
 fn essence(name: &[u8]) -> &[u8] {
-    let end = name.iter().position(|byte| *byte == b';').unwrap_or(name.len());
+    let end = name
+        .iter()
+        .position(|byte| *byte == b';')
+        .unwrap_or(name.len());
     name[..end].trim_ascii()
 }
 
@@ -53,7 +56,9 @@ fn closeness(listed: &[u8], name: &[u8]) -> Option<u8> {
     if listed == b"*/*" {
         return Some(2);
     }
-    let range = listed.strip_suffix(b"*").filter(|range| range.ends_with(b"/"))?;
+    let range = listed
+        .strip_suffix(b"*")
+        .filter(|range| range.ends_with(b"/"))?;
     let start = name.get(..range.len())?;
     start.eq_ignore_ascii_case(range).then_some(1)
 }
@@ -65,7 +70,12 @@ pub(super) async fn read(body: HttpBody, limits: Limits) -> Result<Bytes, Refuse
     };
     tokio::time::timeout(time, collect(body, limits.bytes))
         .await
-        .unwrap_or_else(|_| Err(Box::new(Refusal::new(RefusalKind::RequestTimeout, "the body did not arrive in time"))))
+        .unwrap_or_else(|_| {
+            Err(Box::new(Refusal::new(
+                RefusalKind::RequestTimeout,
+                "the body did not arrive in time",
+            )))
+        })
 }
 
 async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Refused> {
@@ -136,6 +146,9 @@ mod tests {
         }
         assert_eq!(matching(&MEDIA[2..], Some(b"text/plain")), None);
         assert_eq!(matching(&MEDIA[2..], None), None);
-        assert_eq!(matching(&[Media::new("application/octet-stream")], None), Some(0));
+        assert_eq!(
+            matching(&[Media::new("application/octet-stream")], None),
+            Some(0)
+        );
     }
 }

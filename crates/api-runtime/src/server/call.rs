@@ -73,7 +73,9 @@ impl Call {
         if token.is_empty() || token.contains(char::is_whitespace) {
             return Err(AuthError::Invalid);
         }
-        Ok(Bearer { token: Secret::new(token) })
+        Ok(Bearer {
+            token: Secret::new(token),
+        })
     }
 
     /// User and password.
@@ -83,12 +85,18 @@ impl Call {
 
     /// A credential of another scheme of the `Authorization` header.
     pub fn http(&self, scheme: &str) -> Result<Authorization, AuthError> {
-        Ok(Authorization { parameters: Secret::new(self.authorization(scheme)?) })
+        Ok(Authorization {
+            parameters: Secret::new(self.authorization(scheme)?),
+        })
     }
 
     /// The caller's certificate, from the request's extensions.
     pub fn certificate(&self) -> Result<ClientCertificate, AuthError> {
-        self.parts.extensions.get().cloned().ok_or(AuthError::Missing)
+        self.parts
+            .extensions
+            .get()
+            .cloned()
+            .ok_or(AuthError::Missing)
     }
 
     /// A key in a header.
@@ -96,7 +104,9 @@ impl Call {
         let mut values = self.parts.headers.get_all(name).iter();
         match (values.next(), values.next()) {
             (None, _) => Err(AuthError::Missing),
-            (Some(value), None) => key(std::str::from_utf8(value.as_bytes()).ok().map(Cow::Borrowed)),
+            (Some(value), None) => key(std::str::from_utf8(value.as_bytes())
+                .ok()
+                .map(Cow::Borrowed)),
             _ => Err(AuthError::Invalid),
         }
     }
@@ -119,7 +129,11 @@ impl Call {
         if values.next().is_some() {
             return Err(AuthError::Invalid);
         }
-        value.to_str().ok().and_then(|value| after_scheme(value, scheme)).ok_or(AuthError::Invalid)
+        value
+            .to_str()
+            .ok()
+            .and_then(|value| after_scheme(value, scheme))
+            .ok_or(AuthError::Invalid)
     }
 
     fn query(&self) -> Pairs<'_> {
@@ -127,7 +141,10 @@ impl Call {
     }
 
     fn cookies(&self) -> Pairs<'_> {
-        Pairs::of_cookies(lines(&self.parts.headers, &header::COOKIE, "; ").map_or(Cow::Borrowed(""), |(text, _)| text))
+        Pairs::of_cookies(
+            lines(&self.parts.headers, &header::COOKIE, "; ")
+                .map_or(Cow::Borrowed(""), |(text, _)| text),
+        )
     }
 
     /// The body.
@@ -157,8 +174,15 @@ impl Call {
 }
 
 /// The lines of a header as one text, and whether there are several.
-fn lines<'h>(headers: &'h HeaderMap, name: &HeaderName, separator: &str) -> Option<(Cow<'h, str>, bool)> {
-    let mut values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+fn lines<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+    separator: &str,
+) -> Option<(Cow<'h, str>, bool)> {
+    let mut values = headers
+        .get_all(name)
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()));
     let first = values.next()?;
     let mut joined: Option<String> = None;
     for value in values {
@@ -183,7 +207,9 @@ fn pair_key(pairs: &Pairs<'_>, name: &str) -> Result<ApiKey, AuthError> {
 
 fn key(text: Option<Cow<'_, str>>) -> Result<ApiKey, AuthError> {
     match text {
-        Some(text) if !text.is_empty() => Ok(ApiKey { value: Secret::new(text) }),
+        Some(text) if !text.is_empty() => Ok(ApiKey {
+            value: Secret::new(text),
+        }),
         _ => Err(AuthError::Invalid),
     }
 }

@@ -97,7 +97,11 @@ impl AuthError {
     /// Of two alternatives that failed, the reason that says more.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        if other.weight() > self.weight() { other } else { self }
+        if other.weight() > self.weight() {
+            other
+        } else {
+            self
+        }
     }
 
     /// For security that is welcome but not needed: none at all is fine, a bad one is not.
@@ -127,7 +131,8 @@ pub(super) fn after_scheme<'v>(value: &'v str, scheme: &str) -> Option<&'v str> 
         .filter(|start| start.eq_ignore_ascii_case(scheme))
         .map(|start| &value[start.len()..])?;
     let separated = rest.strip_prefix(':').unwrap_or(rest);
-    let is_separate = separated.len() < rest.len() || separated.starts_with([' ', '\t']) || separated.is_empty();
+    let is_separate =
+        separated.len() < rest.len() || separated.starts_with([' ', '\t']) || separated.is_empty();
     is_separate.then(|| separated.trim())
 }
 
@@ -135,7 +140,10 @@ pub(super) fn after_scheme<'v>(value: &'v str, scheme: &str) -> Option<&'v str> 
 pub(super) fn basic(encoded: &str) -> Option<Basic> {
     let text = String::from_utf8(base64(encoded)?).ok()?;
     let (user, password) = text.split_once(':')?;
-    Some(Basic { user: user.to_owned(), password: Secret::new(password) })
+    Some(Basic {
+        user: user.to_owned(),
+        password: Secret::new(password),
+    })
 }
 
 /// Base 64 of RFC 4648, padded or not.
@@ -174,7 +182,13 @@ mod tests {
 
     #[test]
     fn the_scheme_is_read_in_any_case_and_with_a_colon() {
-        for value in ["Bearer abc", "bearer  abc", "BEARER: abc", "Bearer:abc", " Bearer\tabc "] {
+        for value in [
+            "Bearer abc",
+            "bearer  abc",
+            "BEARER: abc",
+            "Bearer:abc",
+            " Bearer\tabc ",
+        ] {
             assert_eq!(after_scheme(value, "Bearer"), Some("abc"), "{value}");
         }
         for value in ["Bearerabc", "Basic abc", "", "Bear"] {
@@ -185,7 +199,10 @@ mod tests {
     #[test]
     fn basic_credentials_are_read_and_not_printed() {
         let read = basic("QWxhZGRpbjpvcGVuIHNlc2FtZQ==").unwrap();
-        assert_eq!((read.user.as_str(), read.password.expose()), ("Aladdin", "open sesame"));
+        assert_eq!(
+            (read.user.as_str(), read.password.expose()),
+            ("Aladdin", "open sesame")
+        );
         assert!(!format!("{read:?}").contains("sesame"));
         assert_eq!(basic("QQ"), None);
         assert_eq!(basic("Q*=="), None);

@@ -45,7 +45,11 @@ pub struct Inputs<'c> {
 
 impl<'c> Inputs<'c> {
     pub(super) fn new(call: &'c mut Call) -> Self {
-        Self { call, violations: Vec::new(), refused: None }
+        Self {
+            call,
+            violations: Vec::new(),
+            refused: None,
+        }
     }
 
     /// Takes a parameter. An absent one is its default, or nothing if its type can say so.
@@ -53,11 +57,18 @@ impl<'c> Inputs<'c> {
         match self.call.place(parameter) {
             Some(place) => match decode_parameter(parameter, &place) {
                 Ok(value) => return Some(value),
-                Err(error) => self.violations.push(Violation::of(parameter, error.pointer, error.message)),
+                Err(error) => {
+                    self.violations
+                        .push(Violation::of(parameter, error.pointer, error.message))
+                }
             },
             None => match absent(parameter) {
                 Some(value) => return Some(value),
-                None => self.violations.push(Violation::of(parameter, String::new(), "is required".to_owned())),
+                None => self.violations.push(Violation::of(
+                    parameter,
+                    String::new(),
+                    "is required".to_owned(),
+                )),
             },
         }
         None
@@ -73,13 +84,24 @@ impl<'c> Inputs<'c> {
         if is_empty(self.call.body()) {
             return Chosen::Absent;
         }
-        let name = self.call.parts.headers.get(header::CONTENT_TYPE).map(header::HeaderValue::as_bytes);
+        let name = self
+            .call
+            .parts
+            .headers
+            .get(header::CONTENT_TYPE)
+            .map(header::HeaderValue::as_bytes);
         if let Some(at) = matching(body.media, name) {
             return Chosen::Media(at);
         }
         let names: Vec<&str> = body.media.iter().map(|media| media.name).collect();
-        let message = format!("the body's content type is not taken here: send {}", names.join(" or "));
-        self.refused = Some(Box::new(Refusal::new(RefusalKind::UnsupportedMediaType, message)));
+        let message = format!(
+            "the body's content type is not taken here: send {}",
+            names.join(" or ")
+        );
+        self.refused = Some(Box::new(Refusal::new(
+            RefusalKind::UnsupportedMediaType,
+            message,
+        )));
         Chosen::Refused
     }
 
@@ -87,7 +109,8 @@ impl<'c> Inputs<'c> {
     pub fn no_body<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let value = if body.required { None } else { decode_absent() };
         if value.is_none() {
-            self.violations.push(Violation::of_body(String::new(), "is required".to_owned()));
+            self.violations
+                .push(Violation::of_body(String::new(), "is required".to_owned()));
         }
         value
     }
@@ -97,7 +120,9 @@ impl<'c> Inputs<'c> {
     async fn chosen(&mut self, body: &Body) -> Chosen {
         let is_named = self.call.parts.headers.contains_key(header::CONTENT_TYPE);
         if !is_named && self.call.body().size_hint().exact().is_none() {
-            let Some(bytes) = self.read().await else { return Chosen::Refused };
+            let Some(bytes) = self.read().await else {
+                return Chosen::Refused;
+            };
             *self.call.body() = HttpBody::from(bytes);
         }
         self.choose(body)
@@ -113,7 +138,12 @@ impl<'c> Inputs<'c> {
     }
 
     /// Reads a JSON body of a chosen media type.
-    pub async fn json_as<T: Wire>(&mut self, body: &Body, at: usize, schemas: &Schemas) -> Option<T> {
+    pub async fn json_as<T: Wire>(
+        &mut self,
+        body: &Body,
+        at: usize,
+        schemas: &Schemas,
+    ) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() {
             return self.no_body(body);
@@ -132,10 +162,15 @@ impl<'c> Inputs<'c> {
         if found.is_empty() && !is_plain {
             return decoded;
         }
-        self.violations.extend(found.into_iter().map(|(pointer, message)| Violation::of_body(pointer, message)));
+        self.violations.extend(
+            found
+                .into_iter()
+                .map(|(pointer, message)| Violation::of_body(pointer, message)),
+        );
         if self.violations.is_empty() {
             let message = "does not fit its schema".to_owned();
-            self.violations.push(Violation::of_body(String::new(), message));
+            self.violations
+                .push(Violation::of_body(String::new(), message));
         }
         None
     }
@@ -156,7 +191,9 @@ impl<'c> Inputs<'c> {
         if bytes.is_empty() && !body.required {
             return self.no_body(body);
         }
-        let decoded = std::str::from_utf8(&bytes).map_err(|_| InputError::new("must be UTF-8")).and_then(decode_form);
+        let decoded = std::str::from_utf8(&bytes)
+            .map_err(|_| InputError::new("must be UTF-8"))
+            .and_then(decode_form);
         self.noted(decoded)
     }
 
@@ -175,10 +212,18 @@ impl<'c> Inputs<'c> {
         if bytes.is_empty() && !body.required {
             return self.no_body(body);
         }
-        let decoded = std::str::from_utf8(&bytes).map_err(|_| InputError::new("must be UTF-8")).and_then(|text| {
-            let guess = Guess { text_only: true, ..Guess::default() };
-            T::decode(Text { text, guess: &guess })
-        });
+        let decoded = std::str::from_utf8(&bytes)
+            .map_err(|_| InputError::new("must be UTF-8"))
+            .and_then(|text| {
+                let guess = Guess {
+                    text_only: true,
+                    ..Guess::default()
+                };
+                T::decode(Text {
+                    text,
+                    guess: &guess,
+                })
+            });
         self.noted(decoded)
     }
 
@@ -205,7 +250,12 @@ impl<'c> Inputs<'c> {
         let body = self.take_body(limit)?;
         let content_type = self.call.parts.headers.get(header::CONTENT_TYPE).cloned();
         let exceeded = self.call.exceeded.insert(Arc::default());
-        Some(ByteStream::received(body, limit, content_type, Arc::clone(exceeded)))
+        Some(ByteStream::received(
+            body,
+            limit,
+            content_type,
+            Arc::clone(exceeded),
+        ))
     }
 
     /// Hands over a multipart body that is the only kind.
@@ -234,14 +284,17 @@ impl<'c> Inputs<'c> {
         let stream = self.stream_as()?;
         let mut request = Request::new(stream.into_body());
         if let Some(name) = self.call.parts.headers.get(header::CONTENT_TYPE) {
-            request.headers_mut().insert(header::CONTENT_TYPE, name.clone());
+            request
+                .headers_mut()
+                .insert(header::CONTENT_TYPE, name.clone());
         }
         // The limit of this call is around the body already.
         DefaultBodyLimit::disable().apply(&mut request);
         let multipart = Multipart::from_request(request, &()).await;
         if multipart.is_err() {
             let message = "must be multipart with a `boundary` in its content type".to_owned();
-            self.violations.push(Violation::of_body(String::new(), message));
+            self.violations
+                .push(Violation::of_body(String::new(), message));
         }
         multipart.ok()
     }
@@ -252,16 +305,35 @@ impl<'c> Inputs<'c> {
             if let Some(refused) = self.refused {
                 return Err(refused);
             }
-            let lost = || Box::new(Refusal::new(RefusalKind::Internal, "the request could not be put together"));
+            let lost = || {
+                Box::new(Refusal::new(
+                    RefusalKind::Internal,
+                    "the request could not be put together",
+                ))
+            };
             return build().ok_or_else(lost);
         }
-        let is_of_body = self.violations.iter().all(|violation| violation.location == Location::Body);
-        let kind = if is_of_body { RefusalKind::InvalidBody } else { RefusalKind::InvalidParameters };
-        Err(Box::new(Refusal::new(kind, message(&self.violations)).with_violations(self.violations)))
+        let is_of_body = self
+            .violations
+            .iter()
+            .all(|violation| violation.location == Location::Body);
+        let kind = if is_of_body {
+            RefusalKind::InvalidBody
+        } else {
+            RefusalKind::InvalidParameters
+        };
+        Err(Box::new(
+            Refusal::new(kind, message(&self.violations)).with_violations(self.violations),
+        ))
     }
 
     fn noted<T>(&mut self, decoded: Result<T, InputError>) -> Option<T> {
-        decoded.map_err(|error| self.violations.push(Violation::of_body(error.pointer, error.message))).ok()
+        decoded
+            .map_err(|error| {
+                self.violations
+                    .push(Violation::of_body(error.pointer, error.message))
+            })
+            .ok()
     }
 
     async fn read(&mut self) -> Option<bytes::Bytes> {
@@ -314,10 +386,16 @@ fn form_object<'t>(text: &'t str, guess: &'t Guess) -> Result<Object<'t>, InputE
         let (raw, value) = pair.split_once('=').unwrap_or((pair, ""));
         let value = decoded(value)?;
         let name = decoded(raw)?;
-        match name.find('[').filter(|at| bracketed(&name[*at..]).is_some()) {
+        match name
+            .find('[')
+            .filter(|at| bracketed(&name[*at..]).is_some())
+        {
             Some(at) => {
                 let (name, rest) = name.split_at(at);
-                object.add(Cow::Owned(name.to_owned()), (Cow::Owned(rest.to_owned()), value));
+                object.add(
+                    Cow::Owned(name.to_owned()),
+                    (Cow::Owned(rest.to_owned()), value),
+                );
             }
             None => object.add(name, (Cow::Borrowed(""), value)),
         }

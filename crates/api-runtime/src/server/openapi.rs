@@ -39,28 +39,43 @@ pub struct Slot {
 pub fn field<R, T: Described + Wire>(_: fn(&R) -> &T) -> Slot {
     let schema = T::reference();
     if decode_absent::<T>().is_some() {
-        Slot { schema: without_null(schema), is_optional: true }
+        Slot {
+            schema: without_null(schema),
+            is_optional: true,
+        }
     } else {
-        Slot { schema, is_optional: false }
+        Slot {
+            schema,
+            is_optional: false,
+        }
     }
 }
 
 /// The slot of a variant that holds a body.
 #[must_use]
 pub fn variant<T: Described, E>(_: fn(T) -> E) -> Slot {
-    Slot { schema: T::reference(), is_optional: false }
+    Slot {
+        schema: T::reference(),
+        is_optional: false,
+    }
 }
 
 /// The slot of a variant that holds a status and a body.
 #[must_use]
 pub fn variant_with_status<S, T: Described, E>(_: fn(S, T) -> E) -> Slot {
-    Slot { schema: T::reference(), is_optional: false }
+    Slot {
+        schema: T::reference(),
+        is_optional: false,
+    }
 }
 
 /// The slot of bytes, whose schema no type carries.
 #[must_use]
 pub fn opaque() -> Slot {
-    Slot { schema: json!({}), is_optional: false }
+    Slot {
+        schema: json!({}),
+        is_optional: false,
+    }
 }
 
 impl Document {
@@ -69,13 +84,26 @@ impl Document {
     pub fn new(words: &str) -> Self {
         let words: Value = serde_json::from_str(words).unwrap_or_default();
         let mut value = object(&words["document"]);
-        let paths = value.remove("paths").and_then(|paths| paths.as_object().cloned()).unwrap_or_default();
-        Self { words, value, paths, schemas: Map::new(), slots: Vec::new() }
+        let paths = value
+            .remove("paths")
+            .and_then(|paths| paths.as_object().cloned())
+            .unwrap_or_default();
+        Self {
+            words,
+            value,
+            paths,
+            schemas: Map::new(),
+            slots: Vec::new(),
+        }
     }
 
     /// Adds a component schema.
     pub fn component<T: Described>(&mut self, name: &str) {
-        let mut schema = if T::NAME == Some(name) { T::schema() } else { T::reference() };
+        let mut schema = if T::NAME == Some(name) {
+            T::schema()
+        } else {
+            T::reference()
+        };
         add_words(&mut schema, &object(&self.words["schemas"][name]));
         self.schemas.insert(name.to_owned(), schema);
     }
@@ -89,11 +117,19 @@ impl Document {
             value.insert("tags".to_owned(), json!([tag]));
         }
         let security = operation.security.iter().map(|alternative| {
-            let schemes = alternative.iter().map(|scheme| (scheme.name.to_owned(), scheme.scopes.into()));
+            let schemes = alternative
+                .iter()
+                .map(|scheme| (scheme.name.to_owned(), scheme.scopes.into()));
             Value::Object(schemes.collect())
         });
         value.insert("security".to_owned(), security.collect());
-        OperationDocument { document: self, operation, words, value, answer: None }
+        OperationDocument {
+            document: self,
+            operation,
+            words,
+            value,
+            answer: None,
+        }
     }
 
     /// The document as JSON.
@@ -123,8 +159,11 @@ impl Document {
         let written = Value::Object(value);
         let mut openapi: OpenApi = serde_json::from_value(written.clone())?;
         keep_beside(&mut openapi.info.extensions, &written["info"], "summary");
-        openapi.components.get_or_insert_default().schemas =
-            self.schemas.into_iter().map(|(name, schema)| (name, utoipa_schema(schema))).collect();
+        openapi.components.get_or_insert_default().schemas = self
+            .schemas
+            .into_iter()
+            .map(|(name, schema)| (name, utoipa_schema(schema)))
+            .collect();
         for (name, path) in &mut openapi.paths.paths {
             fill_path(path, &written["paths"][name], &self.slots);
         }
@@ -146,7 +185,11 @@ fn kept<'s>(reference: &str, slots: &'s [Value]) -> Option<&'s Value> {
 fn fill(value: &mut Value, slots: &[Value]) {
     match value {
         Value::Object(entries) => {
-            if let Some(schema) = entries.get("$ref").and_then(Value::as_str).and_then(|target| kept(target, slots)) {
+            if let Some(schema) = entries
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(|target| kept(target, slots))
+            {
                 *value = schema.clone();
                 return;
             }
@@ -160,7 +203,9 @@ fn fill(value: &mut Value, slots: &[Value]) {
 /// What utoipa's model has no field for goes along as an extension, which it writes as it stands.
 fn keep_beside(extensions: &mut Option<Extensions>, written: &Value, key: &str) {
     if let Some(value) = written.get(key) {
-        extensions.get_or_insert_default().insert(key.to_owned(), value.clone());
+        extensions
+            .get_or_insert_default()
+            .insert(key.to_owned(), value.clone());
     }
 }
 
@@ -184,7 +229,13 @@ fn fill_path(path: &mut PathItem, written: &Value, slots: &[Value]) {
 
 fn fill_operation(operation: &mut UtoipaOperation, written: &Value, slots: &[Value]) {
     for (at, parameter) in operation.parameters.iter_mut().flatten().enumerate() {
-        if let RefOr::T(UtoipaParameter { schema, content, extensions, .. }) = parameter {
+        if let RefOr::T(UtoipaParameter {
+            schema,
+            content,
+            extensions,
+            ..
+        }) = parameter
+        {
             fill_schema(schema, slots);
             fill_contents(content, slots);
             keep_beside(extensions, &written["parameters"][at], "examples");
@@ -194,18 +245,33 @@ fn fill_operation(operation: &mut UtoipaOperation, written: &Value, slots: &[Val
         fill_contents(&mut body.content, slots);
     }
     for (status, response) in &mut operation.responses.responses {
-        let RefOr::T(Response { headers, content, .. }) = response else { continue };
+        let RefOr::T(Response {
+            headers, content, ..
+        }) = response
+        else {
+            continue;
+        };
         fill_contents(content, slots);
         for (name, header) in headers {
-            if let RefOr::T(Header { schema, extensions, .. }) = header {
+            if let RefOr::T(Header {
+                schema, extensions, ..
+            }) = header
+            {
                 fill_schema(schema, slots);
-                keep_beside(extensions, &written["responses"][status]["headers"][name], "required");
+                keep_beside(
+                    extensions,
+                    &written["responses"][status]["headers"][name],
+                    "required",
+                );
             }
         }
     }
 }
 
-fn fill_contents<'c>(contents: impl IntoIterator<Item = (&'c String, &'c mut RefOr<Content>)>, slots: &[Value]) {
+fn fill_contents<'c>(
+    contents: impl IntoIterator<Item = (&'c String, &'c mut RefOr<Content>)>,
+    slots: &[Value],
+) {
     for (_, content) in contents {
         fill_content(content, slots);
     }
@@ -258,7 +324,8 @@ impl OperationDocument<'_> {
         if body.required || !is_optional {
             value.insert("required".to_owned(), true.into());
         }
-        self.value.insert("requestBody".to_owned(), Value::Object(value));
+        self.value
+            .insert("requestBody".to_owned(), Value::Object(value));
         self
     }
 
@@ -302,17 +369,29 @@ impl OperationDocument<'_> {
     /// Puts the operation into the document.
     pub fn end(self) {
         let method = self.operation.method.as_str().to_ascii_lowercase();
-        let path = self.document.paths.entry(self.operation.path).or_insert_with(|| json!({}));
+        let path = self
+            .document
+            .paths
+            .entry(self.operation.path)
+            .or_insert_with(|| json!({}));
         path[&method] = Value::Object(self.value);
     }
 
     /// The body or answer that was begun: its words, and what is there of it.
     fn begun(&mut self) -> (&Value, &mut Map<String, Value>) {
         let (words, begun) = match &self.answer {
-            Some(status) => (&self.words["answers"][status], &mut self.value["responses"][status]),
+            Some(status) => (
+                &self.words["answers"][status],
+                &mut self.value["responses"][status],
+            ),
             None => (&self.words["body"], &mut self.value["requestBody"]),
         };
-        (words, begun.as_object_mut().expect("a body or answer was begun as an object"))
+        (
+            words,
+            begun
+                .as_object_mut()
+                .expect("a body or answer was begun as an object"),
+        )
     }
 
     fn list(&mut self, key: &str) -> &mut Vec<Value> {
@@ -322,7 +401,12 @@ impl OperationDocument<'_> {
 }
 
 /// What parameters and headers have in common.
-fn described(document: &mut Document, parameter: &Parameter, slot: Slot, words: &Value) -> Map<String, Value> {
+fn described(
+    document: &mut Document,
+    parameter: &Parameter,
+    slot: Slot,
+    words: &Value,
+) -> Map<String, Value> {
     let mut value = object(words);
     let schema_words = value.remove("schema");
     let mut schema = slot.schema;
@@ -332,14 +416,20 @@ fn described(document: &mut Document, parameter: &Parameter, slot: Slot, words: 
     if let (Some(default), Some(schema)) = (parameter.default, schema.as_object_mut())
         && !schema.contains_key("$ref")
     {
-        schema.insert("default".to_owned(), serde_json::from_str(default).unwrap_or(Value::Null));
+        schema.insert(
+            "default".to_owned(),
+            serde_json::from_str(default).unwrap_or(Value::Null),
+        );
     }
     if parameter.required || (parameter.default.is_none() && !slot.is_optional) {
         value.insert("required".to_owned(), true.into());
     }
     let schema = document.slot(schema);
     if parameter.style == Style::Json {
-        value.insert("content".to_owned(), json!({ "application/json": { "schema": schema } }));
+        value.insert(
+            "content".to_owned(),
+            json!({ "application/json": { "schema": schema } }),
+        );
         return value;
     }
     value.insert("schema".to_owned(), schema);
@@ -368,7 +458,9 @@ fn style(style: Style) -> &'static str {
 
 /// Adds annotations that the type does not carry itself.
 fn add_words(schema: &mut Value, words: &Map<String, Value>) {
-    let Some(schema) = schema.as_object_mut() else { return };
+    let Some(schema) = schema.as_object_mut() else {
+        return;
+    };
     for (key, value) in words {
         schema.entry(key).or_insert_with(|| value.clone());
     }
@@ -376,7 +468,9 @@ fn add_words(schema: &mut Value, words: &Map<String, Value>) {
 
 /// The schema of `T` from that of `Option<T>`.
 fn without_null(schema: Value) -> Value {
-    let Value::Object(mut schema) = schema else { return schema };
+    let Value::Object(mut schema) = schema else {
+        return schema;
+    };
     for key in ["oneOf", "anyOf"] {
         if let Some(Value::Array(choices)) = schema.get(key)
             && let [inner, null] = choices.as_slice()

@@ -28,7 +28,10 @@ pub struct Operation {
 impl Operation {
     /// Stands for the routes that the contract does not know, where credentials are checked for one.
     #[must_use]
-    pub const fn unknown_route(security: &'static [&'static [Scheme]], challenge: &'static str) -> Self {
+    pub const fn unknown_route(
+        security: &'static [&'static [Scheme]],
+        challenge: &'static str,
+    ) -> Self {
         Self {
             id: "unknown_route",
             method: Method::GET,
@@ -219,7 +222,10 @@ impl Body {
     /// A body of any of these media types.
     #[must_use]
     pub const fn new(media: &'static [Media]) -> Self {
-        Self { required: false, media }
+        Self {
+            required: false,
+            media,
+        }
     }
 
     /// Demands that it is there.
@@ -246,7 +252,11 @@ impl Media {
     /// A media type.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        Self { name, schema: None, is_lenient: false }
+        Self {
+            name,
+            schema: None,
+            is_lenient: false,
+        }
     }
 
     /// Names its schema.
@@ -307,19 +317,31 @@ impl Reply {
         let Ok(status) = StatusCode::from_u16(code) else {
             panic!("a status has three digits");
         };
-        Self { key: Status::Code(code), media: &[], code: status }
+        Self {
+            key: Status::Code(code),
+            media: &[],
+            code: status,
+        }
     }
 
     /// An answer for every status that begins with this digit and is not listed itself.
     #[must_use]
     pub const fn range(digit: u8) -> Self {
-        Self { key: Status::Range(digit), media: &[], code: StatusCode::INTERNAL_SERVER_ERROR }
+        Self {
+            key: Status::Range(digit),
+            media: &[],
+            code: StatusCode::INTERNAL_SERVER_ERROR,
+        }
     }
 
     /// An answer for every status that nothing else lists.
     #[must_use]
     pub const fn default() -> Self {
-        Self { key: Status::Default, media: &[], code: StatusCode::INTERNAL_SERVER_ERROR }
+        Self {
+            key: Status::Default,
+            media: &[],
+            code: StatusCode::INTERNAL_SERVER_ERROR,
+        }
     }
 
     /// Says what its body may be.

@@ -22,7 +22,9 @@ pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
     }
     if encoding == Encoding::Form && raw.contains('+') {
         let spaced = raw.replace('+', " ");
-        return Some(Cow::Owned(percent_decode_str(&spaced).decode_utf8().ok()?.into_owned()));
+        return Some(Cow::Owned(
+            percent_decode_str(&spaced).decode_utf8().ok()?.into_owned(),
+        ));
     }
     percent_decode_str(raw).decode_utf8().ok()
 }
@@ -37,29 +39,48 @@ pub(super) struct Pairs<'t> {
 
 impl<'t> Pairs<'t> {
     pub(super) fn of_query(query: &'t str) -> Self {
-        Self { text: Cow::Borrowed(query), separator: '&', encoding: Encoding::Form }
+        Self {
+            text: Cow::Borrowed(query),
+            separator: '&',
+            encoding: Encoding::Form,
+        }
     }
 
     pub(super) fn of_cookies(cookies: Cow<'t, str>) -> Self {
-        Self { text: cookies, separator: ';', encoding: Encoding::Percent }
+        Self {
+            text: cookies,
+            separator: ';',
+            encoding: Encoding::Percent,
+        }
     }
 
     /// All pairs as they are written.
     pub(super) fn raw(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.text.split(self.separator).filter(|pair| !pair.is_empty()).map(|pair| {
-            let pair = if self.separator == ';' { pair.trim() } else { pair };
-            pair.split_once('=').unwrap_or((pair, ""))
-        })
+        self.text
+            .split(self.separator)
+            .filter(|pair| !pair.is_empty())
+            .map(|pair| {
+                let pair = if self.separator == ';' {
+                    pair.trim()
+                } else {
+                    pair
+                };
+                pair.split_once('=').unwrap_or((pair, ""))
+            })
     }
 
     /// The values of a name, as they are written.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.raw().filter(move |(raw, _)| self.is_name(raw, name)).map(|(_, value)| value)
+        self.raw()
+            .filter(move |(raw, _)| self.is_name(raw, name))
+            .map(|(_, value)| value)
     }
 
     /// Whether a raw name means this name.
     pub(super) fn is_name(&self, raw: &str, name: &str) -> bool {
-        raw == name || (raw.contains(['%', '+']) && decode(raw, self.encoding).is_some_and(|decoded| decoded == name))
+        raw == name
+            || (raw.contains(['%', '+'])
+                && decode(raw, self.encoding).is_some_and(|decoded| decoded == name))
     }
 }
 

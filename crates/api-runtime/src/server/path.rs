@@ -64,7 +64,10 @@ impl Paths {
         let parts = parts(segment);
         let child = match parts.as_slice() {
             [Part::Parameter] => *node.parameter.get_or_insert(new),
-            [] | [Part::Literal(_)] => match node.literals.binary_search_by(|(literal, _)| (**literal).cmp(segment)) {
+            [] | [Part::Literal(_)] => match node
+                .literals
+                .binary_search_by(|(literal, _)| (**literal).cmp(segment))
+            {
                 Ok(found) => node.literals[found].1,
                 Err(place) => {
                     node.literals.insert(place, (segment.into(), new));
@@ -72,11 +75,16 @@ impl Paths {
                 }
             },
             _ => {
-                let known = node.patterns.iter().find(|(known, _)| *known == parts).map(|(_, found)| *found);
+                let known = node
+                    .patterns
+                    .iter()
+                    .find(|(known, _)| *known == parts)
+                    .map(|(_, found)| *found);
                 known.unwrap_or_else(|| {
                     node.patterns.push((parts, new));
                     // The more of it is written out, the earlier it is tried.
-                    node.patterns.sort_by_key(|(parts, _)| std::cmp::Reverse(written_out(parts)));
+                    node.patterns
+                        .sort_by_key(|(parts, _)| std::cmp::Reverse(written_out(parts)));
                     new
                 })
             }
@@ -98,7 +106,13 @@ impl Paths {
             return Found::Nothing;
         };
         let route = |wanted: &Method| node.methods.iter().find(|(known, _)| known == wanted);
-        let route = route(method).or_else(|| if *method == Method::HEAD { route(&Method::GET) } else { None });
+        let route = route(method).or_else(|| {
+            if *method == Method::HEAD {
+                route(&Method::GET)
+            } else {
+                None
+            }
+        });
         match (route, &node.allow) {
             (Some((_, route)), _) => Found::Route(*route, captures),
             (None, Some(allow)) => Found::OtherMethods(allow.clone()),
@@ -110,7 +124,9 @@ impl Paths {
     /// each node is entered at most once per way through the tree, so the contract bounds the work.
     fn walk(&self, at: usize, path: &str, start: usize, captures: &mut Captures) -> Option<&Node> {
         let node = &self.nodes[at];
-        let end = path[start..].find('/').map_or(path.len(), |slash| start + slash);
+        let end = path[start..]
+            .find('/')
+            .map_or(path.len(), |slash| start + slash);
         let segment = &path[start..end];
         if let Some(child) = node.literal(segment)
             && let Some(found) = self.step(child, path, end, captures)
@@ -147,20 +163,29 @@ impl Paths {
 impl Node {
     fn literal(&self, segment: &str) -> Option<usize> {
         let find = |text: &str| {
-            let found = self.literals.binary_search_by(|(literal, _)| (**literal).cmp(text)).ok()?;
+            let found = self
+                .literals
+                .binary_search_by(|(literal, _)| (**literal).cmp(text))
+                .ok()?;
             Some(self.literals[found].1)
         };
         find(segment).or_else(|| {
-            segment
-                .contains('%')
-                .then(|| percent_decode_str(segment).decode_utf8().ok().and_then(|text| find(&text)))?
+            segment.contains('%').then(|| {
+                percent_decode_str(segment)
+                    .decode_utf8()
+                    .ok()
+                    .and_then(|text| find(&text))
+            })?
         })
     }
 }
 
 /// Names of a template's parameters, in order.
 pub(super) fn names(template: &str) -> impl Iterator<Item = &str> {
-    template.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
+    template
+        .split('{')
+        .skip(1)
+        .filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
 }
 
 /// A segment of a template in pieces; braces that do not pair are text.
@@ -168,7 +193,9 @@ fn parts(segment: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = segment;
     while let Some((before, after)) = rest.split_once('{') {
-        let Some((_, behind)) = after.split_once('}') else { break };
+        let Some((_, behind)) = after.split_once('}') else {
+            break;
+        };
         if !before.is_empty() {
             parts.push(Part::Literal(before.into()));
         }
@@ -204,8 +231,12 @@ fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut 
                 least.and_then(|least| match parts[index + 1..] {
                     [] => Some(end),
                     [Part::Parameter, ..] => Some(least),
-                    [Part::Literal(ref text)] => path[least..end].ends_with(&**text).then(|| end - text.len()),
-                    [Part::Literal(ref text), ..] => path[least..end].find(&**text).map(|found| least + found),
+                    [Part::Literal(ref text)] => path[least..end]
+                        .ends_with(&**text)
+                        .then(|| end - text.len()),
+                    [Part::Literal(ref text), ..] => {
+                        path[least..end].find(&**text).map(|found| least + found)
+                    }
                 })
             }
         };
@@ -241,9 +272,13 @@ mod tests {
 
     fn find<'p>(paths: &Paths, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
         match paths.find(&Method::GET, path) {
-            Found::Route(route, captures) => {
-                Some((route, captures.iter().map(|(start, end)| &path[*start..*end]).collect()))
-            }
+            Found::Route(route, captures) => Some((
+                route,
+                captures
+                    .iter()
+                    .map(|(start, end)| &path[*start..*end])
+                    .collect(),
+            )),
             _ => None,
         }
     }
@@ -271,14 +306,23 @@ mod tests {
 
     #[test]
     fn segments_may_mix_text_and_parameters() {
-        let paths = paths(&["/a/{b}.json", "/a/{b}", "/r/{from}..{to}", "/n/v{major}", "/t/{a}{b}-{c}-d"]);
+        let paths = paths(&[
+            "/a/{b}.json",
+            "/a/{b}",
+            "/r/{from}..{to}",
+            "/n/v{major}",
+            "/t/{a}{b}-{c}-d",
+        ]);
         assert_eq!(find(&paths, "/a/x.json"), Some((0, vec!["x"])));
         assert_eq!(find(&paths, "/a/x.y.json"), Some((0, vec!["x.y"])));
         assert_eq!(find(&paths, "/a/x.xml"), Some((1, vec!["x.xml"])));
         assert_eq!(find(&paths, "/a/.json"), Some((1, vec![".json"])));
         assert_eq!(find(&paths, "/r/1..9"), Some((2, vec!["1", "9"])));
         assert_eq!(find(&paths, "/r/...."), Some((2, vec![".", "."])));
-        assert_eq!(find(&paths, "/t/éx-y-z-d"), Some((4, vec!["é", "x", "y-z"])));
+        assert_eq!(
+            find(&paths, "/t/éx-y-z-d"),
+            Some((4, vec!["é", "x", "y-z"]))
+        );
         assert_eq!(find(&paths, "/t/x-y-d"), None);
         assert_eq!(find(&paths, "/t/xx--d"), None);
         assert_eq!(find(&paths, "/n/v"), None);
@@ -294,6 +338,9 @@ mod tests {
             panic!("POST is not there");
         };
         assert_eq!(allow, "GET, HEAD, PATCH");
-        assert!(matches!(paths.find(&Method::HEAD, "/a"), Found::Route(0, _)));
+        assert!(matches!(
+            paths.find(&Method::HEAD, "/a"),
+            Found::Route(0, _)
+        ));
     }
 }

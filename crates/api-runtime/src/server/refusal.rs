@@ -115,11 +115,21 @@ pub struct Violation {
 
 impl Violation {
     pub(super) fn of(parameter: &Parameter, pointer: String, message: String) -> Self {
-        Self { location: parameter.location, name: parameter.name.to_owned(), pointer, message }
+        Self {
+            location: parameter.location,
+            name: parameter.name.to_owned(),
+            pointer,
+            message,
+        }
     }
 
     pub(super) fn of_body(pointer: String, message: String) -> Self {
-        Self { location: Location::Body, name: String::new(), pointer, message }
+        Self {
+            location: Location::Body,
+            name: String::new(),
+            pointer,
+            message,
+        }
     }
 
     /// The place in one text: `page_size`, `/vms/0`, `filter/from`; empty for a whole body.
@@ -154,12 +164,14 @@ impl Refusal {
     #[must_use]
     pub fn unauthorized(error: AuthError, challenge: &'static str) -> Refused {
         let mut refusal = match error {
-            AuthError::Missing => {
-                Self::new(RefusalKind::MissingCredentials, "credentials are missing: send those that the API asks for")
-            }
-            AuthError::Invalid => {
-                Self::new(RefusalKind::InvalidCredentials, "credentials are malformed, unknown, expired or revoked")
-            }
+            AuthError::Missing => Self::new(
+                RefusalKind::MissingCredentials,
+                "credentials are missing: send those that the API asks for",
+            ),
+            AuthError::Invalid => Self::new(
+                RefusalKind::InvalidCredentials,
+                "credentials are malformed, unknown, expired or revoked",
+            ),
             AuthError::Forbidden(reason) => Self::new(RefusalKind::Forbidden, reason),
             AuthError::TooManyRequests(wait) => {
                 let message = "too many requests: wait as long as Retry-After says";
@@ -184,7 +196,10 @@ impl Refusal {
         let mut response = answer::json_or_empty(self.status, refuse.content_type(), &body);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED && !self.challenge.is_empty() {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(self.challenge));
+            headers.insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static(self.challenge),
+            );
         }
         if let Some(allow) = self.allow {
             headers.insert(header::ALLOW, allow);

@@ -32,7 +32,11 @@ impl RequestId {
     }
 
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
-        headers.get(HEADER).filter(|value| is_sane(value)).cloned().map(Self)
+        headers
+            .get(HEADER)
+            .filter(|value| is_sane(value))
+            .cloned()
+            .map(Self)
     }
 
     pub(super) fn into_header(self) -> HeaderValue {
@@ -56,7 +60,9 @@ fn is_sane(value: &HeaderValue) -> bool {
     let bytes = value.as_bytes();
     !bytes.is_empty()
         && bytes.len() <= MAX_LENGTH
-        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(byte))
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(byte))
 }
 
 /// Makes names: 64 bits that are this process's own and a counter, in hexadecimal.

@@ -158,8 +158,15 @@ impl Config {
     }
 
     fn limits(&self, operation: &Operation) -> Limits {
-        let bytes = self.body_limits.get(operation.id).copied().unwrap_or(self.body_limit);
-        Limits { bytes, time: self.body_timeout }
+        let bytes = self
+            .body_limits
+            .get(operation.id)
+            .copied()
+            .unwrap_or(self.body_limit);
+        Limits {
+            bytes,
+            time: self.body_timeout,
+        }
     }
 }
 
@@ -225,7 +232,14 @@ where
     R: Refuse,
 {
     fn new(blueprint: Blueprint<T, R>) -> Self {
-        let Blueprint { app, routes, guard, refuse, contract, config } = blueprint;
+        let Blueprint {
+            app,
+            routes,
+            guard,
+            refuse,
+            contract,
+            config,
+        } = blueprint;
         let mut paths = Paths::default();
         for (at, route) in routes.iter().enumerate() {
             paths.add(route.operation.path, &route.operation.method, at);
@@ -253,17 +267,36 @@ where
         let id = RequestId::of(&parts.headers).unwrap_or_else(|| (self.config.request_ids)());
         let mut response = match self.paths.find(&parts.method, parts.uri.path()) {
             Found::Route(at, captures) => self.run(at, captures, parts, body, &id).await,
-            Found::OtherMethods(allow) => self.refuse_route(parts, RefusalKind::MethodNotAllowed, Some(allow)).await,
+            Found::OtherMethods(allow) => {
+                self.refuse_route(parts, RefusalKind::MethodNotAllowed, Some(allow))
+                    .await
+            }
             Found::Nothing => match self.document(&parts) {
                 Some(response) => response,
-                None => self.refuse_route(parts, RefusalKind::UnknownRoute, None).await,
+                None => {
+                    self.refuse_route(parts, RefusalKind::UnknownRoute, None)
+                        .await
+                }
             },
         };
-        response.headers_mut().insert(request_id::HEADER, id.into_header());
-        if is_head { without_body(response) } else { response }
+        response
+            .headers_mut()
+            .insert(request_id::HEADER, id.into_header());
+        if is_head {
+            without_body(response)
+        } else {
+            response
+        }
     }
 
-    async fn run(&self, at: usize, captures: Captures, parts: Parts, body: Body, id: &RequestId) -> Response {
+    async fn run(
+        &self,
+        at: usize,
+        captures: Captures,
+        parts: Parts,
+        body: Body,
+        id: &RequestId,
+    ) -> Response {
         let (route, limits) = &self.routes[at];
         let operation = route.operation;
         let span = tracing::info_span!(
@@ -274,7 +307,14 @@ where
             request.id = id.as_str(),
             http.status = tracing::field::Empty,
         );
-        let call = Call { parts, body: Mutex::new(body), operation, captures, limits: *limits, exceeded: None };
+        let call = Call {
+            parts,
+            body: Mutex::new(body),
+            operation,
+            captures,
+            limits: *limits,
+            exceeded: None,
+        };
         let outcome = (route.serve)(Arc::clone(&self.app), call);
         let mut response = self.settle(operation, outcome, &span).await;
         span.record("http.status", response.status().as_u16());
@@ -283,10 +323,19 @@ where
     }
 
     /// Waits for an operation; a panic or an answer that cannot be written is a 500.
-    async fn settle(&self, operation: &'static Operation, outcome: OutcomeFuture, span: &Span) -> Response {
-        let settled = AssertUnwindSafe(outcome.instrument(span.clone())).catch_unwind().await;
+    async fn settle(
+        &self,
+        operation: &'static Operation,
+        outcome: OutcomeFuture,
+        span: &Span,
+    ) -> Response {
+        let settled = AssertUnwindSafe(outcome.instrument(span.clone()))
+            .catch_unwind()
+            .await;
         let mut refusal = match settled {
-            Ok(Ok(response)) if response.extensions().get::<Unwritable>().is_none() => return response,
+            Ok(Ok(response)) if response.extensions().get::<Unwritable>().is_none() => {
+                return response;
+            }
             Ok(Err(refused)) => *refused,
             Ok(Ok(_)) => internal(),
             Err(_) => {
@@ -300,7 +349,12 @@ where
     }
 
     /// Refuses a path or method that the contract does not know, once the credentials are good.
-    async fn refuse_route(&self, parts: Parts, kind: RefusalKind, allow: Option<HeaderValue>) -> Response {
+    async fn refuse_route(
+        &self,
+        parts: Parts,
+        kind: RefusalKind,
+        allow: Option<HeaderValue>,
+    ) -> Response {
         if let Some(guard) = &self.guard {
             let call = Call {
                 parts,
@@ -310,7 +364,9 @@ where
                 limits: self.config.limits(guard.operation),
                 exceeded: None,
             };
-            let checked = AssertUnwindSafe((guard.serve)(Arc::clone(&self.app), call)).catch_unwind().await;
+            let checked = AssertUnwindSafe((guard.serve)(Arc::clone(&self.app), call))
+                .catch_unwind()
+                .await;
             match checked {
                 Ok(Ok(_)) => {}
                 Ok(Err(refused)) => return refused.into_response(&self.refuse),
@@ -318,7 +374,9 @@ where
             }
         }
         let message = match kind {
-            RefusalKind::MethodNotAllowed => "the path is there, but not for this method: see `Allow`",
+            RefusalKind::MethodNotAllowed => {
+                "the path is there, but not for this method: see `Allow`"
+            }
             _ => "there is no such path: see the contract for those that are",
         };
         let mut refusal = Refusal::new(kind, message);
@@ -327,7 +385,9 @@ where
     }
 
     fn document(&self, parts: &Parts) -> Option<Response> {
-        let contract = self.contract.filter(|_| matches!(parts.method, Method::GET | Method::HEAD))?;
+        let contract = self
+            .contract
+            .filter(|_| matches!(parts.method, Method::GET | Method::HEAD))?;
         let (content_type, text) = match parts.uri.path() {
             "/openapi.json" => ("application/json", contract.json),
             "/openapi.yaml" => ("application/yaml", contract.yaml),
@@ -335,7 +395,9 @@ where
         };
         let mut response = Response::new(Body::from(text));
         *response.status_mut() = StatusCode::OK;
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         Some(response)
     }
 }
@@ -343,12 +405,18 @@ where
 /// The answer to `HEAD`: everything but the body, its length included where that is known.
 fn without_body(mut response: Response) -> Response {
     if let Some(length) = response.body().size_hint().exact() {
-        response.headers_mut().entry(header::CONTENT_LENGTH).or_insert(length.into());
+        response
+            .headers_mut()
+            .entry(header::CONTENT_LENGTH)
+            .or_insert(length.into());
     }
     *response.body_mut() = Body::empty();
     response
 }
 
 fn internal() -> Refusal {
-    Refusal::new(RefusalKind::Internal, "the server failed: the request id names the failure in its log")
+    Refusal::new(
+        RefusalKind::Internal,
+        "the server failed: the request id names the failure in its log",
+    )
 }

@@ -26,7 +26,9 @@ impl UnlistedStatusError {
     #[doc(hidden)]
     #[must_use]
     pub const fn new(status: StatusCode) -> Self {
-        Self { code: status.as_u16() }
+        Self {
+            code: status.as_u16(),
+        }
     }
 }
 
@@ -53,7 +55,11 @@ impl<T: Statuses> DefaultStatus<T> {
     pub const fn new(status: StatusCode) -> Result<Self, UnlistedStatusError> {
         let code = status.as_u16();
         let range = T::DEFAULT;
-        if code < *range.start() || code > *range.end() || is_listed(T::LISTED, code) || is_ranged(T::RANGES, code) {
+        if code < *range.start()
+            || code > *range.end()
+            || is_listed(T::LISTED, code)
+            || is_ranged(T::RANGES, code)
+        {
             return Err(UnlistedStatusError { code });
         }
         Ok(Self(status, PhantomData))
@@ -65,7 +71,9 @@ impl<T: Statuses> DefaultStatus<T> {
         const {
             match Self::new(known(CODE)) {
                 Ok(status) => status,
-                Err(_) => panic!("this status has an answer of its own, or `default` cannot carry it"),
+                Err(_) => {
+                    panic!("this status has an answer of its own, or `default` cannot carry it")
+                }
             }
         }
     }
@@ -87,7 +95,9 @@ impl<T: Statuses, const DIGIT: u8> RangeStatus<T, DIGIT> {
         const {
             match Self::new(known(CODE)) {
                 Ok(status) => status,
-                Err(_) => panic!("this status has an answer of its own, or begins with another digit"),
+                Err(_) => {
+                    panic!("this status has an answer of its own, or begins with another digit")
+                }
             }
         }
     }

@@ -58,7 +58,11 @@ impl ByteStream {
     /// A body from whatever axum takes as one: bytes, a string, a file's stream.
     #[must_use]
     pub fn new(body: impl Into<Body>) -> Self {
-        Self { body: body.into(), content_type: None, limit: None }
+        Self {
+            body: body.into(),
+            content_type: None,
+            limit: None,
+        }
     }
 
     /// A body from pieces.
@@ -96,7 +100,11 @@ impl ByteStream {
 
     /// The body that it is.
     pub fn into_body(self) -> Body {
-        if self.limit.is_some() { Body::from_stream(self) } else { self.body }
+        if self.limit.is_some() {
+            Body::from_stream(self)
+        } else {
+            self.body
+        }
     }
 
     pub(super) fn received(
@@ -105,13 +113,22 @@ impl ByteStream {
         content_type: Option<HeaderValue>,
         exceeded: Arc<AtomicBool>,
     ) -> Self {
-        Self { body, content_type, limit: Some(Limit { left: limit, exceeded }) }
+        Self {
+            body,
+            content_type,
+            limit: Some(Limit {
+                left: limit,
+                exceeded,
+            }),
+        }
     }
 }
 
 impl fmt::Debug for ByteStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ByteStream").field("content_type", &self.content_type).finish_non_exhaustive()
+        f.debug_struct("ByteStream")
+            .field("content_type", &self.content_type)
+            .finish_non_exhaustive()
     }
 }
 
@@ -135,10 +152,14 @@ impl Stream for ByteStream {
             let frame = match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(StreamError::Broken(error)))),
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(Some(Err(StreamError::Broken(error))));
+                }
                 Poll::Ready(Some(Ok(frame))) => frame,
             };
-            let Ok(bytes) = frame.into_data() else { continue };
+            let Ok(bytes) = frame.into_data() else {
+                continue;
+            };
             if let Some(limit) = &mut self.limit {
                 let Some(left) = limit.left.checked_sub(bytes.len()) else {
                     limit.exceeded.store(true, Ordering::Relaxed);
@@ -164,7 +185,10 @@ impl Event {
     /// An event with this data.
     #[must_use]
     pub fn new(data: impl Into<String>) -> Self {
-        Self { data: data.into(), ..Self::default() }
+        Self {
+            data: data.into(),
+            ..Self::default()
+        }
     }
 
     /// An event whose data is JSON.
@@ -212,7 +236,9 @@ impl EventStream {
         S: Stream<Item = Result<Event, E>> + Send + 'static,
         E: Into<Box<dyn Error + Send + Sync>> + 'static,
     {
-        Self(Body::from_stream(events.map(|event| event.map(Event::into_bytes))))
+        Self(Body::from_stream(
+            events.map(|event| event.map(Event::into_bytes)),
+        ))
     }
 
     pub(super) fn into_body(self) -> Body {
@@ -263,6 +289,9 @@ mod tests {
     #[test]
     fn events_are_written_by_the_standard() {
         let event = Event::new("a\nb\r\nc").with_name("tick\n").with_id("7");
-        assert_eq!(event.into_bytes(), "event: tick\nid: 7\ndata: a\ndata: b\ndata: c\n\n");
+        assert_eq!(
+            event.into_bytes(),
+            "event: tick\nid: 7\ndata: a\ndata: b\ndata: c\n\n"
+        );
     }
 }

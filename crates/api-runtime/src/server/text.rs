@@ -18,7 +18,10 @@ pub(super) struct InputError {
 
 impl InputError {
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { pointer: String::new(), message: message.into() }
+        Self {
+            pointer: String::new(),
+            message: message.into(),
+        }
     }
 
     /// The same error, seen from outside a list or object.
@@ -83,7 +86,11 @@ pub(super) struct Text<'t> {
 }
 
 impl Text<'_> {
-    fn number<'de, V: Visitor<'de>>(&self, visitor: V, expected: &str) -> Result<V::Value, InputError> {
+    fn number<'de, V: Visitor<'de>>(
+        &self,
+        visitor: V,
+        expected: &str,
+    ) -> Result<V::Value, InputError> {
         if !is_json_number(self.text) {
             return Err(InputError::new(format!("must be {expected}")));
         }
@@ -160,10 +167,16 @@ impl<'de> Deserializer<'de> for Text<'_> {
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, _: V) -> Result<V::Value, InputError> {
-        Err(InputError::new("must be null, which cannot be written here"))
+        Err(InputError::new(
+            "must be null, which cannot be written here",
+        ))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, InputError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -177,13 +190,17 @@ impl<'de> Deserializer<'de> for Text<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, _: V) -> Result<V::Value, InputError> {
-        Err(InputError::new("must be a list, which cannot be written here"))
+        Err(InputError::new(
+            "must be a list, which cannot be written here",
+        ))
     }
 
     /// An object inside a form is a JSON text.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         let mut json = serde_json::Deserializer::from_reader(self.text.as_bytes());
-        let value = json.deserialize_map(visitor).and_then(|value| json.end().map(|()| value));
+        let value = json
+            .deserialize_map(visitor)
+            .and_then(|value| json.end().map(|()| value));
         value.map_err(|_| InputError::new("must be a JSON object that fits its schema"))
     }
 
@@ -230,10 +247,20 @@ mod tests {
 
     #[test]
     fn only_json_numbers_are_numbers() {
-        for text in ["0", "-0", "10", "1.5", "1e3", "-1.25E-2", "18446744073709551615"] {
+        for text in [
+            "0",
+            "-0",
+            "10",
+            "1.5",
+            "1e3",
+            "-1.25E-2",
+            "18446744073709551615",
+        ] {
             assert!(is_json_number(text), "{text}");
         }
-        for text in ["", "-", "007", "+1", "1.", ".5", "1e", "NaN", "inf", "1_000", " 1", "0x1"] {
+        for text in [
+            "", "-", "007", "+1", "1.", ".5", "1e", "NaN", "inf", "1_000", " 1", "0x1",
+        ] {
             assert!(!is_json_number(text), "{text}");
         }
     }

@@ -37,7 +37,11 @@ pub(super) struct List<'t> {
 
 impl<'t> Object<'t> {
     pub(super) fn new(guess: &'t Guess) -> Self {
-        Self { entries: Vec::new(), known: HashMap::new(), guess }
+        Self {
+            entries: Vec::new(),
+            known: HashMap::new(),
+            guess,
+        }
     }
 
     /// Adds a value under a name.
@@ -54,7 +58,10 @@ impl<'t> Object<'t> {
 impl<'t> Tree<'t> {
     fn single(&self) -> Result<Text<'_>, InputError> {
         match self.leaves.as_slice() {
-            [(rest, text)] if rest.is_empty() => Ok(Text { text, guess: self.guess }),
+            [(rest, text)] if rest.is_empty() => Ok(Text {
+                text,
+                guess: self.guess,
+            }),
             [_] => Err(InputError::new("must be a single value")),
             _ => Err(InputError::new("must be given once")),
         }
@@ -64,7 +71,10 @@ impl<'t> Tree<'t> {
         if self.leaves.iter().any(|(rest, _)| !is_item(rest)) {
             return Err(InputError::new("must be a list"));
         }
-        Ok(List { items: self.leaves.into_iter().map(|(_, text)| text).collect(), guess: self.guess })
+        Ok(List {
+            items: self.leaves.into_iter().map(|(_, text)| text).collect(),
+            guess: self.guess,
+        })
     }
 
     fn into_object(self) -> Result<Object<'t>, InputError> {
@@ -74,9 +84,14 @@ impl<'t> Tree<'t> {
                 return Err(InputError::new("must not nest deeper than 128 brackets"));
             }
             let Some((key, rest)) = bracketed(&rest) else {
-                return Err(InputError::new("must be an object, written as `name[property]=value`"));
+                return Err(InputError::new(
+                    "must be an object, written as `name[property]=value`",
+                ));
             };
-            object.add(Cow::Owned(key.to_owned()), (Cow::Owned(rest.to_owned()), text));
+            object.add(
+                Cow::Owned(key.to_owned()),
+                (Cow::Owned(rest.to_owned()), text),
+            );
         }
         Ok(object)
     }
@@ -89,7 +104,8 @@ impl<'t> Tree<'t> {
 /// `[]` and `[0]` name an item.
 fn is_item(rest: &str) -> bool {
     rest.is_empty()
-        || bracketed(rest).is_some_and(|(key, rest)| rest.is_empty() && key.bytes().all(|b| b.is_ascii_digit()))
+        || bracketed(rest)
+            .is_some_and(|(key, rest)| rest.is_empty() && key.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The key in the first brackets, and what follows them.
@@ -141,7 +157,11 @@ impl<'de> Deserializer<'de> for Tree<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, InputError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -161,7 +181,11 @@ impl<'de> Deserializer<'de> for List<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         let Self { items, guess } = self;
-        visitor.visit_seq(Items { at: 0, texts: items.into_iter(), guess })
+        visitor.visit_seq(Items {
+            at: 0,
+            texts: items.into_iter(),
+            guess,
+        })
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
@@ -179,7 +203,11 @@ impl<'de> Deserializer<'de> for Object<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         let Self { entries, guess, .. } = self;
-        visitor.visit_map(Entries { left: entries.into_iter(), value: None, guess })
+        visitor.visit_map(Entries {
+            left: entries.into_iter(),
+            value: None,
+            guess,
+        })
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
@@ -201,14 +229,22 @@ struct Items<'t> {
 impl<'de> SeqAccess<'de> for Items<'_> {
     type Error = InputError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, InputError> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, InputError> {
         let Some(text) = self.texts.next() else {
             return Ok(None);
         };
         let at = self.at;
         self.at += 1;
-        let item = Text { text: &text, guess: self.guess };
-        seed.deserialize(item).map(Some).map_err(|error| error.inside(&at.to_string()))
+        let item = Text {
+            text: &text,
+            guess: self.guess,
+        };
+        seed.deserialize(item)
+            .map(Some)
+            .map_err(|error| error.inside(&at.to_string()))
     }
 }
 
@@ -221,7 +257,10 @@ struct Entries<'t> {
 impl<'de> MapAccess<'de> for Entries<'_> {
     type Error = InputError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, InputError> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, InputError> {
         let Some((name, leaves)) = self.left.next() else {
             return Ok(None);
         };
@@ -230,9 +269,18 @@ impl<'de> MapAccess<'de> for Entries<'_> {
         Ok(Some(key))
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, InputError> {
-        let (name, leaves) = self.value.take().expect("serde asks for a key before its value");
-        let tree = Tree { leaves, guess: self.guess };
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, InputError> {
+        let (name, leaves) = self
+            .value
+            .take()
+            .expect("serde asks for a key before its value");
+        let tree = Tree {
+            leaves,
+            guess: self.guess,
+        };
         seed.deserialize(tree).map_err(|error| error.inside(&name))
     }
 }

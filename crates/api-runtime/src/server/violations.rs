@@ -24,7 +24,13 @@ impl Place<'_> {
         match self {
             Place::Root => String::new(),
             Place::Property(parent, key) => {
-                format!("{}/{}", parent.pointer(), crate::wire::shown(key).replace('~', "~0").replace('/', "~1"))
+                format!(
+                    "{}/{}",
+                    parent.pointer(),
+                    crate::wire::shown(key)
+                        .replace('~', "~0")
+                        .replace('/', "~1")
+                )
             }
             Place::Item(parent, index) => format!("{}/{index}", parent.pointer()),
         }
@@ -35,8 +41,14 @@ impl Place<'_> {
 pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> {
     let duplicates = RefCell::new(Vec::new());
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let seed = Collect { place: &Place::Root, duplicates: &duplicates };
-    let value = match seed.deserialize(&mut json).and_then(|value| json.end().map(|()| value)) {
+    let seed = Collect {
+        place: &Place::Root,
+        duplicates: &duplicates,
+    };
+    let value = match seed
+        .deserialize(&mut json)
+        .and_then(|value| json.end().map(|()| value))
+    {
         Ok(value) => value,
         Err(error) => return vec![(String::new(), format!("is not JSON: {error}"))],
     };
@@ -44,7 +56,11 @@ pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> 
     if let Some(pointer) = schema
         && let Err(violations) = schemas.validate(pointer, &value)
     {
-        found.extend(violations.into_iter().map(|violation| (violation.pointer, violation.message)));
+        found.extend(
+            violations
+                .into_iter()
+                .map(|violation| (violation.pointer, violation.message)),
+        );
     }
     if found.len() > MOST_VIOLATIONS {
         found.truncate(MOST_VIOLATIONS);
@@ -103,7 +119,10 @@ impl<'de> Visitor<'de> for Collect<'_> {
         let mut list = Vec::new();
         loop {
             let place = Place::Item(self.place, list.len());
-            let seed = Collect { place: &place, duplicates: self.duplicates };
+            let seed = Collect {
+                place: &place,
+                duplicates: self.duplicates,
+            };
             let Some(item) = items.next_element_seed(seed)? else {
                 return Ok(Value::Array(list));
             };
@@ -115,9 +134,14 @@ impl<'de> Visitor<'de> for Collect<'_> {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             let place = Place::Property(self.place, &key);
-            let value = entries.next_value_seed(Collect { place: &place, duplicates: self.duplicates })?;
+            let value = entries.next_value_seed(Collect {
+                place: &place,
+                duplicates: self.duplicates,
+            })?;
             if object.contains_key(&key) && self.duplicates.borrow().len() <= MOST_VIOLATIONS {
-                self.duplicates.borrow_mut().push((place.pointer(), "must be given once".to_owned()));
+                self.duplicates
+                    .borrow_mut()
+                    .push((place.pointer(), "must be given once".to_owned()));
             }
             object.insert(key, value);
         }

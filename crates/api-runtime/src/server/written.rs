@@ -23,19 +23,36 @@ pub(super) enum Place<'a> {
 }
 
 /// Decodes a parameter that is there.
-pub(super) fn decode_parameter<T: Wire>(parameter: &Parameter, place: &Place<'_>) -> Result<T, InputError> {
+pub(super) fn decode_parameter<T: Wire>(
+    parameter: &Parameter,
+    place: &Place<'_>,
+) -> Result<T, InputError> {
     let mut guess = Guess::default();
     if parameter.style == Style::Json {
-        let text = Written { parameter, place, guess: &guess }.scalar()?;
+        let text = Written {
+            parameter,
+            place,
+            guess: &guess,
+        }
+        .scalar()?;
         return crate::json::from_slice_strict(text.as_bytes())
             .map_err(|_| InputError::new("must be a JSON text that fits its schema"));
     }
-    let decoded = T::decode(Written { parameter, place, guess: &guess });
+    let decoded = T::decode(Written {
+        parameter,
+        place,
+        guess: &guess,
+    });
     if decoded.is_ok() || !guess.made.get() {
         return decoded;
     }
     guess.text_only = true;
-    T::decode(Written { parameter, place, guess: &guess }).or(decoded)
+    T::decode(Written {
+        parameter,
+        place,
+        guess: &guess,
+    })
+    .or(decoded)
 }
 
 /// Decodes a parameter that is not there: only types that can say so accept that.
@@ -50,8 +67,12 @@ impl Place<'_> {
             return true;
         };
         match parameter.style {
-            Style::DeepObject => pairs.raw().any(|(name, _)| deep_key(pairs, name, parameter.name).is_some()),
-            _ if takes_names(parameter) => pairs.raw().any(|(name, _)| is_property(pairs, name, parameter, others)),
+            Style::DeepObject => pairs
+                .raw()
+                .any(|(name, _)| deep_key(pairs, name, parameter.name).is_some()),
+            _ if takes_names(parameter) => pairs
+                .raw()
+                .any(|(name, _)| is_property(pairs, name, parameter, others)),
             _ => pairs.values(parameter.name).next().is_some(),
         }
     }
@@ -59,16 +80,25 @@ impl Place<'_> {
 
 /// Whether the parameter is an object whose properties stand side by side.
 fn takes_names(parameter: &Parameter) -> bool {
-    parameter.style == Style::Form && parameter.explode && (parameter.open || !parameter.properties.is_empty())
+    parameter.style == Style::Form
+        && parameter.explode
+        && (parameter.open || !parameter.properties.is_empty())
 }
 
 fn is_property(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter, others: &[Parameter]) -> bool {
-    parameter.properties.iter().any(|property| pairs.is_name(raw, property))
+    parameter
+        .properties
+        .iter()
+        .any(|property| pairs.is_name(raw, property))
         || (parameter.open
             && others.iter().all(|other| {
                 other.location != parameter.location
                     || (other.name == parameter.name || !pairs.is_name(raw, other.name))
-                        && (other == parameter || other.properties.iter().all(|name| !pairs.is_name(raw, name)))
+                        && (other == parameter
+                            || other
+                                .properties
+                                .iter()
+                                .all(|name| !pairs.is_name(raw, name)))
             }))
 }
 
@@ -115,7 +145,8 @@ impl<'a> Written<'a> {
             Place::Header(..) => Encoding::Plain,
             Place::Pairs(pairs, _) => pairs.encoding,
         };
-        decode(raw, encoding).ok_or_else(|| InputError::new("must be UTF-8 once its percent signs are decoded"))
+        decode(raw, encoding)
+            .ok_or_else(|| InputError::new("must be UTF-8 once its percent signs are decoded"))
     }
 
     fn scalar(self) -> Result<Cow<'a, str>, InputError> {
@@ -129,28 +160,44 @@ impl<'a> Written<'a> {
     }
 
     fn items(self) -> Result<Vec<Cow<'a, str>>, InputError> {
-        self.pieces()?.into_iter().map(|piece| self.decode(piece)).collect()
+        self.pieces()?
+            .into_iter()
+            .map(|piece| self.decode(piece))
+            .collect()
     }
 
     /// The items of a list, still encoded.
     fn pieces(self) -> Result<Vec<&'a str>, InputError> {
-        let Parameter { style, explode, name, .. } = *self.parameter;
+        let Parameter {
+            style,
+            explode,
+            name,
+            ..
+        } = *self.parameter;
         if let Place::Pairs(pairs, _) = self.place
             && explode
         {
             return Ok(pairs.values(name).collect());
         }
         Ok(match style {
-            Style::Label => split(after(self.lines()?, ".")?, &[if explode { "." } else { "," }]),
+            Style::Label => split(
+                after(self.lines()?, ".")?,
+                &[if explode { "." } else { "," }],
+            ),
             Style::Matrix if explode => {
                 let prefix = format!("{name}=");
                 let raw = after(self.lines()?, ";")?;
-                raw.split(';').map(|piece| after(piece, &prefix)).collect::<Result<_, _>>()?
+                raw.split(';')
+                    .map(|piece| after(piece, &prefix))
+                    .collect::<Result<_, _>>()?
             }
             Style::Matrix => split(after(self.lines()?, &format!(";{name}="))?, &[","]),
             Style::SpaceDelimited => split(self.raw()?, &["%20", "+", " "]),
             Style::PipeDelimited => split(self.raw()?, &["%7C", "%7c", "|"]),
-            _ => split(self.lines()?, &[","]).into_iter().map(str::trim).collect(),
+            _ => split(self.lines()?, &[","])
+                .into_iter()
+                .map(str::trim)
+                .collect(),
         })
     }
 
@@ -167,7 +214,9 @@ impl<'a> Written<'a> {
         match (self.place, self.parameter.style) {
             (Place::Pairs(pairs, _), Style::DeepObject) => {
                 for (raw, value) in pairs.raw() {
-                    let Some(key) = deep_key(pairs, raw, self.parameter.name) else { continue };
+                    let Some(key) = deep_key(pairs, raw, self.parameter.name) else {
+                        continue;
+                    };
                     let (name, leaf) = deep_entry(&key, self.decode(value)?)?;
                     object.add(name, leaf);
                 }
@@ -182,7 +231,9 @@ impl<'a> Written<'a> {
             (_, Style::Matrix) if self.parameter.explode => {
                 self.add_assigned(after(self.lines()?, ";")?.split(';'), &mut object)?;
             }
-            _ if self.parameter.explode => self.add_assigned(self.pieces()?.into_iter(), &mut object)?,
+            _ if self.parameter.explode => {
+                self.add_assigned(self.pieces()?.into_iter(), &mut object)?
+            }
             _ => {
                 let pieces = self.pieces()?;
                 for pair in pieces.chunks(2) {
@@ -197,7 +248,11 @@ impl<'a> Written<'a> {
     }
 
     /// Adds pieces of the form `name=value`.
-    fn add_assigned(self, pieces: impl Iterator<Item = &'a str>, object: &mut Object<'a>) -> Result<(), InputError> {
+    fn add_assigned(
+        self,
+        pieces: impl Iterator<Item = &'a str>,
+        object: &mut Object<'a>,
+    ) -> Result<(), InputError> {
         for piece in pieces {
             let Some((name, value)) = piece.split_once('=') else {
                 return Err(InputError::new("must be written as `name=value`"));
@@ -212,11 +267,15 @@ impl<'a> Written<'a> {
 fn deep_entry<'t>(key: &str, value: Cow<'t, str>) -> Result<(Cow<'t, str>, Leaf<'t>), InputError> {
     let shape = || InputError::new("must be written as `name[property]=value`");
     let (name, rest) = bracketed(key).ok_or_else(shape)?;
-    Ok((Cow::Owned(name.to_owned()), (Cow::Owned(rest.to_owned()), value)))
+    Ok((
+        Cow::Owned(name.to_owned()),
+        (Cow::Owned(rest.to_owned()), value),
+    ))
 }
 
 fn after<'t>(text: &'t str, prefix: &str) -> Result<&'t str, InputError> {
-    text.strip_prefix(prefix).ok_or_else(|| InputError::new(format!("must begin with `{prefix}`")))
+    text.strip_prefix(prefix)
+        .ok_or_else(|| InputError::new(format!("must begin with `{prefix}`")))
 }
 
 /// The pieces between separators, none for an empty text.
@@ -224,7 +283,10 @@ fn split<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() || !pieces.is_empty() {
-        let next = separators.iter().filter_map(|separator| rest.find(separator).map(|at| (at, separator.len()))).min();
+        let next = separators
+            .iter()
+            .filter_map(|separator| rest.find(separator).map(|at| (at, separator.len())))
+            .min();
         let Some((at, length)) = next else {
             pieces.push(rest);
             break;
@@ -261,7 +323,11 @@ impl<'de> Deserializer<'de> for Written<'_> {
             return self.deserialize_map(visitor);
         }
         match self.scalar() {
-            Ok(text) => Text { text: &text, guess: self.guess }.deserialize_any(visitor),
+            Ok(text) => Text {
+                text: &text,
+                guess: self.guess,
+            }
+            .deserialize_any(visitor),
             Err(_) => self.deserialize_seq(visitor),
         }
     }
@@ -270,12 +336,20 @@ impl<'de> Deserializer<'de> for Written<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, InputError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, InputError> {
         visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        List { items: self.items()?, guess: self.guess }.deserialize_seq(visitor)
+        List {
+            items: self.items()?,
+            guess: self.guess,
+        }
+        .deserialize_seq(visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
@@ -297,7 +371,11 @@ impl<'de> Deserializer<'de> for Written<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, InputError> {
-        Text { text: &self.scalar()?, guess: self.guess }.deserialize_enum(name, variants, visitor)
+        Text {
+            text: &self.scalar()?,
+            guess: self.guess,
+        }
+        .deserialize_enum(name, variants, visitor)
     }
 
     forward_to_deserialize_any! { unit_struct tuple tuple_struct }

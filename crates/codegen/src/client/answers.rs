@@ -66,7 +66,10 @@ impl Side {
     }
 
     fn new(arms: Vec<Arm>) -> Self {
-        let mut bodies = arms.iter().flat_map(|arm| &arm.bodies).map(|choice| &choice.body);
+        let mut bodies = arms
+            .iter()
+            .flat_map(|arm| &arm.bodies)
+            .map(|choice| &choice.body);
         let first = bodies.next();
         let several = bodies.any(|body| Some(body) != first);
         Self { arms, several }
@@ -86,7 +89,10 @@ pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
         .map(|answer| arm(api, operation, answer, statuses(answer.status), &mut taken))
         .collect();
     if arms.is_empty() {
-        let default = operation.answers.iter().find(|answer| answer.status == StatusKey::Default);
+        let default = operation
+            .answers
+            .iter()
+            .find(|answer| answer.status == StatusKey::Default);
         arms.push(match default {
             Some(default) => arm(api, operation, default, SUCCESSES, &mut taken),
             None => Arm {
@@ -148,10 +154,18 @@ fn arm(
     let bodies = bodies(api, operation, answer);
     let bodies = match &bodies[..] {
         [] => {
-            let body = if statuses == (101, 101) { Body::Upgrade } else { Body::Empty };
+            let body = if statuses == (101, 101) {
+                Body::Upgrade
+            } else {
+                Body::Empty
+            };
             vec![choice(names::unique(taken, answer.name.clone()), &[], body)]
         }
-        [(media, body)] => vec![choice(names::unique(taken, answer.name.clone()), media, body.clone())],
+        [(media, body)] => vec![choice(
+            names::unique(taken, answer.name.clone()),
+            media,
+            body.clone(),
+        )],
         several => several
             .iter()
             .map(|(media, body)| {
@@ -165,17 +179,27 @@ fn arm(
 
 /// The kinds of body of an answer with their media types, JSON first. What is only another spelling of its JSON is left out: the client
 /// asks for JSON.
-fn bodies<'o>(api: &Api<'_>, operation: &Operation, answer: &'o Answer) -> Vec<(Vec<&'o str>, Body)> {
+fn bodies<'o>(
+    api: &Api<'_>,
+    operation: &Operation,
+    answer: &'o Answer,
+) -> Vec<(Vec<&'o str>, Body)> {
     let bodiless = matches!(answer.status, StatusKey::Code(101 | 204 | 205 | 304));
     if bodiless || operation.method == Method::Head {
         return Vec::new();
     }
     let schema = |media: &Media| media.schema.map(|id| api.contract.resolve(id));
-    let (json, others): (Vec<&Media>, Vec<&Media>) =
-        answer.media.iter().partition(|media| media.kind == MediaKind::Json);
+    let (json, others): (Vec<&Media>, Vec<&Media>) = answer
+        .media
+        .iter()
+        .partition(|media| media.kind == MediaKind::Json);
     let spelt_as_json = |media: &&Media| json.iter().any(|json| schema(json) == schema(media));
     let mut bodies: Vec<(Vec<&str>, Body)> = Vec::new();
-    for media in json.iter().copied().chain(others.into_iter().filter(|media| !spelt_as_json(media))) {
+    for media in json
+        .iter()
+        .copied()
+        .chain(others.into_iter().filter(|media| !spelt_as_json(media)))
+    {
         let body = body(media);
         match bodies.iter_mut().find(|(_, before)| *before == body) {
             Some((names, _)) => names.push(&media.name),
@@ -190,7 +214,9 @@ fn body(media: &Media) -> Body {
         (MediaKind::Json, ty) => Body::Json(ty.clone().unwrap_or(TypeRef::Any)),
         (MediaKind::Text, Some(ty)) => Body::Text(ty.clone()),
         (MediaKind::EventStream, _) => Body::Events,
-        (MediaKind::Text | MediaKind::Form | MediaKind::Multipart | MediaKind::Bytes, _) => Body::Bytes,
+        (MediaKind::Text | MediaKind::Form | MediaKind::Multipart | MediaKind::Bytes, _) => {
+            Body::Bytes
+        }
     }
 }
 

@@ -82,7 +82,12 @@ pub fn carrier(api: &Api<'_>, operation: &Operation) -> Carrier {
     let subscriber = api.names.is_reversed.then_some(Reason::Subscriber);
     let reason = subscriber
         .or_else(|| path(operation))
-        .or_else(|| operation.parameters.iter().find_map(|given| parameter(api, given)))
+        .or_else(|| {
+            operation
+                .parameters
+                .iter()
+                .find_map(|given| parameter(api, given))
+        })
         .or_else(|| body(operation))
         .or_else(|| answer(api, operation));
     reason.map_or(Carrier::Progenitor, Carrier::Own)
@@ -120,12 +125,18 @@ fn path(operation: &Operation) -> Option<Reason> {
         let part = PathPart::Parameter(parameter.wire.clone());
         parameter.location != Location::Path || operation.segments.contains(&part)
     };
-    (operation.segments.is_empty() || !operation.parameters.iter().all(used)).then_some(Reason::Path)
+    (operation.segments.is_empty() || !operation.parameters.iter().all(used))
+        .then_some(Reason::Path)
 }
 
 fn parameter(api: &Api<'_>, parameter: &Parameter) -> Option<Reason> {
     let name = || parameter.wire.clone();
-    let ParameterEncoding::Style { style, explode, allow_reserved } = &parameter.encoding else {
+    let ParameterEncoding::Style {
+        style,
+        explode,
+        allow_reserved,
+    } = &parameter.encoding
+    else {
         return Some(Reason::ParameterEncoding(name()));
     };
     let plain = is_plain(api, &parameter.ty);
@@ -135,9 +146,13 @@ fn parameter(api: &Api<'_>, parameter: &Parameter) -> Option<Reason> {
         Location::Path if !plain || !parameter.required => Some(Reason::ParameterType(name())),
         Location::Header if !plain => Some(Reason::ParameterType(name())),
         Location::Header if !is_free_header(&parameter.wire) => Some(Reason::Header(name())),
-        Location::Query if *style != Style::Form || *allow_reserved => Some(Reason::ParameterEncoding(name())),
+        Location::Query if *style != Style::Form || *allow_reserved => {
+            Some(Reason::ParameterEncoding(name()))
+        }
         Location::Query if plain => None,
-        Location::Query if !is_plain_list(api, &parameter.ty) => Some(Reason::ParameterType(name())),
+        Location::Query if !is_plain_list(api, &parameter.ty) => {
+            Some(Reason::ParameterType(name()))
+        }
         Location::Query if !explode => Some(Reason::ParameterEncoding(name())),
         Location::Path | Location::Header | Location::Query => None,
     }
@@ -148,7 +163,8 @@ fn is_free_header(name: &str) -> bool {
     let is_token = |sign: char| sign.is_ascii_alphanumeric() || "-_.!#$%&'*+^`|~".contains(sign);
     !name.is_empty()
         && name.chars().all(is_token)
-        && !["accept", "content-type", "authorization"].contains(&name.to_ascii_lowercase().as_str())
+        && !["accept", "content-type", "authorization"]
+            .contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// Whether a type has one text that `Display` and serde agree on.
@@ -165,7 +181,11 @@ fn is_plain(api: &Api<'_>, ty: &TypeRef) -> bool {
             | TypeKind::Union(_)
             | TypeKind::Json { .. } => false,
         },
-        TypeRef::Vec(_) | TypeRef::Map(_) | TypeRef::Nullable(_) | TypeRef::Boxed(_) | TypeRef::Any => false,
+        TypeRef::Vec(_)
+        | TypeRef::Map(_)
+        | TypeRef::Nullable(_)
+        | TypeRef::Boxed(_)
+        | TypeRef::Any => false,
     }
 }
 
@@ -190,7 +210,10 @@ fn body(operation: &Operation) -> Option<Reason> {
             let plain = match media.kind {
                 MediaKind::Json => media.name == "application/json",
                 MediaKind::Bytes => media.name == "application/octet-stream",
-                MediaKind::Form | MediaKind::Multipart | MediaKind::Text | MediaKind::EventStream => false,
+                MediaKind::Form
+                | MediaKind::Multipart
+                | MediaKind::Text
+                | MediaKind::EventStream => false,
             };
             (!plain).then(|| Reason::BodyMedia(media.name.clone()))
         }
@@ -201,7 +224,11 @@ fn body(operation: &Operation) -> Option<Reason> {
 fn answer(api: &Api<'_>, operation: &Operation) -> Option<Reason> {
     let successes = answers::successes(api, operation);
     let errors = answers::errors(api, operation);
-    if let Some(arm) = successes.arms.iter().find(|arm| !(200..300).contains(&arm.statuses.0)) {
+    if let Some(arm) = successes
+        .arms
+        .iter()
+        .find(|arm| !(200..300).contains(&arm.statuses.0))
+    {
         return Some(Reason::Status(arm.statuses.0));
     }
     if successes.several {
@@ -213,23 +240,34 @@ fn answer(api: &Api<'_>, operation: &Operation) -> Option<Reason> {
     let choices = |side: &answers::Side| {
         let bodies = side.arms.iter().flat_map(|arm| &arm.bodies);
         let first = |choice: &answers::Choice| choice.media.first().cloned().unwrap_or_default();
-        bodies.map(|choice| (first(choice), choice.body.clone())).collect::<Vec<_>>()
+        bodies
+            .map(|choice| (first(choice), choice.body.clone()))
+            .collect::<Vec<_>>()
     };
     for (media, body) in choices(&successes) {
         match body {
             // progenitor asks for `application/json`, whatever the contract calls it.
             Body::Json(_) if essence(&media) == "application/json" => {}
             Body::Empty | Body::Bytes => {}
-            Body::Json(_) | Body::Text(_) | Body::Events | Body::Upgrade => return Some(Reason::AnswerMedia(media)),
+            Body::Json(_) | Body::Text(_) | Body::Events | Body::Upgrade => {
+                return Some(Reason::AnswerMedia(media));
+            }
         }
     }
-    choices(&errors).into_iter().find_map(|(media, body)| match body {
-        Body::Json(_) | Body::Empty | Body::Bytes => None,
-        Body::Text(_) | Body::Events | Body::Upgrade => Some(Reason::AnswerMedia(media)),
-    })
+    choices(&errors)
+        .into_iter()
+        .find_map(|(media, body)| match body {
+            Body::Json(_) | Body::Empty | Body::Bytes => None,
+            Body::Text(_) | Body::Events | Body::Upgrade => Some(Reason::AnswerMedia(media)),
+        })
 }
 
 /// A media type without its parameters.
 pub(super) fn essence(media: &str) -> String {
-    media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    media
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
 }

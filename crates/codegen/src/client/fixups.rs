@@ -22,7 +22,15 @@ use crate::ir::{Api, Operation, TypeRef};
 use crate::tokens::{docs, ident};
 
 /// The local variables of progenitor's `send`.
-const LOCALS: [&str; 7] = ["client", "url", "request", "response", "result", "info", "header_map"];
+const LOCALS: [&str; 7] = [
+    "client",
+    "url",
+    "request",
+    "response",
+    "result",
+    "info",
+    "header_map",
+];
 
 /// The types behind `T0`, `T1`, …
 pub(super) fn types(api: &Api<'_>, types: &IndexSet<TypeRef>) -> Vec<syn::Type> {
@@ -41,18 +49,34 @@ const SAFE_PATH: &str = "safe path arguments";
 /// Calls of progenitor's run time, the fix-up that each belongs to, and the calls of ours.
 const CALLS: [(&[&str], &str, &[&str]); 6] = [
     (&["encode_path"], SAFE_PATH, &["encode_path"]),
-    (&["ResponseValue", "from_response"], "lenient answers", &["decode"]),
+    (
+        &["ResponseValue", "from_response"],
+        "lenient answers",
+        &["decode"],
+    ),
     (&["ResponseValue", "empty"], "lenient answers", &["empty"]),
     (&["ResponseValue", "stream"], "lenient answers", &["stream"]),
-    (&["Error", "ErrorResponse"], "listed errors", &["Error", "listed"]),
-    (&["Error", "UnexpectedResponse"], "unlisted answers", &["Error", "unlisted"]),
+    (
+        &["Error", "ErrorResponse"],
+        "listed errors",
+        &["Error", "listed"],
+    ),
+    (
+        &["Error", "UnexpectedResponse"],
+        "unlisted answers",
+        &["Error", "unlisted"],
+    ),
 ];
 
 /// A path below `runtime`.
 fn runtime_path(names: &[&str]) -> syn::Path {
     syn::Path {
         leading_colon: None,
-        segments: ["runtime"].iter().chain(names).map(|name| syn::PathSegment::from(ident(name))).collect(),
+        segments: ["runtime"]
+            .iter()
+            .chain(names)
+            .map(|name| syn::PathSegment::from(ident(name)))
+            .collect(),
     }
 }
 
@@ -64,19 +88,35 @@ pub(super) fn mend(
     types: &[syn::Type],
     (mut structure, mut methods): (syn::ItemStruct, syn::ItemImpl),
 ) -> Result<Vec<syn::Item>, ClientError> {
-    let (successes, errors) = (answers::successes(api, operation), answers::errors(api, operation));
+    let (successes, errors) = (
+        answers::successes(api, operation),
+        answers::errors(api, operation),
+    );
     let mut fixups = Fixups::new(api, names, operation, types, &structure.ident);
     fixups.visit_item_struct_mut(&mut structure);
     fixups.visit_item_impl_mut(&mut methods);
     fixups.check(&successes, &errors)?;
 
     let client_trait = &api.tags[operation.tag].client_trait;
-    describe(&mut structure.attrs, &text::builder(api, operation, client_trait))?;
-    let setters: HashMap<&str, usize> =
-        names.of(operation).parameters.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+    describe(
+        &mut structure.attrs,
+        &text::builder(api, operation, client_trait),
+    )?;
+    let setters: HashMap<&str, usize> = names
+        .of(operation)
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(at, name)| (name.as_str(), at))
+        .collect();
     for item in &mut methods.items {
-        let syn::ImplItem::Fn(method) = item else { continue };
-        match (method.sig.ident.to_string().as_str(), setters.get(method.sig.ident.to_string().as_str())) {
+        let syn::ImplItem::Fn(method) = item else {
+            continue;
+        };
+        match (
+            method.sig.ident.to_string().as_str(),
+            setters.get(method.sig.ident.to_string().as_str()),
+        ) {
             (_, Some(at)) => {
                 let parameter = &operation.parameters[*at];
                 describe(&mut method.attrs, &text::setter(parameter))?;
@@ -126,11 +166,17 @@ impl<'a> Fixups<'a> {
         structure: &Ident,
     ) -> Self {
         let parameters = &names.of(operation).parameters;
-        let mut identifiers: Vec<(String, Ident)> =
-            parameters.iter().enumerate().map(|(at, name)| (format!("p{at}"), ident(name))).collect();
+        let mut identifiers: Vec<(String, Ident)> = parameters
+            .iter()
+            .enumerate()
+            .map(|(at, name)| (format!("p{at}"), ident(name)))
+            .collect();
         identifiers.push((structure.to_string(), ident(&operation.pascal)));
         let mut taken: HashSet<String> = parameters.iter().cloned().collect();
-        for local in LOCALS.iter().filter(|local| parameters.iter().any(|name| name == *local)) {
+        for local in LOCALS
+            .iter()
+            .filter(|local| parameters.iter().any(|name| name == *local))
+        {
             let fresh = crate::names::unique(&mut taken, format!("{local}_"));
             identifiers.push(((*local).to_owned(), ident(&fresh)));
         }
@@ -149,12 +195,20 @@ impl<'a> Fixups<'a> {
     }
 
     fn has_headers(&self) -> bool {
-        self.operation.parameters.iter().any(|parameter| parameter.location == Location::Header)
+        self.operation
+            .parameters
+            .iter()
+            .any(|parameter| parameter.location == Location::Header)
     }
 
     /// Everything was there to mend, once for each time that the contract gives a reason.
     fn check(&self, successes: &Side, errors: &Side) -> Result<(), ClientError> {
-        let in_path = self.operation.parameters.iter().filter(|parameter| parameter.location == Location::Path).count();
+        let in_path = self
+            .operation
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.location == Location::Path)
+            .count();
         let expected_errors = view::statuses(errors).len();
         let expected = [
             (SAFE_PATH, in_path),
@@ -166,14 +220,22 @@ impl<'a> Fixups<'a> {
             ("no header map", usize::from(!self.has_headers())),
             ("operation info", 1),
             ("no post hook", 1),
-            ("lenient answers", view::statuses(successes).len() + expected_errors),
+            (
+                "lenient answers",
+                view::statuses(successes).len() + expected_errors,
+            ),
             ("listed errors", expected_errors),
             ("unlisted answers", 1),
         ];
         for (fixup, expected) in expected {
             let applied = self.applied.get(fixup).copied().unwrap_or_default();
             if applied != expected {
-                return Err(ClientError::Fixup { fixup, operation: self.operation.name.clone(), applied, expected });
+                return Err(ClientError::Fixup {
+                    fixup,
+                    operation: self.operation.name.clone(),
+                    applied,
+                    expected,
+                });
             }
         }
         Ok(())
@@ -181,13 +243,21 @@ impl<'a> Fixups<'a> {
 
     /// Calls of progenitor's run time become calls of ours.
     fn call(&mut self, call: &mut syn::ExprCall) -> Option<Expr> {
-        let Expr::Path(function) = &mut *call.func else { return None };
+        let Expr::Path(function) = &mut *call.func else {
+            return None;
+        };
         let segments = &function.path.segments;
         let is = |names: &[&str]| {
-            segments.len() == names.len() && segments.iter().zip(names).all(|(segment, name)| segment.ident == name)
+            segments.len() == names.len()
+                && segments
+                    .iter()
+                    .zip(names)
+                    .all(|(segment, name)| segment.ident == name)
         };
-        let (fixup, replacement) =
-            CALLS.iter().find(|(names, ..)| is(names)).map(|(_, fixup, path)| (*fixup, *path))?;
+        let (fixup, replacement) = CALLS
+            .iter()
+            .find(|(names, ..)| is(names))
+            .map(|(_, fixup, path)| (*fixup, *path))?;
         function.path = runtime_path(replacement);
         self.applied(fixup);
         (fixup == SAFE_PATH).then(|| {
@@ -201,8 +271,12 @@ impl<'a> Fixups<'a> {
 
     /// `client.baseurl` and `client.client` are methods of the transport.
     fn field(&mut self, field: &syn::ExprField) -> Option<Expr> {
-        let Expr::Path(base) = &*field.base else { return None };
-        let Member::Named(member) = &field.member else { return None };
+        let Expr::Path(base) = &*field.base else {
+            return None;
+        };
+        let Member::Named(member) = &field.member else {
+            return None;
+        };
         if !base.path.is_ident("client") {
             return None;
         }
@@ -221,13 +295,23 @@ impl<'a> Fixups<'a> {
     /// `let url = format!("{}/op7/x/{}", client.baseurl, encode_path(&p0.to_string()));` as one statement for each
     /// argument, which is checked, and one for the URL, without the part that made its path this operation's own.
     fn url(&mut self, local: &syn::Local) -> Option<Vec<Stmt>> {
-        let Expr::Macro(format) = &*local.init.as_ref()?.expr else { return None };
+        let Expr::Macro(format) = &*local.init.as_ref()?.expr else {
+            return None;
+        };
         let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
         let arguments = parser.parse2(format.mac.tokens.clone()).ok()?;
         let mut arguments = arguments.into_iter();
-        let Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = arguments.next()? else { return None };
+        let Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Str(text),
+            ..
+        }) = arguments.next()?
+        else {
+            return None;
+        };
         let text = text.value();
-        let rest = text.strip_prefix("{}/op")?.trim_start_matches(|sign: char| sign.is_ascii_digit());
+        let rest = text
+            .strip_prefix("{}/op")?
+            .trim_start_matches(|sign: char| sign.is_ascii_digit());
         self.applied("own path");
         let text = format!("{{}}{rest}");
 
@@ -278,15 +362,26 @@ impl<'a> Fixups<'a> {
         }
         let described = |word: &str| {
             if let Some(at) = placeholder(word, 'p') {
-                return self.operation.parameters.get(at).map(|given| (given.name.as_str(), Some(&given.ty)));
+                return self
+                    .operation
+                    .parameters
+                    .get(at)
+                    .map(|given| (given.name.as_str(), Some(&given.ty)));
             }
-            let media = self.operation.body.as_ref().and_then(|body| body.media.first());
+            let media = self
+                .operation
+                .body
+                .as_ref()
+                .and_then(|body| body.media.first());
             (word == "body").then(|| ("body", media.and_then(|media| media.ty.as_ref())))
         };
         if let Some(word) = text.strip_suffix(" was not initialized") {
             return described(word).map(|(name, _)| text::missing(name));
         }
-        let (_, word) = text.strip_prefix("conversion to `")?.strip_suffix(" failed")?.split_once("` for ")?;
+        let (_, word) = text
+            .strip_prefix("conversion to `")?
+            .strip_suffix(" failed")?
+            .split_once("` for ")?;
         described(word).map(|(name, ty)| match ty {
             Some(ty) => text::misfit(self.api, name, ty),
             None => format!("`{name}` cannot be a body"),
@@ -296,7 +391,11 @@ impl<'a> Fixups<'a> {
 
 impl VisitMut for Fixups<'_> {
     fn visit_ident_mut(&mut self, found: &mut Ident) {
-        if let Some((_, replacement)) = self.identifiers.iter().find(|(name, _)| *found == name.as_str()) {
+        if let Some((_, replacement)) = self
+            .identifiers
+            .iter()
+            .find(|(name, _)| *found == name.as_str())
+        {
             *found = replacement.clone();
         }
     }
@@ -319,9 +418,17 @@ impl VisitMut for Fixups<'_> {
             *path = runtime_path(&["Transport"]);
         } else if first == "progenitor_client" {
             path.segments[0].ident = ident("runtime");
-        } else if first == "std" && path.segments.last().is_some_and(|last| last.ident == "TryInto") {
+        } else if first == "std"
+            && path
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == "TryInto")
+        {
             path.segments = path.segments.iter().skip(2).cloned().collect();
-        } else if ["reqwest", "ResponseValue", "Error", "ByteStream"].iter().any(|name| first == name) {
+        } else if ["reqwest", "ResponseValue", "Error", "ByteStream"]
+            .iter()
+            .any(|name| first == name)
+        {
             path.leading_colon = None;
             path.segments.insert(0, ident("runtime").into());
         }
@@ -394,10 +501,18 @@ fn placeholder(word: &str, kind: char) -> Option<usize> {
 
 /// `p0` of `encode_path(&p0.to_string())`.
 fn argument_name(argument: &Expr) -> Option<Ident> {
-    let Expr::Call(call) = argument else { return None };
-    let Expr::Reference(reference) = call.args.first()? else { return None };
-    let Expr::MethodCall(text) = &*reference.expr else { return None };
-    let Expr::Path(name) = &*text.receiver else { return None };
+    let Expr::Call(call) = argument else {
+        return None;
+    };
+    let Expr::Reference(reference) = call.args.first()? else {
+        return None;
+    };
+    let Expr::MethodCall(text) = &*reference.expr else {
+        return None;
+    };
+    let Expr::Path(name) = &*text.receiver else {
+        return None;
+    };
     name.path.get_ident().cloned()
 }
 
@@ -407,7 +522,9 @@ fn pattern_is(pattern: &syn::Pat, name: &str) -> bool {
 
 /// Whether a call is `header_map.append(HeaderName::from_static("api-version"), …)`.
 fn adds_version(call: &syn::ExprMethodCall) -> bool {
-    let Some(Expr::Call(name)) = call.args.first() else { return false };
+    let Some(Expr::Call(name)) = call.args.first() else {
+        return false;
+    };
     call.method == "append"
         && matches!(
             name.args.first(),

@@ -50,7 +50,11 @@ pub(super) struct OperationNames {
 
 impl ClientNames {
     pub(super) fn new(api: &Api<'_>) -> Self {
-        let mut types: HashSet<String> = api.operations.iter().map(|operation| operation.pascal.clone()).collect();
+        let mut types: HashSet<String> = api
+            .operations
+            .iter()
+            .map(|operation| operation.pascal.clone())
+            .collect();
         types.extend(api.tags.iter().map(|tag| tag.client_trait.clone()));
         let operations = api
             .operations
@@ -92,7 +96,11 @@ impl ClientNames {
 
 /// A parameter keeps its name unless a builder has a method of that name.
 fn parameters(operation: &Operation) -> Vec<String> {
-    let mut taken: HashSet<String> = operation.parameters.iter().map(|parameter| parameter.name.clone()).collect();
+    let mut taken: HashSet<String> = operation
+        .parameters
+        .iter()
+        .map(|parameter| parameter.name.clone())
+        .collect();
     operation
         .parameters
         .iter()

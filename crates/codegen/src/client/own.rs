@@ -44,7 +44,11 @@ impl Locals {
     fn new(parameters: &[String]) -> Self {
         let mut taken: HashSet<String> = parameters.iter().cloned().collect();
         let mut local = |name: &str| {
-            let name = if taken.contains(name) { format!("{name}_") } else { name.to_owned() };
+            let name = if taken.contains(name) {
+                format!("{name}_")
+            } else {
+                name.to_owned()
+            };
             ident(&crate::names::unique(&mut taken, name))
         };
         Self {
@@ -90,7 +94,10 @@ impl Own<'_> {
     /// Each parameter with the builder's field.
     fn parameters(&self) -> impl Iterator<Item = (&Parameter, Ident)> {
         let names = &self.names.of(self.operation).parameters;
-        self.operation.parameters.iter().zip(names.iter().map(|name| ident(name)))
+        self.operation
+            .parameters
+            .iter()
+            .zip(names.iter().map(|name| ident(name)))
     }
 
     fn structure(&self) -> TokenStream {
@@ -107,7 +114,11 @@ impl Own<'_> {
             }
         });
         let body = self.body_field();
-        let derive = if self.body_is_whole() { quote!(Clone, Debug) } else { quote!(Debug) };
+        let derive = if self.body_is_whole() {
+            quote!(Clone, Debug)
+        } else {
+            quote!(Debug)
+        };
         quote! {
             #docs
             #[derive(#derive)]
@@ -131,7 +142,9 @@ impl Own<'_> {
             }
         });
         let body_value = self.body_value();
-        let setters = self.parameters().map(|(parameter, field)| self.setter(parameter, &field));
+        let setters = self
+            .parameters()
+            .map(|(parameter, field)| self.setter(parameter, &field));
         let body_setters = self.body_setters();
         let send = self.send();
         let stream = paging::stream(self.api, self.names, self.operation);
@@ -178,14 +191,23 @@ impl Own<'_> {
         let names = self.names.of(self.operation);
         let success = parts::side_type(self.api, &self.successes, &names.answer);
         let error = parts::side_type(self.api, &self.errors, &names.error);
-        let Locals { client, request, info, response, body, .. } = &self.locals;
+        let Locals {
+            client,
+            request,
+            info,
+            response,
+            body,
+            ..
+        } = &self.locals;
         let fields = self.parameters().map(|(_, field)| field);
-        let given =
-            self.parameters().map(|(_, field)| quote!(let #field = #field.map_err(runtime::Error::InvalidRequest)?;));
+        let given = self.parameters().map(
+            |(_, field)| quote!(let #field = #field.map_err(runtime::Error::InvalidRequest)?;),
+        );
         let (body, body_given) = match self.operation.body {
-            Some(_) => {
-                (Some(quote!(#body,)), Some(quote!(let #body = #body.map_err(runtime::Error::InvalidRequest)?;)))
-            }
+            Some(_) => (
+                Some(quote!(#body,)),
+                Some(quote!(let #body = #body.map_err(runtime::Error::InvalidRequest)?;)),
+            ),
             None => (None, None),
         };
         let built = self.request();

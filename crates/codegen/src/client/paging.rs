@@ -10,7 +10,11 @@ use crate::ir::{Api, Field, Operation, PagedOperation, TypeKind, TypeRef};
 use crate::tokens::{docs, ident};
 
 /// The method `stream` of a list operation.
-pub(super) fn stream(api: &Api<'_>, names: &ClientNames, operation: &Operation) -> Option<TokenStream> {
+pub(super) fn stream(
+    api: &Api<'_>,
+    names: &ClientNames,
+    operation: &Operation,
+) -> Option<TokenStream> {
     let paged = operation.paging.as_ref()?;
     let fields = fields(api, &paged.page)?;
     let items = fields.iter().find(|field| field.name == paged.items)?;
@@ -18,7 +22,11 @@ pub(super) fn stream(api: &Api<'_>, names: &ClientNames, operation: &Operation) 
         return None;
     }
     let item = parts::type_of(api, &paged.item);
-    let error = parts::side_type(api, &answers::errors(api, operation), &names.of(operation).error);
+    let error = parts::side_type(
+        api,
+        &answers::errors(api, operation),
+        &names.of(operation).error,
+    );
     let cursor = &names.of(operation).parameters[paged.start_after];
     let key = key(names, operation, paged);
     let page_size = paged.page_size.map(|at| {
@@ -26,7 +34,9 @@ pub(super) fn stream(api: &Api<'_>, names: &ClientNames, operation: &Operation) 
         quote!(#given.and_then(runtime::number))
     });
     let page_size = page_size.unwrap_or_else(|| quote!(None));
-    let default = paged.page_size.and_then(|at| operation.parameters[at].default.as_ref()?.as_u64());
+    let default = paged
+        .page_size
+        .and_then(|at| operation.parameters[at].default.as_ref()?.as_u64());
     let default = default.map_or_else(|| quote!(None), |size| quote!(Some(#size)));
     let start_after = start_after(operation, paged, cursor);
     let items = taken(items, &quote!(page));
@@ -105,8 +115,14 @@ fn taken(field: &Field, page: &TokenStream) -> TokenStream {
 
 /// The size of the whole list, if the page says it.
 fn count(api: &Api<'_>, fields: &[Field]) -> TokenStream {
-    let count = api.contract.paging.as_ref().and_then(|paging| paging.count.as_deref());
-    let count = fields.iter().find(|field| Some(field.wire.as_str()) == count);
+    let count = api
+        .contract
+        .paging
+        .as_ref()
+        .and_then(|paging| paging.count.as_deref());
+    let count = fields
+        .iter()
+        .find(|field| Some(field.wire.as_str()) == count);
     count.map_or_else(
         || quote!(None),
         |field| {
@@ -117,7 +133,9 @@ fn count(api: &Api<'_>, fields: &[Field]) -> TokenStream {
 }
 
 fn fields<'a>(api: &'a Api<'_>, page: &TypeRef) -> Option<&'a [Field]> {
-    let TypeRef::Named(id) = page else { return None };
+    let TypeRef::Named(id) = page else {
+        return None;
+    };
     match &api.type_def(*id).kind {
         TypeKind::Object(object) => Some(&object.fields),
         TypeKind::Alias(target) => fields(api, target),

@@ -53,12 +53,19 @@ pub(super) fn side_type(api: &Api<'_>, side: &Side, enumeration: &str) -> TokenS
 }
 
 /// What the transport must know of an operation.
-pub(super) fn operation_info(api: &Api<'_>, names: &ClientNames, operation: &Operation) -> syn::Expr {
+pub(super) fn operation_info(
+    api: &Api<'_>,
+    names: &ClientNames,
+    operation: &Operation,
+) -> syn::Expr {
     let id = &operation.id;
     let module = ident(&names.modules[2]);
     let alternatives = operation.security.iter().map(|alternative| {
         let schemes = alternative.schemes.iter().filter_map(|(name, _)| {
-            let at = api.security.iter().position(|scheme| scheme.wire == *name)?;
+            let at = api
+                .security
+                .iter()
+                .position(|scheme| scheme.wire == *name)?;
             let constant = ident(&names.schemes[at]);
             Some(quote!(crate::#module::#constant))
         });

@@ -32,18 +32,26 @@ pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
 
 fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let info = &api.contract.info;
-    let mut text = format!("Client of {}, version {}.", one_line(&info.title), one_line(&info.version));
+    let mut text = format!(
+        "Client of {}, version {}.",
+        one_line(&info.title),
+        one_line(&info.version)
+    );
     if let Some(description) = &info.description {
         text.push_str("\n\n");
         text.push_str(description.trim());
     }
-    let credential = api.security.iter().zip(&names.credentials).find_map(|(scheme, method)| {
-        Some(match &scheme.kind {
-            SecurityKind::HttpBasic => format!(".{method}(\"name\", \"password\")"),
-            SecurityKind::MutualTls => return None,
-            _ => format!(".{method}(\"credential\")"),
-        })
-    });
+    let credential = api
+        .security
+        .iter()
+        .zip(&names.credentials)
+        .find_map(|(scheme, method)| {
+            Some(match &scheme.kind {
+                SecurityKind::HttpBasic => format!(".{method}(\"name\", \"password\")"),
+                SecurityKind::MutualTls => return None,
+                _ => format!(".{method}(\"credential\")"),
+            })
+        });
     let (krate, credential) = (api.names.krate("client"), credential.unwrap_or_default());
     let words = inner_docs(&text);
     let mut text = "\n# Example\n\n```rust\n".to_owned();
@@ -157,9 +165,16 @@ fn servers(api: &Api<'_>) -> Option<TokenStream> {
     let mut words =
         "The servers that the contract names; `SERVERS[0].url()` is what a client may be built with.\n".to_owned();
     for server in servers {
-        let meaning = server.description.as_deref().map(one_line).filter(|text| !text.is_empty());
+        let meaning = server
+            .description
+            .as_deref()
+            .map(one_line)
+            .filter(|text| !text.is_empty());
         let meaning = meaning.map(|text| format!(": {text}")).unwrap_or_default();
-        words.push_str(&format!("\n- `{}`{meaning}", one_line(&server.url).replace('`', "'")));
+        words.push_str(&format!(
+            "\n- `{}`{meaning}",
+            one_line(&server.url).replace('`', "'")
+        ));
     }
     let docs = docs(&words);
     let values = servers.iter().map(|server| {
@@ -177,7 +192,10 @@ fn servers(api: &Api<'_>) -> Option<TokenStream> {
 }
 
 fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
-    let docs = docs(&format!("A client of {}. Cheap to clone.", one_line(&api.contract.info.title)));
+    let docs = docs(&format!(
+        "A client of {}. Cheap to clone.",
+        one_line(&api.contract.info.title)
+    ));
     let schemes = api.security.len();
     // The HTTP client presents certificates by itself, so such a scheme counts as met.
     let certificates = api.security.iter().zip(&names.schemes).filter_map(|(scheme, constant)| {
@@ -302,9 +320,16 @@ fn builder(api: &Api<'_>, names: &ClientNames) -> TokenStream {
 }
 
 /// The method that sets the credential of a security scheme; none for one that the connection carries.
-fn credential(at: usize, scheme: &SecurityScheme, method: &str, names: &ClientNames) -> Option<TokenStream> {
+fn credential(
+    at: usize,
+    scheme: &SecurityScheme,
+    method: &str,
+    names: &ClientNames,
+) -> Option<TokenStream> {
     let kind = match &scheme.kind {
-        SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => quote!(Bearer),
+        SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => {
+            quote!(Bearer)
+        }
         SecurityKind::HttpBasic => quote!(Basic),
         SecurityKind::Http(name) => quote!(Authorization(#name)),
         SecurityKind::ApiKey { name, location } => match location {
@@ -316,10 +341,16 @@ fn credential(at: usize, scheme: &SecurityScheme, method: &str, names: &ClientNa
     };
     let words = match scheme.description.as_deref().map(str::trim) {
         None | Some("") => {
-            format!("The credential of security scheme `{}`, sent where an operation asks for it.", scheme.wire)
+            format!(
+                "The credential of security scheme `{}`, sent where an operation asks for it.",
+                scheme.wire
+            )
         }
         Some(description) => {
-            format!("{description}\n\nSent where an operation asks for security scheme `{}`.", scheme.wire)
+            format!(
+                "{description}\n\nSent where an operation asks for security scheme `{}`.",
+                scheme.wire
+            )
         }
     };
     let docs = docs(&words);

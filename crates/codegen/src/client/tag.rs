@@ -19,10 +19,14 @@ pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream
         (None, None) => "The operations without a tag.".to_owned(),
     });
     let trait_docs = docs(&match &tag.name {
-        Some(name) => format!("The operations of `{name}`, as methods of [`Client`](crate::Client)."),
+        Some(name) => {
+            format!("The operations of `{name}`, as methods of [`Client`](crate::Client).")
+        }
         None => "The operations without a tag, as methods of [`Client`](crate::Client).".to_owned(),
     });
-    let declared = api.operations_of(at).map(|operation| declaration(api, operation));
+    let declared = api
+        .operations_of(at)
+        .map(|operation| declaration(api, operation));
     let written = api.operations_of(at).map(|operation| {
         let (method, builder) = (ident(&operation.name), ident(&operation.pascal));
         quote! {

@@ -12,15 +12,30 @@ pub(super) fn operation(api: &Api<'_>, operation: &Operation) -> String {
     let mut line = call(api, operation);
     let elsewhere = &api.contract.operations[operation.index].servers;
     if !elsewhere.is_empty() && !api.names.is_reversed {
-        let urls: Vec<String> = elsewhere.iter().map(|server| format!("`{}`", server.url.replace('`', "'"))).collect();
-        let _ = write!(line, "\n\nThe contract has it at {}: call it with a client for that.", urls.join(" or "));
+        let urls: Vec<String> = elsewhere
+            .iter()
+            .map(|server| format!("`{}`", server.url.replace('`', "'")))
+            .collect();
+        let _ = write!(
+            line,
+            "\n\nThe contract has it at {}: call it with a client for that.",
+            urls.join(" or ")
+        );
     }
-    if operation.docs.is_empty() { line } else { format!("{}\n\n{line}", operation.docs) }
+    if operation.docs.is_empty() {
+        line
+    } else {
+        format!("{}\n\n{line}", operation.docs)
+    }
 }
 
 /// The docs of a builder.
 pub(super) fn builder(api: &Api<'_>, operation: &Operation, client_trait: &str) -> String {
-    format!("Builder of [`{client_trait}::{}`]: {}.", operation.name, call(api, operation))
+    format!(
+        "Builder of [`{client_trait}::{}`]: {}.",
+        operation.name,
+        call(api, operation)
+    )
 }
 
 /// What is called: a path, or a subscriber wherever it is.
@@ -78,7 +93,13 @@ fn table(docs: &mut String, api: &Api<'_>, side: &Side) {
                 Body::Events => "events".to_owned(),
                 Body::Upgrade => "the connection".to_owned(),
             };
-            let meaning = choice.description.trim().lines().next().unwrap_or_default().replace('|', "\\|");
+            let meaning = choice
+                .description
+                .trim()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .replace('|', "\\|");
             let _ = write!(docs, "\n| {} | {body} | {meaning} |", status(arm.statuses));
         }
     }
@@ -99,7 +120,11 @@ pub(super) fn missing(name: &str) -> String {
 
 /// What a call says when a value cannot become the parameter's type.
 pub(super) fn misfit(api: &Api<'_>, name: &str, ty: &TypeRef) -> String {
-    format!("`{}` is not what `{}` allows", name.trim_start_matches("r#"), type_name(api, ty))
+    format!(
+        "`{}` is not what `{}` allows",
+        name.trim_start_matches("r#"),
+        type_name(api, ty)
+    )
 }
 
 /// A type as people say it.
@@ -133,8 +158,14 @@ pub(super) fn type_name(api: &Api<'_>, ty: &TypeRef) -> String {
 
 /// The docs of a body's setter.
 pub(super) fn body(operation: &Operation) -> String {
-    let Some(body) = &operation.body else { return String::new() };
-    let media: Vec<String> = body.media.iter().map(|media| format!("`{}`", media.name)).collect();
+    let Some(body) = &operation.body else {
+        return String::new();
+    };
+    let media: Vec<String> = body
+        .media
+        .iter()
+        .map(|media| format!("`{}`", media.name))
+        .collect();
     let line = format!("The body, {}.", media.join(" or "));
     match body.description.as_deref().map(str::trim) {
         None | Some("") => line,

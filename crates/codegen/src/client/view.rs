@@ -9,9 +9,10 @@ use std::fmt::Write as _;
 use contract::model::{Location, Method, PathPart};
 use indexmap::{IndexMap, IndexSet};
 use openapiv3::{
-    AnySchema, Components, HeaderStyle, Info, MediaType, OpenAPI, Operation, Parameter, ParameterData,
-    ParameterSchemaOrContent, PathItem, PathStyle, QueryStyle, ReferenceOr, RequestBody, Response, Responses, Schema,
-    SchemaData, SchemaKind, StatusCode, StringFormat, StringType, Type, VariantOrUnknownOrEmpty,
+    AnySchema, Components, HeaderStyle, Info, MediaType, OpenAPI, Operation, Parameter,
+    ParameterData, ParameterSchemaOrContent, PathItem, PathStyle, QueryStyle, ReferenceOr,
+    RequestBody, Response, Responses, Schema, SchemaData, SchemaKind, StatusCode, StringFormat,
+    StringType, Type, VariantOrUnknownOrEmpty,
 };
 use proc_macro2::{TokenStream, TokenTree};
 use progenitor_impl::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
@@ -29,37 +30,63 @@ pub(super) struct Output {
 }
 
 /// Has progenitor write builders. It must be able to carry every operation: see [`carrier`](super::carrier).
-pub(super) fn builders(api: &Api<'_>, operations: &[&ir::Operation]) -> Result<Output, ClientError> {
-    let mut view = View { types: IndexSet::new() };
+pub(super) fn builders(
+    api: &Api<'_>,
+    operations: &[&ir::Operation],
+) -> Result<Output, ClientError> {
+    let mut view = View {
+        types: IndexSet::new(),
+    };
     let paths = operations
         .iter()
         .enumerate()
-        .map(|(at, operation)| (path(at, operation), ReferenceOr::Item(view.path_item(api, at, operation))))
+        .map(|(at, operation)| {
+            (
+                path(at, operation),
+                ReferenceOr::Item(view.path_item(api, at, operation)),
+            )
+        })
         .collect::<IndexMap<_, _>>();
     let document = OpenAPI {
         openapi: "3.0.3".to_owned(),
         info: Info::default(),
-        paths: openapiv3::Paths { paths, extensions: IndexMap::new() },
+        paths: openapiv3::Paths {
+            paths,
+            extensions: IndexMap::new(),
+        },
         components: Some(Components {
-            schemas: (0..view.types.len()).map(|at| (format!("T{at}"), ReferenceOr::Item(anything()))).collect(),
+            schemas: (0..view.types.len())
+                .map(|at| (format!("T{at}"), ReferenceOr::Item(anything())))
+                .collect(),
             ..Components::default()
         }),
         ..OpenAPI::default()
     };
     let mut settings = GenerationSettings::new();
-    settings.with_interface(InterfaceStyle::Builder).with_tag(TagStyle::Separate).with_hooks(HooksMode::Expected);
+    settings
+        .with_interface(InterfaceStyle::Builder)
+        .with_tag(TagStyle::Separate)
+        .with_hooks(HooksMode::Expected);
     for at in 0..view.types.len() {
         let name = format!("T{at}");
         settings.with_replacement(&name, &name, std::iter::empty());
     }
     let tokens = Generator::new(&settings).generate_tokens(&document)?;
-    Ok(Output { types: view.types, builders: taken_apart(tokens, operations.len())? })
+    Ok(Output {
+        types: view.types,
+        builders: taken_apart(tokens, operations.len())?,
+    })
 }
 
 /// The builders of a generated file. Only their module is parsed.
-fn taken_apart(tokens: TokenStream, expected: usize) -> Result<Vec<(syn::ItemStruct, syn::ItemImpl)>, ClientError> {
+fn taken_apart(
+    tokens: TokenStream,
+    expected: usize,
+) -> Result<Vec<(syn::ItemStruct, syn::ItemImpl)>, ClientError> {
     let mut tokens = tokens.into_iter();
-    let found = tokens.by_ref().any(|token| matches!(token, TokenTree::Ident(word) if word == "builder"));
+    let found = tokens
+        .by_ref()
+        .any(|token| matches!(token, TokenTree::Ident(word) if word == "builder"));
     let Some(TokenTree::Group(module)) = tokens.next().filter(|_| found) else {
         return Err(ClientError::Progenitor("there is no module `builder`"));
     };
@@ -71,7 +98,10 @@ fn taken_apart(tokens: TokenStream, expected: usize) -> Result<Vec<(syn::ItemStr
             syn::Item::Struct(item) => structure = Some(item),
             syn::Item::Impl(methods) => {
                 let structure = structure.take();
-                builders.push((structure.ok_or(ClientError::Progenitor("methods without a structure"))?, methods));
+                builders.push((
+                    structure.ok_or(ClientError::Progenitor("methods without a structure"))?,
+                    methods,
+                ));
             }
             _ => {}
         }
@@ -79,7 +109,9 @@ fn taken_apart(tokens: TokenStream, expected: usize) -> Result<Vec<(syn::ItemStr
     if builders.len() == expected {
         Ok(builders)
     } else {
-        Err(ClientError::Progenitor("there is not one builder per operation"))
+        Err(ClientError::Progenitor(
+            "there is not one builder per operation",
+        ))
     }
 }
 
@@ -90,11 +122,11 @@ fn path(at: usize, operation: &ir::Operation) -> String {
         match part {
             PathPart::Literal(text) => path.push_str(text),
             PathPart::Parameter(name) => {
-                let index = operation
-                    .parameters
-                    .iter()
-                    .position(|parameter| parameter.location == Location::Path && parameter.wire == *name);
-                let index = index.expect("an operation that progenitor carries declares its path parameters");
+                let index = operation.parameters.iter().position(|parameter| {
+                    parameter.location == Location::Path && parameter.wire == *name
+                });
+                let index = index
+                    .expect("an operation that progenitor carries declares its path parameters");
                 let _ = write!(path, "{{p{index}}}");
             }
         }
@@ -111,8 +143,14 @@ impl View {
         let parameters = operation.parameters.iter().enumerate();
         let view = Operation {
             operation_id: Some(format!("op{at}")),
-            parameters: parameters.map(|(at, given)| ReferenceOr::Item(self.parameter(at, given))).collect(),
-            request_body: operation.body.as_ref().and_then(|body| self.body(body)).map(ReferenceOr::Item),
+            parameters: parameters
+                .map(|(at, given)| ReferenceOr::Item(self.parameter(at, given)))
+                .collect(),
+            request_body: operation
+                .body
+                .as_ref()
+                .and_then(|body| self.body(body))
+                .map(ReferenceOr::Item),
             responses: self.responses(api, operation),
             ..Operation::default()
         };
@@ -123,7 +161,9 @@ impl View {
 
     fn reference<T>(&mut self, ty: &TypeRef) -> ReferenceOr<T> {
         let (at, _) = self.types.insert_full(ty.clone());
-        ReferenceOr::Reference { reference: format!("#/components/schemas/T{at}") }
+        ReferenceOr::Reference {
+            reference: format!("#/components/schemas/T{at}"),
+        }
     }
 
     fn parameter(&mut self, at: usize, parameter: &ir::Parameter) -> Parameter {
@@ -139,8 +179,14 @@ impl View {
             extensions: IndexMap::new(),
         };
         match parameter.location {
-            Location::Path => Parameter::Path { parameter_data, style: PathStyle::Simple },
-            Location::Header => Parameter::Header { parameter_data, style: HeaderStyle::Simple },
+            Location::Path => Parameter::Path {
+                parameter_data,
+                style: PathStyle::Simple,
+            },
+            Location::Header => Parameter::Header {
+                parameter_data,
+                style: HeaderStyle::Simple,
+            },
             Location::Query | Location::Cookie => Parameter::Query {
                 parameter_data,
                 allow_reserved: false,
@@ -156,17 +202,27 @@ impl View {
             MediaKind::Json => self.reference(media.ty.as_ref().unwrap_or(&TypeRef::Any)),
             _ => ReferenceOr::Item(binary()),
         };
-        Some(RequestBody { content: content(&media.name, schema), required: true, ..RequestBody::default() })
+        Some(RequestBody {
+            content: content(&media.name, schema),
+            required: true,
+            ..RequestBody::default()
+        })
     }
 
     fn responses(&mut self, api: &Api<'_>, operation: &ir::Operation) -> Responses {
         let mut responses = IndexMap::new();
-        for side in [answers::successes(api, operation), answers::errors(api, operation)] {
+        for side in [
+            answers::successes(api, operation),
+            answers::errors(api, operation),
+        ] {
             for status in statuses(&side) {
                 responses.insert(status, ReferenceOr::Item(self.response(&side)));
             }
         }
-        Responses { responses, ..Responses::default() }
+        Responses {
+            responses,
+            ..Responses::default()
+        }
     }
 
     fn response(&mut self, side: &Side) -> Response {
@@ -175,7 +231,10 @@ impl View {
             Some(Body::Bytes) => content("application/octet-stream", ReferenceOr::Item(binary())),
             _ => IndexMap::new(),
         };
-        Response { content, ..Response::default() }
+        Response {
+            content,
+            ..Response::default()
+        }
     }
 }
 
@@ -192,16 +251,24 @@ pub(super) fn statuses(side: &Side) -> IndexSet<StatusCode> {
         .iter()
         .filter(|arm| arm.statuses.0 == arm.statuses.1 && !ranges.contains(&(arm.statuses.0 / 100)))
         .map(|arm| StatusCode::Code(arm.statuses.0));
-    codes.chain(ranges.iter().map(|digit| StatusCode::Range(*digit))).collect()
+    codes
+        .chain(ranges.iter().map(|digit| StatusCode::Range(*digit)))
+        .collect()
 }
 
 fn content(name: &str, schema: ReferenceOr<Schema>) -> IndexMap<String, MediaType> {
-    let media = MediaType { schema: Some(schema), ..MediaType::default() };
+    let media = MediaType {
+        schema: Some(schema),
+        ..MediaType::default()
+    };
     [(name.to_owned(), media)].into()
 }
 
 fn anything() -> Schema {
-    Schema { schema_data: SchemaData::default(), schema_kind: SchemaKind::Any(AnySchema::default()) }
+    Schema {
+        schema_data: SchemaData::default(),
+        schema_kind: SchemaKind::Any(AnySchema::default()),
+    }
 }
 
 fn binary() -> Schema {

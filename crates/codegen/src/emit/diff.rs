@@ -13,8 +13,16 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What has to change in a file, from what it holds to what it should; no text at all stands for no file.
 pub(super) fn unified(path: &str, found: &str, wanted: &str) -> String {
-    let name = |side: &str, text: &str| if text.is_empty() { "/dev/null".to_owned() } else { format!("{side}/{path}") };
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(found, wanted);
+    let name = |side: &str, text: &str| {
+        if text.is_empty() {
+            "/dev/null".to_owned()
+        } else {
+            format!("{side}/{path}")
+        }
+    };
+    let diff = TextDiff::configure()
+        .timeout(PATIENCE)
+        .diff_lines(found, wanted);
     let text = diff
         .unified_diff()
         .context_radius(1)
@@ -22,7 +30,11 @@ pub(super) fn unified(path: &str, found: &str, wanted: &str) -> String {
         .header(&name("found", found), &name("generated", wanted))
         .to_string();
     let lines: Vec<&str> = text.lines().collect();
-    let mut out: String = lines.iter().take(MOST_LINES).map(|line| shown(line)).collect();
+    let mut out: String = lines
+        .iter()
+        .take(MOST_LINES)
+        .map(|line| shown(line))
+        .collect();
     if lines.len() > MOST_LINES {
         out.push_str(&format!("… {} more lines\n", lines.len() - MOST_LINES));
     }
@@ -75,7 +87,10 @@ mod tests {
     fn a_long_line_is_cut_and_control_characters_are_shown() {
         let wanted = format!("\u{1b}[31m{}\n", "x".repeat(1000));
         let diff = unified("a", "", &wanted);
-        assert!(diff.lines().all(|line| line.chars().count() <= 121), "{diff}");
+        assert!(
+            diff.lines().all(|line| line.chars().count() <= 121),
+            "{diff}"
+        );
         assert!(!diff.contains('\u{1b}'), "{diff}");
     }
 }

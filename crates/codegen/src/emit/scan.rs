@@ -22,9 +22,12 @@ pub(super) enum Place {
 /// Whether a crate's folder was generated: its manifest or its root says so.
 #[must_use]
 pub fn is_generated(folder: &Path) -> bool {
-    ["Cargo.toml", "src/lib.rs"]
-        .iter()
-        .any(|file| read(&folder.join(file)).ok().flatten().is_some_and(|text| starts_with_mark(&text)))
+    ["Cargo.toml", "src/lib.rs"].iter().any(|file| {
+        read(&folder.join(file))
+            .ok()
+            .flatten()
+            .is_some_and(|text| starts_with_mark(&text))
+    })
 }
 
 /// Whether the first line of a file says that it is generated.
@@ -44,7 +47,10 @@ pub(super) fn ensure_ours(folder: &Path) -> Result<(), EmitError> {
         return Err(EmitError::Link(folder.to_owned()));
     }
     if !about.is_dir() {
-        return Err(EmitError::WrongKind { path: folder.to_owned(), wanted: "folder" });
+        return Err(EmitError::WrongKind {
+            path: folder.to_owned(),
+            wanted: "folder",
+        });
     }
     let mut entries = fs::read_dir(folder).map_err(|error| EmitError::io("read", folder, error))?;
     if entries.next().is_none() || is_generated(folder) {
@@ -67,16 +73,28 @@ pub(super) fn look(out: &Path, path: &str) -> Result<Place, EmitError> {
         };
         let is_last = parts.peek().is_none();
         if about.is_symlink() {
-            return if is_last { Ok(Place::Link) } else { Err(EmitError::Link(at)) };
+            return if is_last {
+                Ok(Place::Link)
+            } else {
+                Err(EmitError::Link(at))
+            };
         }
         if is_last && !about.is_file() {
-            return Err(EmitError::WrongKind { path: at, wanted: "file" });
+            return Err(EmitError::WrongKind {
+                path: at,
+                wanted: "file",
+            });
         }
         if !is_last && !about.is_dir() {
-            return Err(EmitError::WrongKind { path: at, wanted: "folder" });
+            return Err(EmitError::WrongKind {
+                path: at,
+                wanted: "folder",
+            });
         }
     }
-    fs::read(&at).map(Place::File).map_err(|error| EmitError::io("read", &at, error))
+    fs::read(&at)
+        .map(Place::File)
+        .map_err(|error| EmitError::io("read", &at, error))
 }
 
 /// What a file holds; nothing for one that is absent or a link.
@@ -107,7 +125,9 @@ pub(super) fn files(folder: &Path, label: &str) -> Result<Vec<String>, EmitError
                 continue;
             }
             let path = format!("{label}/{name}");
-            let kind = entry.file_type().map_err(|error| EmitError::io("look at", &entry.path(), error))?;
+            let kind = entry
+                .file_type()
+                .map_err(|error| EmitError::io("look at", &entry.path(), error))?;
             if kind.is_dir() {
                 pending.push((entry.path(), path));
             } else {
@@ -132,6 +152,8 @@ mod tests {
     #[test]
     fn the_first_line_of_generated_rust_is_the_mark() {
         assert!(starts_with_mark(GENERATED.as_bytes()));
-        assert!(!starts_with_mark(format!("//! Mine.\n{GENERATED}").as_bytes()));
+        assert!(!starts_with_mark(
+            format!("//! Mine.\n{GENERATED}").as_bytes()
+        ));
     }
 }

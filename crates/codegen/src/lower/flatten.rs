@@ -81,7 +81,10 @@ pub(super) struct Alternatives {
 impl Flat {
     /// Flattens the conjunction of several schemas.
     pub(super) fn of(contract: &Contract, ids: &[SchemaId]) -> Self {
-        let mut flat = Self { is_single: ids.len() == 1, ..Self::default() };
+        let mut flat = Self {
+            is_single: ids.len() == 1,
+            ..Self::default()
+        };
         let mut seen = Vec::new();
         for id in ids {
             flat.add(contract, *id, &mut seen);
@@ -114,7 +117,10 @@ impl Flat {
         self.min_length.is_some()
             || self.max_length.is_some()
             || self.pattern.is_some()
-            || self.format.as_deref().is_some_and(crate::ir::format_is_enforced)
+            || self
+                .format
+                .as_deref()
+                .is_some_and(crate::ir::format_is_enforced)
     }
 
     /// Whether some keyword speaks of numbers.
@@ -186,7 +192,10 @@ impl Flat {
 
     fn restrict(&mut self, values: &[Value]) {
         self.values = Some(match self.values.take() {
-            Some(before) => before.into_iter().filter(|value| values.contains(value)).collect(),
+            Some(before) => before
+                .into_iter()
+                .filter(|value| values.contains(value))
+                .collect(),
             None => values.to_vec(),
         });
     }
@@ -194,8 +203,16 @@ impl Flat {
     fn add_numbers(&mut self, k: &Keywords) {
         tighten(&mut self.minimum, k.minimum.as_ref(), Ordering::Greater);
         tighten(&mut self.maximum, k.maximum.as_ref(), Ordering::Less);
-        tighten(&mut self.exclusive_minimum, k.exclusive_minimum.as_ref(), Ordering::Greater);
-        tighten(&mut self.exclusive_maximum, k.exclusive_maximum.as_ref(), Ordering::Less);
+        tighten(
+            &mut self.exclusive_minimum,
+            k.exclusive_minimum.as_ref(),
+            Ordering::Greater,
+        );
+        tighten(
+            &mut self.exclusive_maximum,
+            k.exclusive_maximum.as_ref(),
+            Ordering::Less,
+        );
         self.residual |= keep_one(&mut self.multiple_of, k.multiple_of.as_ref());
     }
 
@@ -203,7 +220,9 @@ impl Flat {
         self.min_length = self.min_length.max(k.min_length);
         self.max_length = least(self.max_length, k.max_length);
         self.residual |= keep_one(&mut self.pattern, k.pattern.as_ref());
-        let counts = |format: &&String| formats == Formats::Assertion || !crate::ir::format_is_enforced(format);
+        let counts = |format: &&String| {
+            formats == Formats::Assertion || !crate::ir::format_is_enforced(format)
+        };
         self.residual |= keep_one(&mut self.format, k.format.as_ref().filter(counts));
     }
 
@@ -213,7 +232,8 @@ impl Flat {
         self.max_items = least(self.max_items, k.max_items);
         self.unique_items |= k.unique_items;
         self.positional |= !k.prefix_items.is_empty();
-        self.residual |= !k.prefix_items.is_empty() || k.contains.is_some() || k.unevaluated_items.is_some();
+        self.residual |=
+            !k.prefix_items.is_empty() || k.contains.is_some() || k.unevaluated_items.is_some();
     }
 
     fn add_objects(&mut self, contract: &Contract, k: &Keywords, is_outermost: bool) {
@@ -227,9 +247,15 @@ impl Flat {
         self.min_properties = self.min_properties.max(k.min_properties);
         self.max_properties = least(self.max_properties, k.max_properties);
         for (name, needed) in &k.dependent_required {
-            self.dependent_required.entry(name.clone()).or_default().extend(needed.iter().cloned());
+            self.dependent_required
+                .entry(name.clone())
+                .or_default()
+                .extend(needed.iter().cloned());
         }
-        if !k.pattern_properties.is_empty() || k.property_names.is_some() || !k.dependent_schemas.is_empty() {
+        if !k.pattern_properties.is_empty()
+            || k.property_names.is_some()
+            || !k.dependent_schemas.is_empty()
+        {
             self.additional = AdditionalProperties::Any;
             self.residual = true;
         }
@@ -264,8 +290,14 @@ impl Flat {
     /// Settles `additionalProperties: false` (or `unevaluatedProperties: false` on plain parts) as refusal.
     pub(super) fn settle(&mut self, contract: &Contract) {
         if self.closed_as_a_whole {
-            let is_plain = !self.residual && self.choices.is_empty() && self.additional == AdditionalProperties::Unsaid;
-            self.additional = if is_plain { AdditionalProperties::Refused } else { AdditionalProperties::Any };
+            let is_plain = !self.residual
+                && self.choices.is_empty()
+                && self.additional == AdditionalProperties::Unsaid;
+            self.additional = if is_plain {
+                AdditionalProperties::Refused
+            } else {
+                AdditionalProperties::Any
+            };
             self.residual |= !is_plain;
             return;
         }
@@ -301,7 +333,10 @@ fn intersect(one: Types, other: Types) -> Types {
 
 fn tighten(kept: &mut Option<Number>, new: Option<&Number>, tighter: Ordering) {
     let Some(new) = new else { return };
-    if kept.as_ref().is_none_or(|old| compare(new, old) == Some(tighter)) {
+    if kept
+        .as_ref()
+        .is_none_or(|old| compare(new, old) == Some(tighter))
+    {
         *kept = Some(new.clone());
     }
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::Lowering;
 use crate::ir::{
-    Answer, Body, CrateNames, Field, Media, MediaKind, Operation, PagedOperation, Parameter, Primitive, SecurityScheme,
-    Tag, TypeDef, TypeKind, TypeRef,
+    Answer, Body, CrateNames, Field, Media, MediaKind, Operation, PagedOperation, Parameter,
+    Primitive, SecurityScheme, Tag, TypeDef, TypeKind, TypeRef,
 };
 use crate::names;
 
@@ -18,7 +18,11 @@ const UNTAGGED: &str = "untagged";
 
 /// Every group that has an operation, declared order first.
 pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
-    let used: HashSet<Option<&str>> = contract.operations.iter().map(|operation| operation.tag.as_deref()).collect();
+    let used: HashSet<Option<&str>> = contract
+        .operations
+        .iter()
+        .map(|operation| operation.tag.as_deref())
+        .collect();
     let declared = contract
         .tags
         .iter()
@@ -27,22 +31,36 @@ pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
     let untagged = used.contains(&None).then_some((None, None));
     let groups: Vec<(Option<String>, Option<String>)> = declared.chain(untagged).collect();
     let unique = |mut taken: HashSet<String>, name: fn(&str) -> String| {
-        let words = groups.iter().map(|(name, _)| name.as_deref().unwrap_or(UNTAGGED));
-        names::unique_all(&mut taken, &words.map(|words| (words, name(words))).collect::<Vec<_>>())
+        let words = groups
+            .iter()
+            .map(|(name, _)| name.as_deref().unwrap_or(UNTAGGED));
+        names::unique_all(
+            &mut taken,
+            &words.map(|words| (words, name(words))).collect::<Vec<_>>(),
+        )
     };
     let modules = unique([crates.krate("types")].into(), names::module);
     // The router has a trait `Api` of its own; a tag cannot take it, since its name is never empty.
     let servers = unique(HashSet::new(), names::server_trait);
     let clients = unique(HashSet::new(), names::client_trait);
     let names = modules.into_iter().zip(servers.into_iter().zip(clients));
-    let tags = groups.iter().cloned().zip(names).map(|((name, description), (module, traits))| Tag {
-        feature: module.trim_end_matches('_').to_owned() + if module.ends_with('_') { "-operations" } else { "" },
-        server_trait: traits.0,
-        client_trait: traits.1,
-        module,
-        name,
-        description,
-    });
+    let tags = groups
+        .iter()
+        .cloned()
+        .zip(names)
+        .map(|((name, description), (module, traits))| Tag {
+            feature: module.trim_end_matches('_').to_owned()
+                + if module.ends_with('_') {
+                    "-operations"
+                } else {
+                    ""
+                },
+            server_trait: traits.0,
+            client_trait: traits.1,
+            module,
+            name,
+            description,
+        });
     tags.collect()
 }
 
@@ -56,8 +74,15 @@ pub(super) fn security_schemes(contract: &Contract) -> Vec<SecurityScheme> {
         .flat_map(|requirement| &requirement.schemes)
         .map(|(name, _)| name.as_str())
         .collect();
-    let schemes: Vec<_> = contract.security_schemes.iter().filter(|(name, _)| used.contains(name.as_str())).collect();
-    let wanted: Vec<_> = schemes.iter().map(|(name, _)| (name.as_str(), names::snake(name))).collect();
+    let schemes: Vec<_> = contract
+        .security_schemes
+        .iter()
+        .filter(|(name, _)| used.contains(name.as_str()))
+        .collect();
+    let wanted: Vec<_> = schemes
+        .iter()
+        .map(|(name, _)| (name.as_str(), names::snake(name)))
+        .collect();
     let names = names::unique_all(&mut HashSet::new(), &wanted);
     schemes
         .into_iter()
@@ -72,9 +97,16 @@ pub(super) fn security_schemes(contract: &Contract) -> Vec<SecurityScheme> {
 }
 
 /// Every operation of the document.
-pub(super) fn operations(lowering: &mut Lowering<'_>, contract: &Contract, tags: &[Tag]) -> Vec<Operation> {
-    let by_name: HashMap<Option<&str>, usize> =
-        tags.iter().enumerate().map(|(at, tag)| (tag.name.as_deref(), at)).collect();
+pub(super) fn operations(
+    lowering: &mut Lowering<'_>,
+    contract: &Contract,
+    tags: &[Tag],
+) -> Vec<Operation> {
+    let by_name: HashMap<Option<&str>, usize> = tags
+        .iter()
+        .enumerate()
+        .map(|(at, tag)| (tag.name.as_deref(), at))
+        .collect();
     let names = operation_names(contract, tags, &by_name);
     let components = response_names(contract);
     contract
@@ -84,9 +116,15 @@ pub(super) fn operations(lowering: &mut Lowering<'_>, contract: &Contract, tags:
         .enumerate()
         .map(|(index, (operation, (name, pascal)))| {
             let parameters = parameters(lowering, operation, &pascal);
-            let body = operation.request_body.as_ref().map(|body| request_body(lowering, body, &pascal));
+            let body = operation
+                .request_body
+                .as_ref()
+                .map(|body| request_body(lowering, body, &pascal));
             let answers = answers(lowering, operation, &pascal, &components);
-            let paging = contract.paging.as_ref().and_then(|paging| paged(lowering, paging, &parameters, &answers));
+            let paging = contract
+                .paging
+                .as_ref()
+                .and_then(|paging| paged(lowering, paging, &parameters, &answers));
             Operation {
                 index,
                 id: operation.id.clone(),
@@ -96,7 +134,10 @@ pub(super) fn operations(lowering: &mut Lowering<'_>, contract: &Contract, tags:
                 path: operation.path.clone(),
                 segments: operation.segments.clone(),
                 tag: by_name[&operation.tag.as_deref()],
-                docs: joined(operation.summary.as_deref(), operation.description.as_deref()),
+                docs: joined(
+                    operation.summary.as_deref(),
+                    operation.description.as_deref(),
+                ),
                 deprecated: operation.deprecated,
                 parameters,
                 body,
@@ -110,20 +151,35 @@ pub(super) fn operations(lowering: &mut Lowering<'_>, contract: &Contract, tags:
 
 /// The names of every operation: as a method, and the stem of its types, none of which is another's in the module of
 /// its tag.
-fn operation_names(contract: &Contract, tags: &[Tag], by_name: &HashMap<Option<&str>, usize>) -> Vec<(String, String)> {
-    let wanted: Vec<_> =
-        contract.operations.iter().map(|operation| (operation.id.as_str(), names::operation(&operation.id))).collect();
+fn operation_names(
+    contract: &Contract,
+    tags: &[Tag],
+    by_name: &HashMap<Option<&str>, usize>,
+) -> Vec<(String, String)> {
+    let wanted: Vec<_> = contract
+        .operations
+        .iter()
+        .map(|operation| (operation.id.as_str(), names::operation(&operation.id)))
+        .collect();
     let names = names::unique_all(&mut HashSet::new(), &wanted);
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|at| names[*at] != contract.operations[*at].id);
     let mut stems = vec![String::new(); names.len()];
     let mut clients: HashSet<String> = tags.iter().map(|tag| tag.client_trait.clone()).collect();
-    let mut servers: Vec<HashSet<String>> = tags.iter().map(|tag| [tag.server_trait.clone()].into()).collect();
+    let mut servers: Vec<HashSet<String>> = tags
+        .iter()
+        .map(|tag| [tag.server_trait.clone()].into())
+        .collect();
     for at in order {
         let operation = &contract.operations[at];
         let module = &mut servers[by_name[&operation.tag.as_deref()]];
         let suffixes = type_suffixes(operation);
-        let types = |stem: &str| suffixes.iter().map(|suffix| format!("{stem}{suffix}")).collect::<Vec<_>>();
+        let types = |stem: &str| {
+            suffixes
+                .iter()
+                .map(|suffix| format!("{stem}{suffix}"))
+                .collect::<Vec<_>>()
+        };
         stems[at] = names::first_free(names::pascal(&operation.id), |stem| {
             let is_free = !types(stem).iter().any(|name| module.contains(name));
             is_free && clients.insert(stem.to_owned())
@@ -136,10 +192,18 @@ fn operation_names(contract: &Contract, tags: &[Tag], by_name: &HashMap<Option<&
 /// What follows an operation's stem in the names of the server's types.
 fn type_suffixes(operation: &model::Operation) -> Vec<String> {
     let mut suffixes = ["Request", "Response", "Error"].map(str::to_owned).to_vec();
-    if operation.request_body.as_ref().is_some_and(|body| body.content.len() > 1) {
+    if operation
+        .request_body
+        .as_ref()
+        .is_some_and(|body| body.content.len() > 1)
+    {
         suffixes.push("Body".to_owned());
     }
-    for response in operation.responses.iter().filter(|response| response.component.is_none()) {
+    for response in operation
+        .responses
+        .iter()
+        .filter(|response| response.component.is_none())
+    {
         let name = status_name(response.status);
         if response.content.len() > 1 {
             suffixes.push(format!("{name}Body"));
@@ -155,9 +219,15 @@ fn type_suffixes(operation: &model::Operation) -> Vec<String> {
 fn response_names(contract: &Contract) -> HashMap<String, String> {
     let mut several: HashMap<&str, bool> = HashMap::new();
     let mut order = Vec::new();
-    for response in contract.operations.iter().flat_map(|operation| &operation.responses) {
+    for response in contract
+        .operations
+        .iter()
+        .flat_map(|operation| &operation.responses)
+    {
         if let Some(component) = response.component.as_deref()
-            && several.insert(component, response.content.len() > 1).is_none()
+            && several
+                .insert(component, response.content.len() > 1)
+                .is_none()
         {
             order.push(component);
         }
@@ -189,24 +259,39 @@ fn joined(summary: Option<&str>, description: Option<&str>) -> String {
     }
 }
 
-fn parameters(lowering: &mut Lowering<'_>, operation: &model::Operation, pascal: &str) -> Vec<Parameter> {
+fn parameters(
+    lowering: &mut Lowering<'_>,
+    operation: &model::Operation,
+    pascal: &str,
+) -> Vec<Parameter> {
     let names = parameter_names(&operation.parameters, &["body"]);
-    let each = operation.parameters.iter().zip(names).map(|(parameter, name)| {
-        let hint = format!("{pascal}{}", names::pascal(&parameter.name));
-        lowered_parameter(lowering, parameter, &hint, &name)
-    });
+    let each = operation
+        .parameters
+        .iter()
+        .zip(names)
+        .map(|(parameter, name)| {
+            let hint = format!("{pascal}{}", names::pascal(&parameter.name));
+            lowered_parameter(lowering, parameter, &hint, &name)
+        });
     each.collect()
 }
 
 /// A name for each parameter, none of them one of these.
 fn parameter_names(parameters: &[model::Parameter], taken: &[&str]) -> Vec<String> {
     let mut taken: HashSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
-    let wanted: Vec<_> =
-        parameters.iter().map(|parameter| (parameter.name.as_str(), names::snake(&parameter.name))).collect();
+    let wanted: Vec<_> = parameters
+        .iter()
+        .map(|parameter| (parameter.name.as_str(), names::snake(&parameter.name)))
+        .collect();
     names::unique_all(&mut taken, &wanted)
 }
 
-fn lowered_parameter(lowering: &mut Lowering<'_>, parameter: &model::Parameter, hint: &str, name: &str) -> Parameter {
+fn lowered_parameter(
+    lowering: &mut Lowering<'_>,
+    parameter: &model::Parameter,
+    hint: &str,
+    name: &str,
+) -> Parameter {
     let hint = match &parameter.component {
         Some(component) => names::pascal(component),
         None => hint.to_owned(),
@@ -223,7 +308,11 @@ fn lowered_parameter(lowering: &mut Lowering<'_>, parameter: &model::Parameter, 
         ty,
         schema: parameter.schema,
         required: parameter.required,
-        default: if parameter.required { None } else { default_of(lowering, parameter.schema) },
+        default: if parameter.required {
+            None
+        } else {
+            default_of(lowering, parameter.schema)
+        },
         description: parameter.description.clone(),
         deprecated: parameter.deprecated,
     }
@@ -231,7 +320,9 @@ fn lowered_parameter(lowering: &mut Lowering<'_>, parameter: &model::Parameter, 
 
 /// The default of a parameter, wherever its schema says it.
 fn default_of(lowering: &Lowering<'_>, schema: SchemaId) -> Option<Value> {
-    lowering.own_default(schema).or_else(|| lowering.own_default(lowering.contract.resolve(schema)))
+    lowering
+        .own_default(schema)
+        .or_else(|| lowering.own_default(lowering.contract.resolve(schema)))
 }
 
 fn request_body(lowering: &mut Lowering<'_>, body: &model::RequestBody, pascal: &str) -> Body {
@@ -258,8 +349,13 @@ fn answers(
         .enumerate()
         .map(|(index, response)| {
             let name = status_name(response.status);
-            let component = response.component.as_ref().map(|component| components[component].clone());
-            let stem = component.clone().unwrap_or_else(|| format!("{pascal}{name}"));
+            let component = response
+                .component
+                .as_ref()
+                .map(|component| components[component].clone());
+            let stem = component
+                .clone()
+                .unwrap_or_else(|| format!("{pascal}{name}"));
             let names = parameter_names(&response.headers, &["body", "status", "media"]);
             Answer {
                 status: response.status,
@@ -295,11 +391,21 @@ fn media(lowering: &mut Lowering<'_>, content: &[model::MediaType], hint: &str) 
                     Some(schema) => lowering.type_of(schema, hint),
                     None => TypeRef::Primitive(Primitive::String),
                 }),
-                MediaKind::Json | MediaKind::Form | MediaKind::Multipart | MediaKind::EventStream => {
-                    Some(media.schema.map_or(TypeRef::Any, |schema| lowering.type_of(schema, hint)))
-                }
+                MediaKind::Json
+                | MediaKind::Form
+                | MediaKind::Multipart
+                | MediaKind::EventStream => Some(
+                    media
+                        .schema
+                        .map_or(TypeRef::Any, |schema| lowering.type_of(schema, hint)),
+                ),
             };
-            Media { name: media.name.clone(), kind, ty, schema: media.schema }
+            Media {
+                name: media.name.clone(),
+                kind,
+                ty,
+                schema: media.schema,
+            }
         })
         .collect()
 }
@@ -317,7 +423,12 @@ fn scalar_text(lowering: &Lowering<'_>, schema: Option<SchemaId>) -> bool {
 
 /// How a media type is read and written. Essence only: parameters and case do not matter.
 fn media_kind(name: &str, scalar: bool) -> MediaKind {
-    let essence = name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = name
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     match essence.as_str() {
         "application/json" | "text/json" => MediaKind::Json,
         json if json.ends_with("+json") => MediaKind::Json,
@@ -415,12 +526,21 @@ fn paged(
     answers: &[Answer],
 ) -> Option<PagedOperation> {
     let query = |name: &str| {
-        parameters.iter().position(|parameter| parameter.location == model::Location::Query && parameter.wire == name)
+        parameters.iter().position(|parameter| {
+            parameter.location == model::Location::Query && parameter.wire == name
+        })
     };
     let start_after = query(&paging.start_after)?;
     let success = answers.iter().find(|answer| answer.is_success())?;
-    let page = success.media.iter().find(|media| media.kind == MediaKind::Json)?.ty.clone()?;
-    let items = fields_of(&lowering.types, &page)?.iter().find(|field| field.wire == paging.items)?;
+    let page = success
+        .media
+        .iter()
+        .find(|media| media.kind == MediaKind::Json)?
+        .ty
+        .clone()?;
+    let items = fields_of(&lowering.types, &page)?
+        .iter()
+        .find(|field| field.wire == paging.items)?;
     Some(PagedOperation {
         start_after,
         page_size: query(&paging.page_size),
@@ -456,9 +576,15 @@ fn items_of(types: &[Option<TypeDef>], ty: &TypeRef) -> Option<TypeRef> {
 /// The one JSON type of every error body, if there is one.
 pub(super) fn shared_error(types: &[TypeDef], operations: &[Operation]) -> Option<TypeRef> {
     let mut shared: Option<&TypeRef> = None;
-    let errors = operations.iter().flat_map(|operation| &operation.answers).filter(|answer| !answer.is_success());
+    let errors = operations
+        .iter()
+        .flat_map(|operation| &operation.answers)
+        .filter(|answer| !answer.is_success());
     for media in errors.flat_map(|answer| &answer.media) {
-        let ty = media.ty.as_ref().filter(|_| media.kind == MediaKind::Json)?;
+        let ty = media
+            .ty
+            .as_ref()
+            .filter(|_| media.kind == MediaKind::Json)?;
         match shared {
             None => shared = Some(ty),
             Some(before) if before == ty => {}
@@ -466,7 +592,9 @@ pub(super) fn shared_error(types: &[TypeDef], operations: &[Operation]) -> Optio
         }
     }
     match shared {
-        Some(TypeRef::Named(id)) if matches!(types[id.0].kind, TypeKind::Object(_)) => shared.cloned(),
+        Some(TypeRef::Named(id)) if matches!(types[id.0].kind, TypeKind::Object(_)) => {
+            shared.cloned()
+        }
         _ => None,
     }
 }

@@ -7,7 +7,12 @@ use crate::ir::{Operation, TypeDef, TypeId, TypeRef};
 /// Marks every type with the tags that reach it and the directions it travels.
 ///
 /// The type of every error is there whatever the tags, since client and router name it.
-pub(super) fn mark(types: &mut [TypeDef], operations: &[Operation], events: &[Operation], error: Option<&TypeRef>) {
+pub(super) fn mark(
+    types: &mut [TypeDef],
+    operations: &[Operation],
+    events: &[Operation],
+    error: Option<&TypeRef>,
+) {
     let edges: Vec<Vec<TypeId>> = types.iter().map(|def| def.kind.mentions()).collect();
     for operation in operations {
         for id in reached(&edges, asked(operation)) {
@@ -34,7 +39,10 @@ pub(super) fn mark(types: &mut [TypeDef], operations: &[Operation], events: &[Op
 /// The types of a request.
 fn asked(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     let parameters = operation.parameters.iter().map(|parameter| &parameter.ty);
-    let bodies = operation.body.iter().flat_map(|body| body.media.iter().filter_map(|media| media.ty.as_ref()));
+    let bodies = operation
+        .body
+        .iter()
+        .flat_map(|body| body.media.iter().filter_map(|media| media.ty.as_ref()));
     parameters.chain(bodies)
 }
 
@@ -61,7 +69,10 @@ fn share(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {
     }
 }
 
-fn reached<'t>(edges: &[Vec<TypeId>], roots: impl Iterator<Item = &'t TypeRef>) -> BTreeSet<TypeId> {
+fn reached<'t>(
+    edges: &[Vec<TypeId>],
+    roots: impl Iterator<Item = &'t TypeRef>,
+) -> BTreeSet<TypeId> {
     let mut found = BTreeSet::new();
     let mut open = Vec::new();
     for root in roots {

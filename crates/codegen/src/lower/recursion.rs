@@ -35,7 +35,9 @@ fn break_alias_cycles(types: &mut [TypeDef]) {
     for start in 0..types.len() {
         let mut at = start;
         for _ in 0..=types.len() {
-            let TypeKind::Alias(target) = &types[at].kind else { break };
+            let TypeKind::Alias(target) = &types[at].kind else {
+                break;
+            };
             let Some(next) = directly(target) else { break };
             at = next.0;
             if at == start {
@@ -52,10 +54,19 @@ fn held(kind: &TypeKind) -> Vec<TypeId> {
         TypeKind::Alias(ty) => directly(ty).into_iter().collect(),
         TypeKind::Object(object) => {
             // Kept properties are in a map.
-            let (Additional::Open | Additional::Closed | Additional::Kept { .. }) = &object.additional;
-            object.fields.iter().filter_map(|field| directly(&field.ty)).collect()
+            let (Additional::Open | Additional::Closed | Additional::Kept { .. }) =
+                &object.additional;
+            object
+                .fields
+                .iter()
+                .filter_map(|field| directly(&field.ty))
+                .collect()
         }
-        TypeKind::Union(union) => union.variants.iter().filter_map(|variant| directly(&variant.ty)).collect(),
+        TypeKind::Union(union) => union
+            .variants
+            .iter()
+            .filter_map(|variant| directly(&variant.ty))
+            .collect(),
         TypeKind::Scalar(_)
         | TypeKind::Array(_)
         | TypeKind::Map(_)
@@ -68,7 +79,11 @@ fn directly(ty: &TypeRef) -> Option<TypeId> {
     match ty {
         TypeRef::Named(id) => Some(*id),
         TypeRef::Nullable(inner) => directly(inner),
-        TypeRef::Primitive(_) | TypeRef::Vec(_) | TypeRef::Map(_) | TypeRef::Boxed(_) | TypeRef::Any => None,
+        TypeRef::Primitive(_)
+        | TypeRef::Vec(_)
+        | TypeRef::Map(_)
+        | TypeRef::Boxed(_)
+        | TypeRef::Any => None,
     }
 }
 

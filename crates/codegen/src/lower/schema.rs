@@ -10,8 +10,8 @@ use serde_json::{Number, Value};
 use super::Lowering;
 use super::flatten::{AdditionalProperties, Flat};
 use crate::ir::{
-    Additional, Array, Choice, Enumeration, Field, Map, Object, Primitive, Scalar, TypeId, TypeKind, TypeRef, Union,
-    Variant,
+    Additional, Array, Choice, Enumeration, Field, Map, Object, Primitive, Scalar, TypeId,
+    TypeKind, TypeRef, Union, Variant,
 };
 use crate::names;
 
@@ -32,11 +32,16 @@ pub(super) enum Shape {
 
 impl Form {
     pub(super) fn of(shape: Shape) -> Self {
-        Self { shape, nullable: false }
+        Self {
+            shape,
+            nullable: false,
+        }
     }
 
     pub(super) fn json(check: &str) -> Self {
-        Self::of(Shape::Item(TypeKind::Json { check: Some(check.to_owned()) }))
+        Self::of(Shape::Item(TypeKind::Json {
+            check: Some(check.to_owned()),
+        }))
     }
 }
 
@@ -63,7 +68,11 @@ impl Lowering<'_> {
         let before = self.lowered.insert(id, TypeRef::Named(place));
         debug_assert!(before.is_none(), "a schema is lowered once");
         let name = names::unique(&mut self.taken, hint.to_owned());
-        let form = self.form(&Subject { ids: &[id], name: &name, check: self.check_pointer(id) });
+        let form = self.form(&Subject {
+            ids: &[id],
+            name: &name,
+            check: self.check_pointer(id),
+        });
         let ty = match form.shape {
             Shape::Item(kind) => {
                 self.finish(place, name, id, None, kind);
@@ -107,7 +116,11 @@ impl Lowering<'_> {
         }
         let name = names::unique(&mut self.taken, hint.to_owned());
         // The check of a conjunction belongs to the object around it, which knows a pointer that covers it.
-        let form = self.form(&Subject { ids, name: &name, check: String::new() });
+        let form = self.form(&Subject {
+            ids,
+            name: &name,
+            check: String::new(),
+        });
         let ty = match form.shape {
             Shape::Type(ty) => {
                 self.taken.remove(&name);
@@ -130,7 +143,11 @@ impl Lowering<'_> {
         {
             return TypeKind::Alias(self.type_of(target, name));
         }
-        let form = self.form(&Subject { ids: &[id], name, check: self.check_pointer(id) });
+        let form = self.form(&Subject {
+            ids: &[id],
+            name,
+            check: self.check_pointer(id),
+        });
         if form.nullable {
             let inner = match form.shape {
                 Shape::Type(ty) => ty,
@@ -160,12 +177,16 @@ impl Lowering<'_> {
                 unique_items: false,
                 check: None,
             }),
-            TypeRef::Map(values) => {
-                TypeKind::Map(Map { values: *values, min_properties: None, max_properties: None, check: None })
-            }
-            TypeRef::Primitive(Primitive::Bool) | TypeRef::Named(_) | TypeRef::Nullable(_) | TypeRef::Boxed(_) => {
-                TypeKind::Alias(ty)
-            }
+            TypeRef::Map(values) => TypeKind::Map(Map {
+                values: *values,
+                min_properties: None,
+                max_properties: None,
+                check: None,
+            }),
+            TypeRef::Primitive(Primitive::Bool)
+            | TypeRef::Named(_)
+            | TypeRef::Nullable(_)
+            | TypeRef::Boxed(_) => TypeKind::Alias(ty),
             TypeRef::Primitive(primitive) => {
                 let flat = Flat::of(self.contract, &[id]);
                 let inner = match primitive {
@@ -199,7 +220,11 @@ impl Lowering<'_> {
         if flat.never {
             return Form::json(&subject.check);
         }
-        if self.implies_types() && flat.types.is_none() && flat.values.is_none() && flat.choices.is_empty() {
+        if self.implies_types()
+            && flat.types.is_none()
+            && flat.values.is_none()
+            && flat.choices.is_empty()
+        {
             flat.types = implied(&flat);
         }
         if flat.values.is_some() {
@@ -219,7 +244,11 @@ impl Lowering<'_> {
                 && !flat.speaks_of_arrays()
                 && !flat.speaks_of_strings()
                 && !flat.speaks_of_numbers();
-            return if anything { Form::of(Shape::Type(TypeRef::Any)) } else { Form::json(&subject.check) };
+            return if anything {
+                Form::of(Shape::Type(TypeRef::Any))
+            } else {
+                Form::json(&subject.check)
+            };
         };
         let null = types.contains(Types::NULL);
         let mut types = types.without(Types::NULL);
@@ -236,7 +265,10 @@ impl Lowering<'_> {
         if null && flat.residual {
             return Form::json(&subject.check);
         }
-        Form { shape: self.shape_of_types(types, flat, subject), nullable: null }
+        Form {
+            shape: self.shape_of_types(types, flat, subject),
+            nullable: null,
+        }
     }
 
     fn shape_of_types(&mut self, types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
@@ -277,13 +309,20 @@ impl Lowering<'_> {
     }
 
     fn object(&mut self, flat: &Flat, subject: &Subject<'_>) -> Shape {
-        let undeclared = flat.required.iter().any(|name| !flat.properties.contains_key(name));
+        let undeclared = flat
+            .required
+            .iter()
+            .any(|name| !flat.properties.contains_key(name));
         if flat.properties.is_empty() && flat.additional != AdditionalProperties::Refused {
             return self.map(flat, subject, undeclared);
         }
         let mut residual = flat.residual || undeclared;
         let mut taken = HashSet::new();
-        let wanted: Vec<_> = flat.properties.keys().map(|wire| (wire.as_str(), names::snake(wire))).collect();
+        let wanted: Vec<_> = flat
+            .properties
+            .keys()
+            .map(|wire| (wire.as_str(), names::snake(wire)))
+            .collect();
         let names = names::unique_all(&mut taken, &wanted);
         let mut fields = Vec::with_capacity(flat.properties.len());
         for ((wire, schemas), name) in flat.properties.iter().zip(names) {
@@ -316,8 +355,12 @@ impl Lowering<'_> {
 
     fn map(&mut self, flat: &Flat, subject: &Subject<'_>, undeclared: bool) -> Shape {
         let values = match &flat.additional {
-            AdditionalProperties::Follow(id) => self.type_of(*id, &format!("{}Value", subject.name)),
-            AdditionalProperties::Unsaid | AdditionalProperties::Refused | AdditionalProperties::Any => TypeRef::Any,
+            AdditionalProperties::Follow(id) => {
+                self.type_of(*id, &format!("{}Value", subject.name))
+            }
+            AdditionalProperties::Unsaid
+            | AdditionalProperties::Refused
+            | AdditionalProperties::Any => TypeRef::Any,
         };
         let residual = flat.residual || undeclared || !flat.dependent_required.is_empty();
         if !residual && flat.min_properties.is_none() && flat.max_properties.is_none() {
@@ -331,7 +374,13 @@ impl Lowering<'_> {
         }))
     }
 
-    fn field(&self, flat: &Flat, (wire, name): (&str, &str), schema: SchemaId, ty: TypeRef) -> Field {
+    fn field(
+        &self,
+        flat: &Flat,
+        (wire, name): (&str, &str),
+        schema: SchemaId,
+        ty: TypeRef,
+    ) -> Field {
         let (ty, nullable) = match ty {
             TypeRef::Nullable(inner) => (*inner, true),
             other => (other, false),
@@ -343,7 +392,11 @@ impl Lowering<'_> {
             ty,
             required,
             nullable,
-            default: if required { None } else { self.own_default(schema) },
+            default: if required {
+                None
+            } else {
+                self.own_default(schema)
+            },
             schema,
         }
     }
@@ -352,7 +405,9 @@ impl Lowering<'_> {
     /// must not fill in what a partial update leaves out.
     pub(super) fn own_default(&self, id: SchemaId) -> Option<Value> {
         match &self.contract.schema(id).kind {
-            SchemaKind::Object(keywords) => keywords.default.clone().filter(|value| !value.is_null()),
+            SchemaKind::Object(keywords) => {
+                keywords.default.clone().filter(|value| !value.is_null())
+            }
             SchemaKind::Bool(_) => None,
         }
     }
@@ -368,7 +423,10 @@ pub(super) fn nullable(ty: TypeRef, null: bool) -> TypeRef {
 }
 
 fn kept(ty: TypeRef, taken: &mut HashSet<String>) -> Additional {
-    Additional::Kept { ty, field: names::unique(taken, "additional_properties".to_owned()) }
+    Additional::Kept {
+        ty,
+        field: names::unique(taken, "additional_properties".to_owned()),
+    }
 }
 
 fn dependent_required(flat: &Flat) -> Option<Value> {
@@ -390,7 +448,10 @@ fn implied(flat: &Flat) -> Option<Types> {
         (flat.speaks_of_strings(), Types::STRING),
         (flat.speaks_of_numbers(), Types::NUMBER),
     ];
-    let mut types = spoken.iter().filter(|(speaks, _)| *speaks).map(|(_, types)| *types);
+    let mut types = spoken
+        .iter()
+        .filter(|(speaks, _)| *speaks)
+        .map(|(_, types)| *types);
     match (types.next(), types.next()) {
         (Some(types), None) => Some(types),
         _ => None,
@@ -411,8 +472,13 @@ fn string(flat: &Flat, check: Option<String>) -> Shape {
 }
 
 fn number(inner: Primitive, flat: &Flat, check: Option<String>) -> Shape {
-    let implied_minimum = matches!(inner, Primitive::U8 | Primitive::U16 | Primitive::U32 | Primitive::U64)
-        && flat.minimum.as_ref().is_none_or(|minimum| minimum.as_u64() == Some(0));
+    let implied_minimum = matches!(
+        inner,
+        Primitive::U8 | Primitive::U16 | Primitive::U32 | Primitive::U64
+    ) && flat
+        .minimum
+        .as_ref()
+        .is_none_or(|minimum| minimum.as_u64() == Some(0));
     let bounded = flat.maximum.is_some()
         || flat.exclusive_minimum.is_some()
         || flat.exclusive_maximum.is_some()
@@ -427,7 +493,11 @@ fn number(inner: Primitive, flat: &Flat, check: Option<String>) -> Shape {
 
 /// The integer that holds what a schema allows: by format, so that moving a bound keeps the type.
 fn integer(flat: &Flat) -> Primitive {
-    let not_negative = flat.minimum.as_ref().and_then(Number::as_f64).is_some_and(|low| low >= 0.0);
+    let not_negative = flat
+        .minimum
+        .as_ref()
+        .and_then(Number::as_f64)
+        .is_some_and(|low| low >= 0.0);
     match flat.format.as_deref() {
         Some("int8") => Primitive::I8,
         Some("int16") => Primitive::I16,
@@ -437,7 +507,12 @@ fn integer(flat: &Flat) -> Primitive {
         Some("uint32") => Primitive::U32,
         Some("uint64") => Primitive::U64,
         Some("uint") if not_negative => Primitive::U64,
-        _ if flat.maximum.as_ref().is_some_and(|high| high.as_i64().is_none() && high.is_u64()) && not_negative => {
+        _ if flat
+            .maximum
+            .as_ref()
+            .is_some_and(|high| high.as_i64().is_none() && high.is_u64())
+            && not_negative =>
+        {
             Primitive::U64
         }
         _ => Primitive::I64,
@@ -447,11 +522,17 @@ fn integer(flat: &Flat) -> Primitive {
 /// Whether an integer's own type can say all of its bounds: steps are whole, and no bound lies beyond the far end.
 fn is_exact(flat: &Flat, inner: Primitive) -> bool {
     let (low, high) = range(inner);
-    let is =
-        |bound: &Option<Number>, holds: &dyn Fn(f64) -> bool| bound.as_ref().and_then(Number::as_f64).is_none_or(holds);
-    is(&flat.multiple_of, &|step| step.fract() == 0.0 && step < high)
-        && [&flat.minimum, &flat.exclusive_minimum].iter().all(|bound| is(bound, &|bound| bound < high))
-        && [&flat.maximum, &flat.exclusive_maximum].iter().all(|bound| is(bound, &|bound| bound > low))
+    let is = |bound: &Option<Number>, holds: &dyn Fn(f64) -> bool| {
+        bound.as_ref().and_then(Number::as_f64).is_none_or(holds)
+    };
+    is(&flat.multiple_of, &|step| {
+        step.fract() == 0.0 && step < high
+    }) && [&flat.minimum, &flat.exclusive_minimum]
+        .iter()
+        .all(|bound| is(bound, &|bound| bound < high))
+        && [&flat.maximum, &flat.exclusive_maximum]
+            .iter()
+            .all(|bound| is(bound, &|bound| bound > low))
 }
 
 /// The ends of an integer's type; those of 64 bits as near as a float comes.
@@ -496,14 +577,28 @@ fn several_types(types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
         || flat.speaks_of_strings()
         || flat.speaks_of_numbers();
     if constrained {
-        return Shape::Item(TypeKind::Json { check: Some(subject.check.clone()) });
+        return Shape::Item(TypeKind::Json {
+            check: Some(subject.check.clone()),
+        });
     }
     let any = || Box::new(TypeRef::Any);
     let members = [
-        (Types::BOOLEAN, "Boolean", TypeRef::Primitive(Primitive::Bool)),
-        (Types::INTEGER, "Integer", TypeRef::Primitive(Primitive::I64)),
+        (
+            Types::BOOLEAN,
+            "Boolean",
+            TypeRef::Primitive(Primitive::Bool),
+        ),
+        (
+            Types::INTEGER,
+            "Integer",
+            TypeRef::Primitive(Primitive::I64),
+        ),
         (Types::NUMBER, "Number", TypeRef::Primitive(Primitive::F64)),
-        (Types::STRING, "String", TypeRef::Primitive(Primitive::String)),
+        (
+            Types::STRING,
+            "String",
+            TypeRef::Primitive(Primitive::String),
+        ),
         (Types::ARRAY, "Array", TypeRef::Vec(any())),
         (Types::OBJECT, "Object", TypeRef::Map(any())),
     ];
@@ -512,7 +607,12 @@ fn several_types(types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
         variants: members
             .into_iter()
             .filter(|(member, ..)| types.contains(*member))
-            .map(|(_, name, ty)| Variant { name: name.to_owned(), ty, tags: Vec::new(), from: true })
+            .map(|(_, name, ty)| Variant {
+                name: name.to_owned(),
+                ty,
+                tags: Vec::new(),
+                from: true,
+            })
             .collect(),
         check: None,
     }))
@@ -541,7 +641,10 @@ fn enumeration(flat: &Flat, subject: &Subject<'_>) -> Form {
         return Form::json(&subject.check);
     }
     let nullable = null && !values[0].is_null();
-    Form { shape: Shape::Item(TypeKind::Enumeration(variants_of(values, flat.extensible))), nullable }
+    Form {
+        shape: Shape::Item(TypeKind::Enumeration(variants_of(values, flat.extensible))),
+        nullable,
+    }
 }
 
 /// Whether a listed value is one that the other keywords accept too; none if only the compiled schema can say.
@@ -549,7 +652,10 @@ fn is_within(flat: &Flat, value: &Value) -> Option<bool> {
     match value {
         Value::Null | Value::Bool(_) => Some(true),
         Value::String(text) => {
-            let format = flat.format.as_deref().is_some_and(crate::ir::format_is_enforced);
+            let format = flat
+                .format
+                .as_deref()
+                .is_some_and(crate::ir::format_is_enforced);
             if flat.pattern.is_some() || format {
                 return None;
             }
@@ -570,9 +676,15 @@ fn is_within(flat: &Flat, value: &Value) -> Option<bool> {
                 (&flat.exclusive_maximum, Ordering::is_lt),
             ];
             let has_width = flat.types == Some(Types::INTEGER)
-                && matches!(flat.format.as_deref(), Some("int8" | "int16" | "int32" | "uint8" | "uint16" | "uint32"));
+                && matches!(
+                    flat.format.as_deref(),
+                    Some("int8" | "int16" | "int32" | "uint8" | "uint16" | "uint32")
+                );
             let (low, high) = range(integer(flat));
-            let mut within = !has_width || number.as_f64().is_some_and(|number| (low..=high).contains(&number));
+            let mut within = !has_width
+                || number
+                    .as_f64()
+                    .is_some_and(|number| (low..=high).contains(&number));
             for (bound, holds) in bounds {
                 if let Some(bound) = bound {
                     within &= holds(compared(number, bound)?);
@@ -609,10 +721,18 @@ fn wrapped_reference(contract: &Contract, id: SchemaId) -> Option<SchemaId> {
         "xml",
         "$comment",
     ];
-    let SchemaKind::Object(k) = &contract.schema(id).kind else { return None };
-    let [only] = k.all_of.as_slice() else { return None };
-    let is_annotation = |name: &String| ANNOTATIONS.contains(&name.as_str()) || name.starts_with("x-");
-    let is_bare = k.raw.as_object().is_none_or(|raw| raw.keys().all(is_annotation))
+    let SchemaKind::Object(k) = &contract.schema(id).kind else {
+        return None;
+    };
+    let [only] = k.all_of.as_slice() else {
+        return None;
+    };
+    let is_annotation =
+        |name: &String| ANNOTATIONS.contains(&name.as_str()) || name.starts_with("x-");
+    let is_bare = k
+        .raw
+        .as_object()
+        .is_none_or(|raw| raw.keys().all(is_annotation))
         && !k.secret
         && !k.extensible
         && k.reference.is_none()
@@ -630,7 +750,8 @@ fn wrapped_reference(contract: &Contract, id: SchemaId) -> Option<SchemaId> {
         && k.property_names.is_none()
         && k.dependent_schemas.is_empty()
         && k.unevaluated_properties.is_none();
-    let is_reference = matches!(&contract.schema(*only).kind, SchemaKind::Object(member) if member.only_reference);
+    let is_reference =
+        matches!(&contract.schema(*only).kind, SchemaKind::Object(member) if member.only_reference);
     (is_bare && is_reference).then_some(*only)
 }
 
@@ -655,7 +776,11 @@ pub(super) fn variants_of(values: Vec<Value>, extensible: bool) -> Enumeration {
             "Unlisted".to_owned()
         }
     });
-    Enumeration { variants, strings, unlisted }
+    Enumeration {
+        variants,
+        strings,
+        unlisted,
+    }
 }
 
 fn only_null() -> TypeKind {
@@ -670,7 +795,9 @@ pub(super) fn accepts(types: Types, value: &Value) -> bool {
         Value::Number(number) => {
             types.contains(Types::NUMBER)
                 || (types.contains(Types::INTEGER)
-                    && (number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|n| n.fract() == 0.0)))
+                    && (number.is_i64()
+                        || number.is_u64()
+                        || number.as_f64().is_some_and(|n| n.fract() == 0.0)))
         }
         Value::String(_) => types.contains(Types::STRING),
         Value::Array(_) => types.contains(Types::ARRAY),
@@ -681,11 +808,23 @@ pub(super) fn accepts(types: Types, value: &Value) -> bool {
 /// The same item without its check, where the object around it carries one.
 fn without_check(kind: TypeKind) -> TypeKind {
     match kind {
-        TypeKind::Object(object) => TypeKind::Object(Object { check: None, ..object }),
-        TypeKind::Scalar(scalar) => TypeKind::Scalar(Scalar { check: None, ..scalar }),
-        TypeKind::Array(array) => TypeKind::Array(Array { check: None, ..array }),
+        TypeKind::Object(object) => TypeKind::Object(Object {
+            check: None,
+            ..object
+        }),
+        TypeKind::Scalar(scalar) => TypeKind::Scalar(Scalar {
+            check: None,
+            ..scalar
+        }),
+        TypeKind::Array(array) => TypeKind::Array(Array {
+            check: None,
+            ..array
+        }),
         TypeKind::Map(map) => TypeKind::Map(Map { check: None, ..map }),
-        TypeKind::Union(union) => TypeKind::Union(Union { check: None, ..union }),
+        TypeKind::Union(union) => TypeKind::Union(Union {
+            check: None,
+            ..union
+        }),
         TypeKind::Json { .. } => TypeKind::Json { check: None },
         other @ (TypeKind::Alias(_) | TypeKind::Enumeration(_)) => other,
     }

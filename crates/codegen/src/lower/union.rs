@@ -40,8 +40,10 @@ impl Lowering<'_> {
     }
 
     fn alternatives(&mut self, alternatives: &Alternatives, subject: &Subject<'_>) -> Form {
-        let (nulls, members): (Vec<SchemaId>, Vec<SchemaId>) =
-            alternatives.members.iter().partition(|id| self.is_null(**id));
+        let (nulls, members): (Vec<SchemaId>, Vec<SchemaId>) = alternatives
+            .members
+            .iter()
+            .partition(|id| self.is_null(**id));
         let null = match (nulls.len(), alternatives.exactly_one) {
             (0, _) => false,
             (1, _) | (_, false) => true,
@@ -56,8 +58,14 @@ impl Lowering<'_> {
             [only] => {
                 let ty = self.type_of(*only, subject.name);
                 return match ty {
-                    TypeRef::Nullable(inner) => Form { shape: Shape::Type(*inner), nullable: true },
-                    ty => Form { shape: Shape::Type(ty), nullable: null },
+                    TypeRef::Nullable(inner) => Form {
+                        shape: Shape::Type(*inner),
+                        nullable: true,
+                    },
+                    ty => Form {
+                        shape: Shape::Type(ty),
+                        nullable: null,
+                    },
                 };
             }
             several => match self.values(several, alternatives.exactly_one) {
@@ -65,10 +73,18 @@ impl Lowering<'_> {
                 None => Shape::Item(TypeKind::Union(self.union(several, alternatives, subject))),
             },
         };
-        Form { shape, nullable: null }
+        Form {
+            shape,
+            nullable: null,
+        }
     }
 
-    fn union(&mut self, members: &[SchemaId], alternatives: &Alternatives, subject: &Subject<'_>) -> Union {
+    fn union(
+        &mut self,
+        members: &[SchemaId],
+        alternatives: &Alternatives,
+        subject: &Subject<'_>,
+    ) -> Union {
         let tags = alternatives
             .discriminator
             .as_ref()
@@ -77,16 +93,30 @@ impl Lowering<'_> {
         let mut taken = HashSet::new();
         let mut variants: Vec<Variant> = Vec::with_capacity(members.len());
         for (at, member) in members.iter().enumerate() {
-            let tags = tags.as_ref().map(|(_, tags)| tags[at].clone()).unwrap_or_default();
+            let tags = tags
+                .as_ref()
+                .map(|(_, tags)| tags[at].clone())
+                .unwrap_or_default();
             let words = self.variant_words(*member, &tags);
-            let name =
-                names::unique(&mut taken, names::variant(&words.unwrap_or_else(|| format!("Variant{}", at + 1))));
+            let name = names::unique(
+                &mut taken,
+                names::variant(&words.unwrap_or_else(|| format!("Variant{}", at + 1))),
+            );
             let ty = self.type_of(*member, &format!("{}{name}", subject.name));
-            variants.push(Variant { name, ty, tags, from: false });
+            variants.push(Variant {
+                name,
+                ty,
+                tags,
+                from: false,
+            });
         }
         for at in 0..variants.len() {
-            let same = variants.iter().filter(|other| other.ty == variants[at].ty).count();
-            variants[at].from = same == 1 && !matches!(variants[at].ty, TypeRef::Any | TypeRef::Nullable(_));
+            let same = variants
+                .iter()
+                .filter(|other| other.ty == variants[at].ty)
+                .count();
+            variants[at].from =
+                same == 1 && !matches!(variants[at].ty, TypeRef::Any | TypeRef::Nullable(_));
         }
         Union {
             choice: match tags {
@@ -100,7 +130,11 @@ impl Lowering<'_> {
     }
 
     /// Tags by `discriminator`, if it names every alternative.
-    fn declared_tags(&self, members: &[SchemaId], discriminator: &Discriminator) -> Option<(String, Vec<Vec<String>>)> {
+    fn declared_tags(
+        &self,
+        members: &[SchemaId],
+        discriminator: &Discriminator,
+    ) -> Option<(String, Vec<Vec<String>>)> {
         let tags: Vec<Vec<String>> = members
             .iter()
             .map(|member| {
@@ -117,12 +151,16 @@ impl Lowering<'_> {
             let flat = Flat::of(self.contract, &[*member]);
             flat.types.is_none_or(|types| types == Types::OBJECT)
         });
-        (all_objects && tags.iter().all(|tags| !tags.is_empty())).then(|| (discriminator.property.clone(), tags))
+        (all_objects && tags.iter().all(|tags| !tags.is_empty()))
+            .then(|| (discriminator.property.clone(), tags))
     }
 
     /// Tags by a property that every alternative requires with a value of its own.
     fn constant_tags(&self, members: &[SchemaId]) -> Option<(String, Vec<Vec<String>>)> {
-        let flats: Vec<Flat> = members.iter().map(|member| Flat::of(self.contract, &[*member])).collect();
+        let flats: Vec<Flat> = members
+            .iter()
+            .map(|member| Flat::of(self.contract, &[*member]))
+            .collect();
         let first = flats.first()?;
         first.properties.keys().find_map(|property| {
             let mut seen = HashSet::new();
@@ -151,7 +189,8 @@ impl Lowering<'_> {
             && flat.choices.is_empty()
             && !flat.residual
             && !flat.speaks_of_strings();
-        flat.values.filter(|values| strings && !values.is_empty() && values.iter().all(Value::is_string))
+        flat.values
+            .filter(|values| strings && !values.is_empty() && values.iter().all(Value::is_string))
     }
 
     /// Alternatives that are all sets of strings, as one enumeration.
@@ -174,28 +213,33 @@ impl Lowering<'_> {
     /// Whether every alternative only lists required properties.
     fn only_requires(&self, flat: &Flat) -> bool {
         flat.speaks_of_objects()
-            && flat.choices.iter().flat_map(|choice| &choice.members).all(|id| match &self.contract.schema(*id).kind {
-                SchemaKind::Bool(_) => true,
-                SchemaKind::Object(k) => {
-                    k.reference.is_none()
-                        && k.properties.is_empty()
-                        && k.additional_properties.is_none()
-                        && k.pattern_properties.is_empty()
-                        && k.all_of.is_empty()
-                        && k.one_of.is_empty()
-                        && k.any_of.is_empty()
-                        && k.types.is_none_or(|types| types == Types::OBJECT)
-                }
-            })
+            && flat
+                .choices
+                .iter()
+                .flat_map(|choice| &choice.members)
+                .all(|id| match &self.contract.schema(*id).kind {
+                    SchemaKind::Bool(_) => true,
+                    SchemaKind::Object(k) => {
+                        k.reference.is_none()
+                            && k.properties.is_empty()
+                            && k.additional_properties.is_none()
+                            && k.pattern_properties.is_empty()
+                            && k.all_of.is_empty()
+                            && k.one_of.is_empty()
+                            && k.any_of.is_empty()
+                            && k.types.is_none_or(|types| types == Types::OBJECT)
+                    }
+                })
     }
 
     /// Whether `type` beside the alternatives says nothing that they do not say themselves.
     fn types_agree(&self, flat: &Flat, alternatives: &Alternatives) -> bool {
         let Some(types) = flat.types else { return true };
-        alternatives
-            .members
-            .iter()
-            .all(|member| Flat::of(self.contract, &[*member]).types.is_some_and(|own| types.contains(own)))
+        alternatives.members.iter().all(|member| {
+            Flat::of(self.contract, &[*member])
+                .types
+                .is_some_and(|own| types.contains(own))
+        })
     }
 
     fn is_null(&self, id: SchemaId) -> bool {
@@ -211,7 +255,10 @@ impl Lowering<'_> {
     fn accepts_null(&self, id: SchemaId) -> bool {
         let flat = Flat::of(self.contract, &[id]);
         let typed = flat.types.is_none_or(|types| types.contains(Types::NULL));
-        let valued = flat.values.as_ref().is_none_or(|values| values.contains(&Value::Null));
+        let valued = flat
+            .values
+            .as_ref()
+            .is_none_or(|values| values.contains(&Value::Null));
         typed && valued && flat.choices.is_empty()
     }
 
@@ -226,17 +273,22 @@ impl Lowering<'_> {
             return None;
         };
         let keywords: &Keywords = keywords;
-        keywords.title.clone().filter(|title| title.len() <= 40).or_else(|| tags.first().cloned()).or_else(|| {
-            let word = match keywords.types? {
-                Types::BOOLEAN => "Boolean",
-                Types::INTEGER => "Integer",
-                Types::NUMBER => "Number",
-                Types::STRING => "String",
-                Types::ARRAY => "Array",
-                Types::OBJECT => "Object",
-                _ => return None,
-            };
-            Some(word.to_owned())
-        })
+        keywords
+            .title
+            .clone()
+            .filter(|title| title.len() <= 40)
+            .or_else(|| tags.first().cloned())
+            .or_else(|| {
+                let word = match keywords.types? {
+                    Types::BOOLEAN => "Boolean",
+                    Types::INTEGER => "Integer",
+                    Types::NUMBER => "Number",
+                    Types::STRING => "String",
+                    Types::ARRAY => "Array",
+                    Types::OBJECT => "Object",
+                    _ => return None,
+                };
+                Some(word.to_owned())
+            })
     }
 }

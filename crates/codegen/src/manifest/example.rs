@@ -41,13 +41,18 @@ fn types(api: &Api<'_>) -> Option<String> {
 fn client(api: &Api<'_>) -> String {
     let krate = api.names.krate("client");
     let credential = credential(api);
-    let make = format!("{krate}::Client::builder(\"https://api.example.com\"){credential}.build()?;\n");
+    let make =
+        format!("{krate}::Client::builder(\"https://api.example.com\"){credential}.build()?;\n");
     let calls = |operation: &&Operation| is_simple(api, operation);
     let operation = api
         .operations
         .iter()
         .find(|operation| operation.paging.is_some() && calls(operation))
-        .or_else(|| api.operations.iter().find(|operation| operation.method == Method::Get && calls(operation)))
+        .or_else(|| {
+            api.operations
+                .iter()
+                .find(|operation| operation.method == Method::Get && calls(operation))
+        })
         .or_else(|| api.operations.iter().find(calls));
     let Some(operation) = operation else {
         return format!(
@@ -77,7 +82,9 @@ fn credential(api: &Api<'_>) -> String {
         matches!(scheme.kind, SecurityKind::HttpBearer | SecurityKind::OAuth2)
             && !SETTINGS.contains(&scheme.name.as_str())
     });
-    bearer.map(|scheme| format!(".{}(\"…\")", scheme.name)).unwrap_or_default()
+    bearer
+        .map(|scheme| format!(".{}(\"…\")", scheme.name))
+        .unwrap_or_default()
 }
 
 fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
@@ -90,20 +97,26 @@ fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
     };
     operation.body.is_none()
         && !operation.deprecated
-        && operation
-            .parameters
-            .iter()
-            .all(|parameter| !METHODS.contains(&parameter.name.as_str()) && (!parameter.required || is_text(parameter)))
+        && operation.parameters.iter().all(|parameter| {
+            !METHODS.contains(&parameter.name.as_str())
+                && (!parameter.required || is_text(parameter))
+        })
 }
 
 /// Serves whatever implements the traits.
 fn server(api: &Api<'_>) -> String {
     let krate = api.names.krate("server");
-    let is_secured = api
-        .operations
-        .iter()
-        .any(|operation| operation.security.iter().any(|alternative| !alternative.schemes.is_empty()));
-    let bound = if is_secured { "Api<S::Principal>" } else { "Api" };
+    let is_secured = api.operations.iter().any(|operation| {
+        operation
+            .security
+            .iter()
+            .any(|alternative| !alternative.schemes.is_empty())
+    });
+    let bound = if is_secured {
+        "Api<S::Principal>"
+    } else {
+        "Api"
+    };
     let mut imports = vec!["Api", "router", "server"];
     let mut parameters = vec![format!("api: impl {bound}")];
     let mut arguments = vec!["api"];
@@ -123,9 +136,20 @@ fn server(api: &Api<'_>) -> String {
         arguments.push("server::Problem");
     }
     let names: Vec<&str> = bounds.iter().map(|(name, _)| *name).collect();
-    let generics = if names.is_empty() { String::new() } else { format!("<{}>", names.join(", ")) };
-    let bounds: String = bounds.iter().map(|(name, bound)| format!("    {name}: {bound},\n")).collect();
-    let opening = if bounds.is_empty() { " {\n".to_owned() } else { format!("\nwhere\n{bounds}{{\n") };
+    let generics = if names.is_empty() {
+        String::new()
+    } else {
+        format!("<{}>", names.join(", "))
+    };
+    let bounds: String = bounds
+        .iter()
+        .map(|(name, bound)| format!("    {name}: {bound},\n"))
+        .collect();
+    let opening = if bounds.is_empty() {
+        " {\n".to_owned()
+    } else {
+        format!("\nwhere\n{bounds}{{\n")
+    };
     format!(
         "use {krate}::{{{}}};\n\nasync fn serve{generics}({}) -> std::io::Result<()>{opening}    \
          let app = router({}, server::Config::default());\n    \

@@ -5,28 +5,37 @@ use std::sync::LazyLock;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 /// Our workspace's manifest, as it was when the generator was built.
-static WORKSPACE: LazyLock<DocumentMut> =
-    LazyLock::new(|| include_str!("../../../../Cargo.toml").parse().expect("the manifest that cargo read is TOML"));
+static WORKSPACE: LazyLock<DocumentMut> = LazyLock::new(|| {
+    include_str!("../../../../Cargo.toml")
+        .parse()
+        .expect("the manifest that cargo read is TOML")
+});
 
 /// Tables of a manifest that name other crates.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
 /// A key of `[workspace.package]`.
 pub(super) fn package(key: &str) -> &'static str {
-    WORKSPACE["workspace"]["package"][key].as_str().expect("our workspace says this for all its crates")
+    WORKSPACE["workspace"]["package"][key]
+        .as_str()
+        .expect("our workspace says this for all its crates")
 }
 
 /// The version that `[workspace.dependencies]` asks for.
 pub(super) fn dependency_version(name: &str) -> String {
     let (base, _) = shared(name);
     let version = base.get("version").and_then(Value::as_str);
-    version.expect("every crate that generated code needs has a version").to_owned()
+    version
+        .expect("every crate that generated code needs has a version")
+        .to_owned()
 }
 
 /// The manifest of one of our crates without the workspace around it: everything inherited is spelled out, a crate
 /// of ours is sought beside it, and lints, which are ours alone, are gone.
 pub(super) fn spelled_out(manifest: &str) -> String {
-    let mut document: DocumentMut = manifest.parse().expect("the manifest that cargo read is TOML");
+    let mut document: DocumentMut = manifest
+        .parse()
+        .expect("the manifest that cargo read is TOML");
     document.remove("lints");
     if let Some(about) = document.get_mut("package").and_then(Item::as_table_mut) {
         spell_out_package(about);
@@ -66,13 +75,22 @@ fn spell_out_dependencies(table: &mut Table) {
 }
 
 fn inherits(item: &Item) -> bool {
-    item.as_table_like().and_then(|table| table.get("workspace")).and_then(Item::as_bool).unwrap_or(false)
+    item.as_table_like()
+        .and_then(|table| table.get("workspace"))
+        .and_then(Item::as_bool)
+        .unwrap_or(false)
 }
 
 /// A dependency as the workspace and the crate say it together.
 fn merged(name: &str, own: &dyn TableLike) -> Value {
     let (mut table, mut features) = shared(name);
-    for feature in own.get("features").and_then(Item::as_array).into_iter().flatten().filter_map(Value::as_str) {
+    for feature in own
+        .get("features")
+        .and_then(Item::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
         if !features.iter().any(|known| known.as_str() == Some(feature)) {
             features.push(feature);
         }

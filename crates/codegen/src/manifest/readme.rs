@@ -46,7 +46,9 @@ fn lead(api: &Api<'_>, part: Part) -> String {
             "For whoever calls the API and is called back: implement a trait per tag, put the router behind a URL of \
              yours, and subscribe with that URL and the path of the operation."
         }
-        Part::Types => "Its requests and answers as types, each of which accepts exactly what its schema accepts.",
+        Part::Types => {
+            "Its requests and answers as types, each of which accepts exactly what its schema accepts."
+        }
         Part::Client => {
             "A builder per operation, typed answers and errors, streams over lists, \
              and retries for what is safe to repeat."
@@ -73,30 +75,62 @@ fn first_paragraph(description: &str) -> Option<String> {
 
 /// The features as a table: a row per tag, then those of every such crate.
 fn features(api: &Api<'_>, part: Part) -> String {
-    let mut rows: Vec<(String, String)> = api.tags.iter().map(|tag| (tag.feature.clone(), purpose(api, tag))).collect();
+    let mut rows: Vec<(String, String)> = api
+        .tags
+        .iter()
+        .map(|tag| (tag.feature.clone(), purpose(api, tag)))
+        .collect();
     let fixed: &[(&str, &str)] = match part {
         Part::Types => &[
-            (names::SCHEMAS, "the contract's schemas, to be validated against as a whole; off unless asked for"),
-            (names::SCHEMARS, "`schemars::JsonSchema` for every type; off unless asked for"),
-            (names::UTOIPA, "`utoipa::ToSchema` for every type; off unless asked for"),
+            (
+                names::SCHEMAS,
+                "the contract's schemas, to be validated against as a whole; off unless asked for",
+            ),
+            (
+                names::SCHEMARS,
+                "`schemars::JsonSchema` for every type; off unless asked for",
+            ),
+            (
+                names::UTOIPA,
+                "`utoipa::ToSchema` for every type; off unless asked for",
+            ),
         ],
         Part::Client => &[(
             names::RUSTLS,
             "https with rustls and the certificates that the platform trusts; a `reqwest::Client` of your own beside it has to choose rustls's provider itself",
         )],
-        Part::Server => {
-            &[(names::UTOIPA, "the document, derived again from the code that serves it; off unless asked for")]
-        }
+        Part::Server => &[(
+            names::UTOIPA,
+            "the document, derived again from the code that serves it; off unless asked for",
+        )],
     };
-    rows.extend(fixed.iter().map(|(name, purpose)| ((*name).to_owned(), (*purpose).to_owned())));
-    let rows: Vec<String> = rows.iter().map(|(name, purpose)| format!("| `{name}` | {purpose} |")).collect();
-    format!("| feature | what it brings |\n|---|---|\n{}", rows.join("\n"))
+    rows.extend(
+        fixed
+            .iter()
+            .map(|(name, purpose)| ((*name).to_owned(), (*purpose).to_owned())),
+    );
+    let rows: Vec<String> = rows
+        .iter()
+        .map(|(name, purpose)| format!("| `{name}` | {purpose} |"))
+        .collect();
+    format!(
+        "| feature | what it brings |\n|---|---|\n{}",
+        rows.join("\n")
+    )
 }
 
 fn purpose(api: &Api<'_>, tag: &Tag) -> String {
-    let at = api.tags.iter().position(|other| other.module == tag.module).expect("a tag of this API is among its tags");
+    let at = api
+        .tags
+        .iter()
+        .position(|other| other.module == tag.module)
+        .expect("a tag of this API is among its tags");
     let count = api.operations_of(at).count();
-    let operations = if count == 1 { "1 operation".to_owned() } else { format!("{count} operations") };
+    let operations = if count == 1 {
+        "1 operation".to_owned()
+    } else {
+        format!("{count} operations")
+    };
     match tag.description.as_deref().and_then(first_paragraph) {
         Some(words) => format!("{operations}: {}", shortened(&words, 200)),
         None => operations,

@@ -14,55 +14,95 @@ fn manifests(info: &Value) -> Vec<File> {
     let document = json!({"openapi": "3.1.0", "info": info, "paths": {}});
     let loaded = contract::load_text("small.json", document.to_string().as_bytes());
     let contract = loaded.contract.expect("the document is a contract");
-    files(&lower(&contract, "small"), None, &Runtime::Path("../api-runtime".to_owned()))
+    files(
+        &lower(&contract, "small"),
+        None,
+        &Runtime::Path("../api-runtime".to_owned()),
+    )
 }
 
 fn text_of<'f>(files: &'f [File], path: &str) -> &'f str {
     let file = files.iter().find(|file| file.path == path);
-    &file.unwrap_or_else(|| panic!("{path} is not generated")).text
+    &file
+        .unwrap_or_else(|| panic!("{path} is not generated"))
+        .text
 }
 
 fn manifest(files: &[File]) -> DocumentMut {
-    text_of(files, "small-client/Cargo.toml").parse().expect("a manifest is TOML")
+    text_of(files, "small-client/Cargo.toml")
+        .parse()
+        .expect("a manifest is TOML")
 }
 
 #[test]
 fn a_hostile_text_stays_a_string_of_toml() {
     let hostile = "a\"\n[dependencies]\nevil = \"1\"\u{0}\u{202e}\u{7f}'''\"\"\" \\";
-    let files = manifests(&json!({"title": hostile, "version": hostile, "license": {"name": hostile}}));
+    let files =
+        manifests(&json!({"title": hostile, "version": hostile, "license": {"name": hostile}}));
     let manifest = manifest(&files);
     assert!(manifest["dependencies"].get("evil").is_none());
     assert_eq!(manifest["package"]["version"].as_str(), Some("0.1.0"));
     assert!(manifest["package"].get("license").is_none());
-    let description = manifest["package"]["description"].as_str().expect("a description is a string");
-    assert!(description.contains("a\" [dependencies] evil = \"1\" '''\"\"\" \\"), "{description}");
+    let description = manifest["package"]["description"]
+        .as_str()
+        .expect("a description is a string");
+    assert!(
+        description.contains("a\" [dependencies] evil = \"1\" '''\"\"\" \\"),
+        "{description}"
+    );
 }
 
 #[test]
 fn a_hostile_text_stays_plain_in_markdown() {
-    let hostile = "<script>x</script> [a](javascript:b) ```rust\npanic!()\n``` | ![c](d) #e &amp; *f*";
-    let files = manifests(&json!({"title": hostile, "version": "1.0.0", "description": format!("T {hostile}")}));
+    let hostile =
+        "<script>x</script> [a](javascript:b) ```rust\npanic!()\n``` | ![c](d) #e &amp; *f*";
+    let files = manifests(
+        &json!({"title": hostile, "version": "1.0.0", "description": format!("T {hostile}")}),
+    );
     let readme = text_of(&files, "small-client/README.md");
     for markup in ["<script", "[a](", "```rust\npanic", "![c](", "&amp;", "*f*"] {
-        let escaped = markup.chars().next().is_some_and(|first| readme.contains(&format!("\\{first}")));
-        assert!(escaped && !unescaped(readme, markup), "{markup} is markup in:\n{readme}");
+        let escaped = markup
+            .chars()
+            .next()
+            .is_some_and(|first| readme.contains(&format!("\\{first}")));
+        assert!(
+            escaped && !unescaped(readme, markup),
+            "{markup} is markup in:\n{readme}"
+        );
     }
 }
 
 /// Whether the words stand there without a backslash before them.
 fn unescaped(text: &str, words: &str) -> bool {
-    text.match_indices(words).any(|(at, _)| !text[..at].ends_with('\\'))
+    text.match_indices(words)
+        .any(|(at, _)| !text[..at].ends_with('\\'))
 }
 
 #[test]
 fn a_version_and_a_licence_of_the_contract_are_those_of_the_crates() {
-    let files = manifests(&json!({"title": "T", "version": "2.1.0-rc.1+7", "license": {"name": "Apache 2.0"}}));
+    let files = manifests(
+        &json!({"title": "T", "version": "2.1.0-rc.1+7", "license": {"name": "Apache 2.0"}}),
+    );
     let manifest = manifest(&files);
-    assert_eq!(manifest["package"]["version"].as_str(), Some("2.1.0-rc.1+7"));
+    assert_eq!(
+        manifest["package"]["version"].as_str(),
+        Some("2.1.0-rc.1+7")
+    );
     assert_eq!(manifest["package"]["license"].as_str(), Some("Apache-2.0"));
-    assert_eq!(manifest["dependencies"]["small-types"]["version"].as_str(), Some("2.1.0-rc.1"));
-    assert!(files.iter().any(|file| file.path == "small-client/LICENSE-APACHE"));
-    assert!(!files.iter().any(|file| file.path == "small-client/LICENSE-MIT"));
+    assert_eq!(
+        manifest["dependencies"]["small-types"]["version"].as_str(),
+        Some("2.1.0-rc.1")
+    );
+    assert!(
+        files
+            .iter()
+            .any(|file| file.path == "small-client/LICENSE-APACHE")
+    );
+    assert!(
+        !files
+            .iter()
+            .any(|file| file.path == "small-client/LICENSE-MIT")
+    );
 }
 
 #[test]
@@ -94,7 +134,10 @@ fn every_source_of_the_run_time_is_brought_along() {
         }
         found.sort();
         let embedded: Vec<&str> = sources.iter().map(|(path, _)| *path).collect();
-        assert_eq!(embedded, found, "src/manifest/embedded.rs must list the sources of {krate}");
+        assert_eq!(
+            embedded, found,
+            "src/manifest/embedded.rs must list the sources of {krate}"
+        );
     }
 }
 
@@ -103,7 +146,10 @@ fn a_copied_manifest_inherits_nothing() {
     for (krate, manifest, _) in runtime::CRATES {
         let spelled_out = inherit::spelled_out(manifest);
         let document: DocumentMut = spelled_out.parse().expect("it is TOML still");
-        assert!(!spelled_out.contains("workspace"), "{krate}:\n{spelled_out}");
+        assert!(
+            !spelled_out.contains("workspace"),
+            "{krate}:\n{spelled_out}"
+        );
         assert_eq!(document["package"]["name"].as_str(), Some(krate));
         assert_eq!(document["package"]["edition"].as_str(), Some("2024"));
     }

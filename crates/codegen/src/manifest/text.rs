@@ -2,13 +2,17 @@
 
 /// A text on one line: every run of spaces and control characters becomes one space.
 pub(super) fn one_line(text: &str) -> String {
-    let spaced: String = text.chars().map(|sign| if is_harmless(sign) { sign } else { ' ' }).collect();
+    let spaced: String = text
+        .chars()
+        .map(|sign| if is_harmless(sign) { sign } else { ' ' })
+        .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a character only shows itself: neither control nor one that turns the direction of what follows.
 fn is_harmless(sign: char) -> bool {
-    !sign.is_control() && !matches!(sign, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    !sign.is_control()
+        && !matches!(sign, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// At most so many characters, cut at a word where there is one.
@@ -17,7 +21,10 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let cut: String = text.chars().take(most).collect();
-    let at = cut.rfind(' ').filter(|at| *at > cut.len() / 2).unwrap_or(cut.len());
+    let at = cut
+        .rfind(' ')
+        .filter(|at| *at > cut.len() / 2)
+        .unwrap_or(cut.len());
     format!("{}…", cut[..at].trim_end_matches([',', '.', ';', ':', ' ']))
 }
 
@@ -40,7 +47,11 @@ pub(super) fn quoted(text: &str) -> String {
 /// A feature's name as a key of TOML.
 pub(super) fn feature_key(name: &str) -> String {
     let is_bare = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_');
-    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
+    if !name.is_empty() && name.chars().all(is_bare) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
 }
 
 /// A text as plain words of Markdown: nothing in it is markup, a link, HTML or the edge of a table's cell.
@@ -51,7 +62,9 @@ pub(super) fn plain(text: &str) -> String {
     let mut after_digit = false;
     while let Some(sign) = signs.next() {
         let is_markup = match sign {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '!' | '#' | '$' => true,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '!' | '#' | '$' => {
+                true
+            }
             // At a line's start these make a list or a heading.
             '-' | '+' | '=' => out.is_empty(),
             '.' | ')' => after_digit && signs.peek().is_none_or(|next| *next == ' '),

@@ -30,7 +30,11 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
         api,
         operation,
         name: answer,
-        answers: operation.answers.iter().filter(|listed| is_in_answers(listed, has_success)).collect(),
+        answers: operation
+            .answers
+            .iter()
+            .filter(|listed| is_in_answers(listed, has_success))
+            .collect(),
         is_error: false,
         default: (!has_success).then_some((200, 399)),
     };
@@ -38,13 +42,19 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
         api,
         operation,
         name: error,
-        answers: operation.answers.iter().filter(|listed| !listed.is_success()).collect(),
+        answers: operation
+            .answers
+            .iter()
+            .filter(|listed| !listed.is_success())
+            .collect(),
         is_error: true,
         default: (!has_success).then_some((400, 599)),
     };
-    let structures = operation.answers.iter().filter_map(|listed| match Payload::of(&operation.pascal, listed) {
-        Payload::Struct(name, false) => Some(payload::structure(api, &name, listed, None)),
-        _ => None,
+    let structures = operation.answers.iter().filter_map(|listed| {
+        match Payload::of(&operation.pascal, listed) {
+            Payload::Struct(name, false) => Some(payload::structure(api, &name, listed, None)),
+            _ => None,
+        }
     });
     let [success, failure] = [success.items(), failure.items()];
     quote!(#success #failure #(#structures)*)
@@ -71,13 +81,26 @@ pub(super) fn is_dynamic(answer: &Answer) -> bool {
 
 impl Side<'_> {
     fn items(&self) -> TokenStream {
-        let Self { name, operation, .. } = self;
-        let does = if self.is_error { "refuses with" } else { "answers" };
+        let Self {
+            name, operation, ..
+        } = self;
+        let does = if self.is_error {
+            "refuses with"
+        } else {
+            "answers"
+        };
         let words = docs(&format!("What {} {does}.", method_and_path(operation)));
         let is_clone = self.answers.iter().all(|answer| payload::is_clone(answer));
-        let derives = if is_clone { quote!(Debug, Clone) } else { quote!(Debug) };
+        let derives = if is_clone {
+            quote!(Debug, Clone)
+        } else {
+            quote!(Debug)
+        };
         let variants = self.answers.iter().map(|answer| self.variant(answer));
-        let constants = self.answers.iter().map(|answer| reply(&operation.pascal, answer));
+        let constants = self
+            .answers
+            .iter()
+            .map(|answer| reply(&operation.pascal, answer));
         let constants = (!self.answers.is_empty()).then(|| quote!(impl #name { #(#constants)* }));
         let respond = self.respond();
         let statuses = self.statuses();
@@ -141,7 +164,10 @@ impl Side<'_> {
             let field = payload_field(&payload);
             let (pattern, reply) = if is_dynamic(answer) {
                 let field = payload.ty(self.api).map(|_| quote!(, #field));
-                (quote!({ status #field }), quote!(Self::#constant.at(status.get())))
+                (
+                    quote!({ status #field }),
+                    quote!(Self::#constant.at(status.get())),
+                )
             } else {
                 let field = payload.ty(self.api).map(|_| quote!((#field)));
                 (quote!(#field), quote!(Self::#constant))
@@ -173,11 +199,16 @@ impl Side<'_> {
         }
         let name = &self.name;
         let [_, answer, error] = type_names(self.operation);
-        let listed = self.operation.answers.iter().filter(|answer| !is_dynamic(answer)).map(|listed| {
-            let owner = if listed.is_success() { &answer } else { &error };
-            let constant = reply_constant(listed);
-            quote!(#owner::#constant.number())
-        });
+        let listed = self
+            .operation
+            .answers
+            .iter()
+            .filter(|answer| !is_dynamic(answer))
+            .map(|listed| {
+                let owner = if listed.is_success() { &answer } else { &error };
+                let constant = reply_constant(listed);
+                quote!(#owner::#constant.number())
+            });
         let digits: Vec<_> = self
             .operation
             .answers
@@ -187,7 +218,8 @@ impl Side<'_> {
                 _ => None,
             })
             .collect();
-        let ranges = (!digits.is_empty()).then(|| quote!(const RANGES: &'static [u8] = &[#(#digits),*];));
+        let ranges =
+            (!digits.is_empty()).then(|| quote!(const RANGES: &'static [u8] = &[#(#digits),*];));
         let default = self.default.map(|(from, to)| {
             let [from, to] = [from, to].map(proc_macro2::Literal::u16_unsuffixed);
             quote!(const DEFAULT: std::ops::RangeInclusive<u16> = #from..=#to;)
@@ -223,7 +255,9 @@ impl Side<'_> {
             if answers.iter().any(|answer| is_dynamic(answer)) {
                 return Some(self.with_status(ty, answers));
             }
-            let [only] = answers.as_slice() else { return None };
+            let [only] = answers.as_slice() else {
+                return None;
+            };
             // An error's body says nothing of its status, so only named answers become errors by themselves.
             if self.is_error && !matches!(self.payload(only), Payload::Struct(..)) {
                 return None;
@@ -243,14 +277,20 @@ impl Side<'_> {
     fn with_status(&self, ty: &TokenStream, answers: &[&Answer]) -> TokenStream {
         let name = &self.name;
         let field = payload_field(&self.payload(answers[0]));
-        let fixed = answers.iter().filter(|answer| !is_dynamic(answer)).map(|answer| {
-            let (variant, constant) = (variant_name(answer), reply_constant(answer));
-            quote!(#variant = #constant,)
-        });
-        let dynamic = answers.iter().filter(|answer| is_dynamic(answer)).map(|answer| {
-            let variant = variant_name(answer);
-            quote!(#variant,)
-        });
+        let fixed = answers
+            .iter()
+            .filter(|answer| !is_dynamic(answer))
+            .map(|answer| {
+                let (variant, constant) = (variant_name(answer), reply_constant(answer));
+                quote!(#variant = #constant,)
+            });
+        let dynamic = answers
+            .iter()
+            .filter(|answer| is_dynamic(answer))
+            .map(|answer| {
+                let variant = variant_name(answer);
+                quote!(#variant,)
+            });
         quote!(server::from_status!(#name, #field: #ty, [#(#fixed)*], [#(#dynamic)*]);)
     }
 }

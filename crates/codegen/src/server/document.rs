@@ -85,8 +85,10 @@ pub(super) fn tag_file(api: &Api<'_>, tag: usize) -> String {
         let name = function(operation);
         quote!(#name(document);)
     });
-    let uses_responses =
-        operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
+    let uses_responses = operations
+        .iter()
+        .flat_map(|operation| &operation.answers)
+        .any(|answer| answer.component.is_some());
     let responses = uses_responses.then(|| super::import(api, "responses"));
     let mut file = RustFile::new();
     file.add(quote! {
@@ -107,7 +109,11 @@ pub(super) fn tag_file(api: &Api<'_>, tag: usize) -> String {
 
 /// The function of an operation, which cannot be called like that of the tag.
 fn function(operation: &Operation) -> Ident {
-    ident(if operation.name == "describe" { "describe_" } else { &operation.name })
+    ident(if operation.name == "describe" {
+        "describe_"
+    } else {
+        &operation.name
+    })
 }
 
 fn describe(operation: &Operation) -> TokenStream {
@@ -122,7 +128,10 @@ fn describe(operation: &Operation) -> TokenStream {
         }
     });
     let body = request_body(operation);
-    let answers = operation.answers.iter().map(|answer| answer_calls(operation, answer));
+    let answers = operation
+        .answers
+        .iter()
+        .map(|answer| answer_calls(operation, answer));
     quote! {
         fn #name(document: &mut openapi::Document) {
             document.operation(&tag::#static_name)
@@ -135,7 +144,10 @@ fn describe(operation: &Operation) -> TokenStream {
 }
 
 fn request_body(operation: &Operation) -> Option<TokenStream> {
-    let body = operation.body.as_ref().filter(|_| request::has_body(operation))?;
+    let body = operation
+        .body
+        .as_ref()
+        .filter(|_| request::has_body(operation))?;
     let [request, _, _] = type_names(operation);
     let names = payload::media_names(&body.media);
     let contents = body.media.iter().zip(&names).map(|(media, variant)| {
@@ -154,7 +166,10 @@ fn request_body(operation: &Operation) -> Option<TokenStream> {
 }
 
 pub(super) fn is_opaque(media: &Media) -> bool {
-    matches!(media.kind, MediaKind::Bytes | MediaKind::EventStream | MediaKind::Multipart)
+    matches!(
+        media.kind,
+        MediaKind::Bytes | MediaKind::EventStream | MediaKind::Multipart
+    )
 }
 
 fn content(media: &Media, slot: &TokenStream) -> TokenStream {
@@ -206,7 +221,11 @@ fn answer_slot(
         (Payload::Struct(name, is_shared), Some(holder)) if listed.media.len() > 1 => {
             let choices = payload::choices_name(name);
             let _ = holder;
-            let path = if *is_shared { quote!(responses::#choices) } else { quote!(tag::#choices) };
+            let path = if *is_shared {
+                quote!(responses::#choices)
+            } else {
+                quote!(tag::#choices)
+            };
             quote!(openapi::variant(#path::#choice))
         }
         (_, Some(holder)) => quote!(openapi::field(|response: &#holder| &response.body)),

@@ -73,10 +73,12 @@ pub(super) fn write(media: &Media, body: &TokenStream) -> TokenStream {
 }
 
 pub(super) fn is_clone(answer: &Answer) -> bool {
-    !answer
-        .media
-        .iter()
-        .any(|media| matches!(media.kind, MediaKind::EventStream | MediaKind::Multipart | MediaKind::Bytes))
+    !answer.media.iter().any(|media| {
+        matches!(
+            media.kind,
+            MediaKind::EventStream | MediaKind::Multipart | MediaKind::Bytes
+        )
+    })
 }
 
 /// Names of the variants for several kinds of body.
@@ -93,7 +95,11 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
     media
         .iter()
         .map(|this| {
-            let is_only = media.iter().filter(|other| kind(other) == kind(this)).count() == 1;
+            let is_only = media
+                .iter()
+                .filter(|other| kind(other) == kind(this))
+                .count()
+                == 1;
             let name = match this.name.trim() {
                 _ if is_only => kind(this).to_owned(),
                 "*/*" => "Any".to_owned(),
@@ -105,9 +111,18 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
 }
 
 /// The struct of an answer with headers or several kinds of body, or of a shared response.
-pub(super) fn structure(api: &Api<'_>, name: &Ident, answer: &Answer, gate: Option<&TokenStream>) -> TokenStream {
+pub(super) fn structure(
+    api: &Api<'_>,
+    name: &Ident,
+    answer: &Answer,
+    gate: Option<&TokenStream>,
+) -> TokenStream {
     let words = docs(non_empty(&answer.description, "An answer."));
-    let derives = if is_clone(answer) { quote!(Debug, Clone) } else { quote!(Debug) };
+    let derives = if is_clone(answer) {
+        quote!(Debug, Clone)
+    } else {
+        quote!(Debug)
+    };
     let body_type = body_type(api, name, answer);
     let choices = (answer.media.len() > 1).then(|| choices(api, name, answer, gate));
     let body = body_type.as_ref().map(|ty| {
@@ -118,7 +133,12 @@ pub(super) fn structure(api: &Api<'_>, name: &Ident, answer: &Answer, gate: Opti
     });
     let headers = answer.headers.iter().map(|header| {
         let fallback = format!("The header `{}`.", header.wire);
-        let words = docs(header.description.as_deref().map_or(&*fallback, |text| non_empty(text, &fallback)));
+        let words = docs(
+            header
+                .description
+                .as_deref()
+                .map_or(&*fallback, |text| non_empty(text, &fallback)),
+        );
         let name = ident(&header.name);
         let ty = header_type(api, header);
         quote!(#words pub #name: #ty,)
@@ -131,7 +151,13 @@ pub(super) fn structure(api: &Api<'_>, name: &Ident, answer: &Answer, gate: Opti
     });
     let constants = answer.headers.iter().map(|header| {
         let name = constant(&header.name);
-        let description = parameter_description(api, &Parameter { default: None, ..header.clone() });
+        let description = parameter_description(
+            api,
+            &Parameter {
+                default: None,
+                ..header.clone()
+            },
+        );
         quote!(pub(crate) const #name: server::Parameter = #description;)
     });
     let new = new(api, answer, body_type.as_ref());
@@ -153,12 +179,20 @@ pub(super) fn structure(api: &Api<'_>, name: &Ident, answer: &Answer, gate: Opti
 }
 
 fn non_empty<'t>(text: &'t str, fallback: &'t str) -> &'t str {
-    if text.trim().is_empty() { fallback } else { text }
+    if text.trim().is_empty() {
+        fallback
+    } else {
+        text
+    }
 }
 
 fn header_type(api: &Api<'_>, header: &Parameter) -> TokenStream {
     let ty = foreign_type(api, &header.ty);
-    if header.required { ty } else { quote!(Option<#ty>) }
+    if header.required {
+        ty
+    } else {
+        quote!(Option<#ty>)
+    }
 }
 
 fn body_type(api: &Api<'_>, name: &Ident, answer: &Answer) -> Option<TokenStream> {
@@ -177,21 +211,34 @@ pub(super) fn choices_name(name: &Ident) -> Ident {
 }
 
 /// The kinds of body of an answer, as an enum.
-fn choices(api: &Api<'_>, owner: &Ident, answer: &Answer, gate: Option<&TokenStream>) -> TokenStream {
+fn choices(
+    api: &Api<'_>,
+    owner: &Ident,
+    answer: &Answer,
+    gate: Option<&TokenStream>,
+) -> TokenStream {
     let name = choices_name(owner);
     let words = docs(&format!("The body of [`{owner}`], by its media type."));
-    let derives = if is_clone(answer) { quote!(Debug, Clone) } else { quote!(Debug) };
+    let derives = if is_clone(answer) {
+        quote!(Debug, Clone)
+    } else {
+        quote!(Debug)
+    };
     let names = media_names(&answer.media);
     let variants = names.iter().zip(&answer.media).map(|(variant, media)| {
         let words = docs(&format!("`{}`", media.name));
         let ty = media_type(api, media);
         quote!(#words #variant(#ty))
     });
-    let arms = names.iter().zip(&answer.media).enumerate().map(|(at, (variant, media))| {
-        let at = Literal::usize_unsuffixed(at);
-        let write = write(media, &quote!(body));
-        quote!(Self::#variant(body) => reply.choose(#at).#write)
-    });
+    let arms = names
+        .iter()
+        .zip(&answer.media)
+        .enumerate()
+        .map(|(at, (variant, media))| {
+            let at = Literal::usize_unsuffixed(at);
+            let write = write(media, &quote!(body));
+            quote!(Self::#variant(body) => reply.choose(#at).#write)
+        });
     quote! {
         #words
         #gate
@@ -209,29 +256,41 @@ fn choices(api: &Api<'_>, owner: &Ident, answer: &Answer, gate: Option<&TokenStr
 fn new(api: &Api<'_>, answer: &Answer, body: Option<&TokenStream>) -> TokenStream {
     let body_argument = body.map(|ty| quote!(body: #ty,));
     let body_field = body.map(|_| quote!(body,));
-    let required = answer.headers.iter().filter(|header| header.required).map(|header| {
-        let name = ident(&header.name);
-        let ty = header_type(api, header);
-        quote!(#name: #ty)
-    });
+    let required = answer
+        .headers
+        .iter()
+        .filter(|header| header.required)
+        .map(|header| {
+            let name = ident(&header.name);
+            let ty = header_type(api, header);
+            quote!(#name: #ty)
+        });
     let fields = answer.headers.iter().map(|header| {
         let name = ident(&header.name);
-        if header.required { quote!(#name) } else { quote!(#name: None) }
-    });
-    let with = answer.headers.iter().filter(|header| !header.required).map(|header| {
-        let name = ident(&header.name);
-        let function = quote::format_ident!("with_{}", header.name.trim_start_matches("r#"));
-        let words = docs(&format!("Sets the header `{}`.", header.wire));
-        let ty = foreign_type(api, &header.ty);
-        quote! {
-            #words
-            #[must_use]
-            pub fn #function(mut self, value: #ty) -> Self {
-                self.#name = Some(value);
-                self
-            }
+        if header.required {
+            quote!(#name)
+        } else {
+            quote!(#name: None)
         }
     });
+    let with = answer
+        .headers
+        .iter()
+        .filter(|header| !header.required)
+        .map(|header| {
+            let name = ident(&header.name);
+            let function = quote::format_ident!("with_{}", header.name.trim_start_matches("r#"));
+            let words = docs(&format!("Sets the header `{}`.", header.wire));
+            let ty = foreign_type(api, &header.ty);
+            quote! {
+                #words
+                #[must_use]
+                pub fn #function(mut self, value: #ty) -> Self {
+                    self.#name = Some(value);
+                    self
+                }
+            }
+        });
     quote! {
         /// With what it must have.
         #[must_use]
@@ -270,14 +329,23 @@ pub(super) fn responses(api: &Api<'_>) -> TokenStream {
     let mut shared: BTreeMap<&str, (&Answer, BTreeSet<usize>)> = BTreeMap::new();
     for operation in &api.operations {
         for answer in &operation.answers {
-            if let Some(component) = answer.component.as_deref().filter(|_| !super::tag::is_handshake(answer)) {
-                shared.entry(component).or_insert((answer, BTreeSet::new())).1.insert(operation.tag);
+            if let Some(component) = answer
+                .component
+                .as_deref()
+                .filter(|_| !super::tag::is_handshake(answer))
+            {
+                shared
+                    .entry(component)
+                    .or_insert((answer, BTreeSet::new()))
+                    .1
+                    .insert(operation.tag);
             }
         }
     }
     let items = shared.iter().map(|(component, (answer, tags))| {
         let features = tags.iter().map(|tag| &api.tags[*tag].feature);
-        let features: Vec<TokenStream> = features.map(|feature| quote!(feature = #feature)).collect();
+        let features: Vec<TokenStream> =
+            features.map(|feature| quote!(feature = #feature)).collect();
         let gate = match features.as_slice() {
             [only] => quote!(#[cfg(#only)]),
             several => quote!(#[cfg(any(#(#several),*))]),

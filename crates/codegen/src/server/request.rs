@@ -11,19 +11,33 @@ use crate::tokens::{docs, foreign_type, ident};
 
 /// Whether the body can be of some kind at all.
 pub(super) fn has_body(operation: &Operation) -> bool {
-    operation.body.as_ref().is_some_and(|body| !body.media.is_empty())
+    operation
+        .body
+        .as_ref()
+        .is_some_and(|body| !body.media.is_empty())
 }
 
 /// Whether reading the request waits for its body.
 pub(super) fn waits(operation: &Operation) -> bool {
-    operation.body.iter().flat_map(|body| &body.media).any(|media| reader(media).waits)
+    operation
+        .body
+        .iter()
+        .flat_map(|body| &body.media)
+        .any(|media| reader(media).waits)
 }
 
 pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let [name, _, _] = type_names(operation);
     let words = docs(&format!("What {} takes.", method_and_path(operation)));
-    let derives = if is_clone(operation) { quote!(Debug, Clone) } else { quote!(Debug) };
-    let parameters = operation.parameters.iter().map(|parameter| field(api, parameter));
+    let derives = if is_clone(operation) {
+        quote!(Debug, Clone)
+    } else {
+        quote!(Debug)
+    };
+    let parameters = operation
+        .parameters
+        .iter()
+        .map(|parameter| field(api, parameter));
     let upgrade = upgrades(operation).then(|| {
         let field = upgrade_field(operation);
         quote! {
@@ -37,7 +51,9 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
         let ty = body_type(api, operation, body);
         quote!(#words pub body: #ty,)
     });
-    let choices = body.filter(|body| body.media.len() > 1).map(|body| choices(api, operation, body));
+    let choices = body
+        .filter(|body| body.media.len() > 1)
+        .map(|body| choices(api, operation, body));
     let constants = operation.parameters.iter().map(|parameter| {
         let name = constant(&parameter.name);
         let value = parameter_description(api, parameter);
@@ -70,11 +86,21 @@ fn field(api: &Api<'_>, parameter: &Parameter) -> TokenStream {
         Location::Cookie => "cookie",
     };
     let fallback = format!("The {location} parameter `{}`.", parameter.wire);
-    let words = docs(parameter.description.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or(&fallback));
+    let words = docs(
+        parameter
+            .description
+            .as_deref()
+            .filter(|text| !text.trim().is_empty())
+            .unwrap_or(&fallback),
+    );
     let deprecated = parameter.deprecated.then(|| quote!(#[deprecated]));
     let name = ident(&parameter.name);
     let ty = foreign_type(api, &parameter.ty);
-    let ty = if is_optional(parameter) { quote!(Option<#ty>) } else { ty };
+    let ty = if is_optional(parameter) {
+        quote!(Option<#ty>)
+    } else {
+        ty
+    };
     quote!(#words #deprecated pub #name: #ty,)
 }
 
@@ -112,7 +138,9 @@ pub(super) fn parameter_description(api: &Api<'_>, parameter: &Parameter) -> Tok
 /// How it is written, where that is not usual for its place.
 fn style(parameter: &Parameter) -> Option<TokenStream> {
     let (style, explode) = match &parameter.encoding {
-        ParameterEncoding::Content(media) => return media.contains("json").then(|| quote!(.json())),
+        ParameterEncoding::Content(media) => {
+            return media.contains("json").then(|| quote!(.json()));
+        }
         ParameterEncoding::Style { style, explode, .. } => (*style, *explode),
     };
     let usual = match parameter.location {
@@ -146,14 +174,23 @@ fn properties(api: &Api<'_>, ty: &TypeRef) -> Option<(Vec<String>, bool)> {
     match &def.kind {
         TypeKind::Alias(target) => properties(api, target),
         TypeKind::Object(object) => {
-            let names = object.fields.iter().map(|field| field.wire.clone()).collect();
+            let names = object
+                .fields
+                .iter()
+                .map(|field| field.wire.clone())
+                .collect();
             Some((names, matches!(object.additional, Additional::Kept { .. })))
         }
         TypeKind::Map(_) => Some((Vec::new(), true)),
         TypeKind::Union(union) => {
-            let variants: Vec<_> = union.variants.iter().filter_map(|variant| properties(api, &variant.ty)).collect();
+            let variants: Vec<_> = union
+                .variants
+                .iter()
+                .filter_map(|variant| properties(api, &variant.ty))
+                .collect();
             let open = variants.iter().any(|(_, open)| *open);
-            let mut names: Vec<String> = variants.into_iter().flat_map(|(names, _)| names).collect();
+            let mut names: Vec<String> =
+                variants.into_iter().flat_map(|(names, _)| names).collect();
             names.sort();
             names.dedup();
             (open || !names.is_empty()).then_some((names, open))
@@ -171,10 +208,14 @@ fn properties(api: &Api<'_>, ty: &TypeRef) -> Option<(Vec<String>, bool)> {
 fn body_description(api: &Api<'_>, body: &Body) -> TokenStream {
     let media = body.media.iter().map(|media| {
         let name = &media.name;
-        let schema = media.schema.filter(|_| media.kind == MediaKind::Json).map(|schema| {
-            let pointer = contract::bundle::schema_pointer(api.contract, api.contract.resolve(schema));
-            quote!(.schema(#pointer))
-        });
+        let schema = media
+            .schema
+            .filter(|_| media.kind == MediaKind::Json)
+            .map(|schema| {
+                let pointer =
+                    contract::bundle::schema_pointer(api.contract, api.contract.resolve(schema));
+                quote!(.schema(#pointer))
+            });
         // A receiver may be older than the API that calls it.
         let lenient = api.names.is_reversed.then(|| quote!(.lenient()));
         quote!(server::Media::new(#name) #schema #lenient)
@@ -194,7 +235,12 @@ struct Reader {
 }
 
 fn reader(media: &Media) -> Reader {
-    let reader = |method, waits, opaque| Reader { method, checks: method == "json", waits, opaque };
+    let reader = |method, waits, opaque| Reader {
+        method,
+        checks: method == "json",
+        waits,
+        opaque,
+    };
     match media.kind {
         MediaKind::Json => reader("json", true, false),
         MediaKind::Form => reader("form", true, false),
@@ -222,7 +268,11 @@ fn body_type(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
         let choices = choices_name(operation);
         quote!(#choices)
     };
-    if body.required { ty } else { quote!(Option<#ty>) }
+    if body.required {
+        ty
+    } else {
+        quote!(Option<#ty>)
+    }
 }
 
 fn choices_name(operation: &Operation) -> Ident {
@@ -232,13 +282,23 @@ fn choices_name(operation: &Operation) -> Ident {
 /// The kinds of body, as an enum.
 fn choices(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
     let name = choices_name(operation);
-    let words = docs(&format!("The body of {}, by its media type.", method_and_path(operation)));
-    let derives = if is_clone(operation) { quote!(Debug, Clone) } else { quote!(Debug) };
-    let variants = super::payload::media_names(&body.media).into_iter().zip(&body.media).map(|(variant, media)| {
-        let words = docs(&format!("`{}`", media.name));
-        let ty = media_type(api, media);
-        quote!(#words #variant(#ty))
-    });
+    let words = docs(&format!(
+        "The body of {}, by its media type.",
+        method_and_path(operation)
+    ));
+    let derives = if is_clone(operation) {
+        quote!(Debug, Clone)
+    } else {
+        quote!(Debug)
+    };
+    let variants = super::payload::media_names(&body.media)
+        .into_iter()
+        .zip(&body.media)
+        .map(|(variant, media)| {
+            let words = docs(&format!("`{}`", media.name));
+            let ty = media_type(api, media);
+            quote!(#words #variant(#ty))
+        });
     quote! {
         #words
         #[derive(#derives)]
@@ -247,11 +307,19 @@ fn choices(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
 }
 
 fn read(api: &Api<'_>, operation: &Operation) -> TokenStream {
-    let parameters: Vec<Ident> = operation.parameters.iter().map(|parameter| ident(&parameter.name)).collect();
-    let takes = operation.parameters.iter().zip(&parameters).map(|(parameter, name)| {
-        let constant = constant(&parameter.name);
-        quote!(let #name = inputs.take(&Self::#constant);)
-    });
+    let parameters: Vec<Ident> = operation
+        .parameters
+        .iter()
+        .map(|parameter| ident(&parameter.name))
+        .collect();
+    let takes = operation
+        .parameters
+        .iter()
+        .zip(&parameters)
+        .map(|(parameter, name)| {
+            let constant = constant(&parameter.name);
+            quote!(let #name = inputs.take(&Self::#constant);)
+        });
     let body = operation.body.as_ref().filter(|_| has_body(operation));
     let take_body = body.map(|body| {
         let value = match body.media.as_slice() {
@@ -262,7 +330,10 @@ fn read(api: &Api<'_>, operation: &Operation) -> TokenStream {
     });
     let (take_upgrade, upgrade) = if upgrades(operation) {
         let field = upgrade_field(operation);
-        (Some(quote!(let #field = inputs.upgrade();)), Some(quote!(#field,)))
+        (
+            Some(quote!(let #field = inputs.upgrade();)),
+            Some(quote!(#field,)),
+        )
     } else {
         (None, None)
     };
@@ -302,22 +373,31 @@ fn read_only(api: &Api<'_>, body: &Body, media: &Media) -> TokenStream {
 fn read_chosen(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
     let name = choices_name(operation);
     let names = super::payload::media_names(&body.media);
-    let arms = body.media.iter().zip(&names).enumerate().map(|(at, (media, variant))| {
-        let at = Literal::usize_unsuffixed(at);
-        let reader = reader(media);
-        let method = format_ident!("{}_as", reader.method);
-        let arguments = match media.kind {
-            MediaKind::Json => {
-                let schemas = schemas(api);
-                quote!(&Self::BODY, #at #schemas)
-            }
-            MediaKind::Form | MediaKind::Text => quote!(&Self::BODY),
-            MediaKind::Multipart | MediaKind::EventStream | MediaKind::Bytes => quote!(),
-        };
-        let wait = reader.waits.then(|| quote!(.await));
-        let wrap = if body.required { quote!(#name::#variant) } else { quote!(|body| Some(#name::#variant(body))) };
-        quote!(server::Chosen::Media(#at) => inputs.#method(#arguments) #wait.map(#wrap))
-    });
+    let arms = body
+        .media
+        .iter()
+        .zip(&names)
+        .enumerate()
+        .map(|(at, (media, variant))| {
+            let at = Literal::usize_unsuffixed(at);
+            let reader = reader(media);
+            let method = format_ident!("{}_as", reader.method);
+            let arguments = match media.kind {
+                MediaKind::Json => {
+                    let schemas = schemas(api);
+                    quote!(&Self::BODY, #at #schemas)
+                }
+                MediaKind::Form | MediaKind::Text => quote!(&Self::BODY),
+                MediaKind::Multipart | MediaKind::EventStream | MediaKind::Bytes => quote!(),
+            };
+            let wait = reader.waits.then(|| quote!(.await));
+            let wrap = if body.required {
+                quote!(#name::#variant)
+            } else {
+                quote!(|body| Some(#name::#variant(body)))
+            };
+            quote!(server::Chosen::Media(#at) => inputs.#method(#arguments) #wait.map(#wrap))
+        });
     let absent = if body.required {
         quote! {
             server::Chosen::Absent => {
@@ -343,10 +423,18 @@ fn schemas(api: &Api<'_>) -> TokenStream {
 }
 
 fn is_clone(operation: &Operation) -> bool {
-    !upgrades(operation) && !operation.body.iter().flat_map(|body| &body.media).any(|media| reader(media).opaque)
+    !upgrades(operation)
+        && !operation
+            .body
+            .iter()
+            .flat_map(|body| &body.media)
+            .any(|media| reader(media).opaque)
 }
 
 fn upgrade_field(operation: &Operation) -> Ident {
-    let is_taken = operation.parameters.iter().any(|parameter| parameter.name == "upgrade");
+    let is_taken = operation
+        .parameters
+        .iter()
+        .any(|parameter| parameter.name == "upgrade");
     ident(if is_taken { "upgrade_" } else { "upgrade" })
 }

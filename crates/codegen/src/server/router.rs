@@ -8,7 +8,9 @@ use crate::ir::Api;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
 
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
-    let title = inner_docs("The whole API: all traits as one, every operation, and the router that serves them.");
+    let title = inner_docs(
+        "The whole API: all traits as one, every operation, and the router that serves them.",
+    );
     let traits = whole(api);
     let operations = operations(api);
     let router = router(api);
@@ -35,7 +37,11 @@ fn imports(api: &Api<'_>) -> TokenStream {
         let feature = &definition.feature;
         let module = ident(&definition.module);
         let name = ident(&definition.server_trait);
-        let absent = if tag::is_secured(api, at) { quote!(AbsentSecured) } else { quote!(Absent) };
+        let absent = if tag::is_secured(api, at) {
+            quote!(AbsentSecured)
+        } else {
+            quote!(Absent)
+        };
         quote! {
             #[cfg(feature = #feature)]
             use crate::#module::#name;
@@ -82,10 +88,18 @@ fn whole(api: &Api<'_>) -> TokenStream {
     let bounds: Vec<TokenStream> = (0..api.tags.len())
         .map(|at| {
             let name = ident(&api.tags[at].server_trait);
-            if tag::is_secured(api, at) { quote!(#name<P>) } else { quote!(#name) }
+            if tag::is_secured(api, at) {
+                quote!(#name<P>)
+            } else {
+                quote!(#name)
+            }
         })
         .collect();
-    let (generics, with_type) = if is_secured(api) { (quote!(<P>), quote!(<T, P>)) } else { (quote!(), quote!(<T>)) };
+    let (generics, with_type) = if is_secured(api) {
+        (quote!(<P>), quote!(<T, P>))
+    } else {
+        (quote!(), quote!(<T>))
+    };
     quote! {
         /// The whole API. Implement the trait of each tag; this one follows by itself.
         ///
@@ -118,11 +132,27 @@ fn router(api: &Api<'_>) -> TokenStream {
     } else {
         quote!(server::Refuse)
     };
-    let bound = if secured { quote!(Api<S::Principal>) } else { quote!(Api) };
-    let (generics, argument, security_bound, security_value, security_type) = if has_security {
-        (quote!(<A, S, R>), quote!(security: S,), quote!(S: Security,), quote!(security), quote!(S))
+    let bound = if secured {
+        quote!(Api<S::Principal>)
     } else {
-        (quote!(<A, R>), quote!(), quote!(), quote!(security: ()), quote!(()))
+        quote!(Api)
+    };
+    let (generics, argument, security_bound, security_value, security_type) = if has_security {
+        (
+            quote!(<A, S, R>),
+            quote!(security: S,),
+            quote!(S: Security,),
+            quote!(security),
+            quote!(S),
+        )
+    } else {
+        (
+            quote!(<A, R>),
+            quote!(),
+            quote!(),
+            quote!(security: ()),
+            quote!(()),
+        )
     };
     let routes = api.tags.iter().map(|tag| {
         let feature = &tag.feature;

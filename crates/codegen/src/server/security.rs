@@ -12,25 +12,34 @@ use crate::tokens::{docs, ident, inner_docs};
 
 /// Whether some credential is asked for, be it optional.
 pub(super) fn is_secured(security: &Security) -> bool {
-    security.iter().any(|alternative| !alternative.schemes.is_empty())
+    security
+        .iter()
+        .any(|alternative| !alternative.schemes.is_empty())
 }
 
 /// Whether it goes without a credential too.
 pub(super) fn is_optional(security: &Security) -> bool {
-    security.iter().any(|alternative| alternative.schemes.is_empty())
+    security
+        .iter()
+        .any(|alternative| alternative.schemes.is_empty())
 }
 
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
-    let title =
-        inner_docs("Credentials: implement [`Security`] to say who calls; operations get what it makes of them.");
+    let title = inner_docs(
+        "Credentials: implement [`Security`] to say who calls; operations get what it makes of them.",
+    );
     let mut methods: BTreeMap<String, TokenStream> = BTreeMap::new();
     for security in securities(api) {
         for alternative in asked(security) {
-            methods.entry(method_name(api, alternative)).or_insert_with(|| method(api, alternative));
+            methods
+                .entry(method_name(api, alternative))
+                .or_insert_with(|| method(api, alternative));
         }
     }
     let methods = methods.values();
-    let checks = distinct(api).into_iter().map(|(name, security)| check(api, &name, security));
+    let checks = distinct(api)
+        .into_iter()
+        .map(|(name, security)| check(api, &name, security));
     quote! {
         #title
         use api_runtime::server;
@@ -48,7 +57,9 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
 
 /// The alternatives that ask for something.
 fn asked(security: &Security) -> impl Iterator<Item = &SecurityRequirement> {
-    security.iter().filter(|alternative| !alternative.schemes.is_empty())
+    security
+        .iter()
+        .filter(|alternative| !alternative.schemes.is_empty())
 }
 
 /// What protects operations, and unknown routes.
@@ -73,7 +84,9 @@ fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
         if found.iter().any(|(_, known)| *known == security) {
             continue;
         }
-        let mut methods: Vec<String> = asked(security).map(|alternative| method_name(api, alternative)).collect();
+        let mut methods: Vec<String> = asked(security)
+            .map(|alternative| method_name(api, alternative))
+            .collect();
         methods.dedup();
         let mut name = methods.join("_or_");
         if is_optional(security) {
@@ -86,7 +99,9 @@ fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
 
 /// The function that checks this combination.
 pub(super) fn check_name(api: &Api<'_>, security: &Security) -> Ident {
-    let found = distinct(api).into_iter().find(|(_, known)| *known == security);
+    let found = distinct(api)
+        .into_iter()
+        .find(|(_, known)| *known == security);
     let (name, _) = found.expect("every combination in use has a check");
     format_ident!("check_{name}")
 }
@@ -99,18 +114,33 @@ fn schemes<'a>(
     api: &'a Api<'_>,
     alternative: &'a SecurityRequirement,
 ) -> impl Iterator<Item = (&'a SecurityScheme, &'a [String])> {
-    alternative.schemes.iter().filter_map(|(wire, scopes)| Some((scheme(api, wire)?, scopes.as_slice())))
+    alternative
+        .schemes
+        .iter()
+        .filter_map(|(wire, scopes)| Some((scheme(api, wire)?, scopes.as_slice())))
 }
 
 /// `bearer`, or `app_id_and_app_key` for those that must all hold.
 fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
     let bare = |scheme: &SecurityScheme| scheme.name.trim_start_matches("r#").to_owned();
-    let schemes: Vec<&SecurityScheme> = schemes(api, alternative).map(|(scheme, _)| scheme).collect();
-    let name = schemes.iter().map(|scheme| bare(scheme)).collect::<Vec<_>>().join("_and_");
+    let schemes: Vec<&SecurityScheme> = schemes(api, alternative)
+        .map(|(scheme, _)| scheme)
+        .collect();
+    let name = schemes
+        .iter()
+        .map(|scheme| bare(scheme))
+        .collect::<Vec<_>>()
+        .join("_and_");
     // None of its schemes is one that can be checked.
-    let name = if name.is_empty() { "unknown".to_owned() } else { name };
+    let name = if name.is_empty() {
+        "unknown".to_owned()
+    } else {
+        name
+    };
     // A scheme may be called like two others together.
-    names::first_free(name, |name| schemes.len() < 2 || api.security.iter().all(|scheme| bare(scheme) != name))
+    names::first_free(name, |name| {
+        schemes.len() < 2 || api.security.iter().all(|scheme| bare(scheme) != name)
+    })
 }
 
 /// The method that judges the credentials of one alternative.
@@ -122,7 +152,11 @@ fn method(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
             format!(
                 "`{}`: {}",
                 scheme.wire,
-                if description.is_empty() { kind_words(&scheme.kind) } else { description }
+                if description.is_empty() {
+                    kind_words(&scheme.kind)
+                } else {
+                    description
+                }
             )
         })
         .collect();
@@ -155,7 +189,9 @@ fn kind_words(kind: &SecurityKind) -> &'static str {
         SecurityKind::HttpBearer => "a bearer token.",
         SecurityKind::Http(_) => "a credential of the `Authorization` header.",
         SecurityKind::OAuth2 => "a token of OAuth 2, and the scopes that it must have.",
-        SecurityKind::OpenIdConnect(_) => "a token of OpenID Connect, and the scopes that it must have.",
+        SecurityKind::OpenIdConnect(_) => {
+            "a token of OpenID Connect, and the scopes that it must have."
+        }
         SecurityKind::MutualTls => "a client certificate.",
     }
 }
@@ -165,7 +201,10 @@ fn argument_names(scheme: &SecurityScheme, is_alone: bool) -> (Ident, Ident) {
         return (format_ident!("credential"), format_ident!("scopes"));
     }
     let name = scheme.name.trim_start_matches("r#");
-    (format_ident!("{name}_credential"), format_ident!("{name}_scopes"))
+    (
+        format_ident!("{name}_credential"),
+        format_ident!("{name}_scopes"),
+    )
 }
 
 fn has_scopes(kind: &SecurityKind) -> bool {
@@ -178,7 +217,8 @@ fn credential_type(kind: &SecurityKind) -> Ident {
         match kind {
             SecurityKind::ApiKey { .. } => "ApiKey",
             SecurityKind::HttpBasic => "Basic",
-            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => "Bearer",
+            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) =>
+                "Bearer",
             SecurityKind::Http(_) => "Authorization",
             SecurityKind::MutualTls => "ClientCertificate",
         }
@@ -188,9 +228,15 @@ fn credential_type(kind: &SecurityKind) -> Ident {
 /// The function that checks a combination: alternatives in order, the first that opens counts.
 fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
     let function = format_ident!("check_{name}");
-    let attempts: Vec<TokenStream> = asked(security).map(|alternative| attempt(api, alternative)).collect();
+    let attempts: Vec<TokenStream> = asked(security)
+        .map(|alternative| attempt(api, alternative))
+        .collect();
     let optional = is_optional(security);
-    let principal = if optional { quote!(Option<S::Principal>) } else { quote!(S::Principal) };
+    let principal = if optional {
+        quote!(Option<S::Principal>)
+    } else {
+        quote!(S::Principal)
+    };
     let words = docs(&format!("Checks {}.", words(security)));
     let body = match attempts.as_slice() {
         [only] if !optional => quote! {
@@ -215,7 +261,11 @@ fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
 }
 
 fn several(attempts: &[TokenStream], optional: bool) -> TokenStream {
-    let found = if optional { quote!(Ok(Some(principal))) } else { quote!(Ok(principal)) };
+    let found = if optional {
+        quote!(Ok(Some(principal)))
+    } else {
+        quote!(Ok(principal))
+    };
     let attempts = attempts.iter().map(|attempt| {
         quote! {
             let checked = async { #attempt.await };
@@ -226,7 +276,11 @@ fn several(attempts: &[TokenStream], optional: bool) -> TokenStream {
         }
     });
     let end = if optional {
-        quote!(refused.unless_missing().map_err(|error| call.unauthorized(error)))
+        quote!(
+            refused
+                .unless_missing()
+                .map_err(|error| call.unauthorized(error))
+        )
     } else {
         quote!(Err(call.unauthorized(refused)))
     };
@@ -242,11 +296,19 @@ fn attempt(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
     let method = method_ident(api, alternative);
     let arguments = schemes(api, alternative).map(|(scheme, scopes)| {
         let credential = match &scheme.kind {
-            SecurityKind::ApiKey { name, location: Location::Query } => quote!(call.query_key(#name)?),
-            SecurityKind::ApiKey { name, location: Location::Cookie } => quote!(call.cookie_key(#name)?),
+            SecurityKind::ApiKey {
+                name,
+                location: Location::Query,
+            } => quote!(call.query_key(#name)?),
+            SecurityKind::ApiKey {
+                name,
+                location: Location::Cookie,
+            } => quote!(call.cookie_key(#name)?),
             SecurityKind::ApiKey { name, .. } => quote!(call.header_key(#name)?),
             SecurityKind::HttpBasic => quote!(call.basic()?),
-            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => quote!(call.bearer()?),
+            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => {
+                quote!(call.bearer()?)
+            }
             SecurityKind::Http(name) => quote!(call.http(#name)?),
             SecurityKind::MutualTls => quote!(call.certificate()?),
         };
@@ -260,8 +322,16 @@ fn words(security: &Security) -> String {
     let alternatives: Vec<String> = security
         .iter()
         .map(|alternative| {
-            let schemes: Vec<String> = alternative.schemes.iter().map(|(name, _)| format!("`{name}`")).collect();
-            if schemes.is_empty() { "nothing".to_owned() } else { schemes.join(" and ") }
+            let schemes: Vec<String> = alternative
+                .schemes
+                .iter()
+                .map(|(name, _)| format!("`{name}`"))
+                .collect();
+            if schemes.is_empty() {
+                "nothing".to_owned()
+            } else {
+                schemes.join(" and ")
+            }
         })
         .collect();
     alternatives.join(", or ")
@@ -282,9 +352,14 @@ pub(super) fn alternatives(security: &Security) -> TokenStream {
 /// `WWW-Authenticate` of a 401.
 pub(super) fn challenge(api: &Api<'_>, security: &Security) -> String {
     let mut challenges: Vec<String> = Vec::new();
-    for (scheme, _) in security.iter().flat_map(|alternative| schemes(api, alternative)) {
+    for (scheme, _) in security
+        .iter()
+        .flat_map(|alternative| schemes(api, alternative))
+    {
         let challenge = match &scheme.kind {
-            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => "Bearer".to_owned(),
+            SecurityKind::HttpBearer | SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_) => {
+                "Bearer".to_owned()
+            }
             SecurityKind::HttpBasic => format!("Basic realm=\"{}\", charset=\"UTF-8\"", realm(api)),
             SecurityKind::Http(name) => name.chars().filter(char::is_ascii_alphanumeric).collect(),
             SecurityKind::ApiKey { .. } => "ApiKey".to_owned(),
@@ -299,5 +374,8 @@ pub(super) fn challenge(api: &Api<'_>, security: &Security) -> String {
 
 fn realm(api: &Api<'_>) -> String {
     let title = &api.contract.info.title;
-    title.chars().filter(|sign| sign.is_ascii_alphanumeric() || matches!(sign, ' ' | '-' | '.')).collect()
+    title
+        .chars()
+        .filter(|sign| sign.is_ascii_alphanumeric() || matches!(sign, ' ' | '-' | '.'))
+        .collect()
 }

@@ -31,8 +31,10 @@ fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
         None => "Operations without a tag: what they take, what they answer, and the trait to implement.".to_owned(),
     });
     let trait_definition = trait_definition(api, tag, operations);
-    let uses_responses =
-        operations.iter().flat_map(|operation| &operation.answers).any(|answer| answer.component.is_some());
+    let uses_responses = operations
+        .iter()
+        .flat_map(|operation| &operation.answers)
+        .any(|answer| answer.component.is_some());
     let responses = uses_responses.then(|| import(api, "responses"));
     let security = is_secured(api, tag).then(|| import(api, "security"));
     quote! {
@@ -46,12 +48,17 @@ fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
 
 /// Whether a tag has an operation that asks for credentials, so that its trait speaks of principals.
 pub(super) fn is_secured(api: &Api<'_>, tag: usize) -> bool {
-    api.operations_of(tag).any(|operation| security::is_secured(&operation.security))
+    api.operations_of(tag)
+        .any(|operation| security::is_secured(&operation.security))
 }
 
 /// `GET /pets/{pet_id}`
 pub(super) fn method_and_path(operation: &Operation) -> String {
-    format!("`{} {}`", operation.method.as_str(), operation.path.replace('`', "'"))
+    format!(
+        "`{} {}`",
+        operation.method.as_str(),
+        operation.path.replace('`', "'")
+    )
 }
 
 fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
@@ -62,7 +69,8 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
         _ => "The operations, one method each.",
     });
     let (generics, words) = if is_secured(api, tag) {
-        let more = docs("`P` is who calls: what the implementation of `Security` makes of a credential.");
+        let more =
+            docs("`P` is who calls: what the implementation of `Security` makes of a credential.");
         (quote!(<P>), quote!(#words #[doc = ""] #more))
     } else {
         (quote!(), words)
@@ -89,7 +97,13 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
 
 fn principal_type(operation: &Operation) -> Option<TokenStream> {
     let security = &operation.security;
-    security::is_secured(security).then(|| if security::is_optional(security) { quote!(Option<P>) } else { quote!(P) })
+    security::is_secured(security).then(|| {
+        if security::is_optional(security) {
+            quote!(Option<P>)
+        } else {
+            quote!(P)
+        }
+    })
 }
 
 /// Names of the request, the answers and the errors.
@@ -99,7 +113,10 @@ pub(super) fn type_names(operation: &Operation) -> [proc_macro2::Ident; 3] {
 
 /// The constant that describes an operation.
 fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
-    let words = docs(&format!("{}: what it takes and answers.", method_and_path(operation)));
+    let words = docs(&format!(
+        "{}: what it takes and answers.",
+        method_and_path(operation)
+    ));
     let name = constant(&operation.name);
     let [request, answer, error] = type_names(operation);
     let id = &operation.id;
@@ -109,7 +126,11 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
         let name = constant(&parameter.name);
         quote!(#request::#name)
     });
-    let body = if request::has_body(operation) { quote!(Some(#request::BODY)) } else { quote!(None) };
+    let body = if request::has_body(operation) {
+        quote!(Some(#request::BODY))
+    } else {
+        quote!(None)
+    };
     let replies = operation.answers.iter().map(|listed| {
         let name = answer::reply_constant(listed);
         let owner = if listed.is_success() { &answer } else { &error };
@@ -117,7 +138,11 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     });
     let security = security::alternatives(&operation.security);
     let challenge = security::challenge(api, &operation.security);
-    let tag = if let Some(tag) = &api.tags[operation.tag].name { quote!(Some(#tag)) } else { quote!(None) };
+    let tag = if let Some(tag) = &api.tags[operation.tag].name {
+        quote!(Some(#tag))
+    } else {
+        quote!(None)
+    };
     quote! {
         #words
         pub static #name: server::Operation = server::Operation {

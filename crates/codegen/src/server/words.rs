@@ -28,10 +28,15 @@ const ANNOTATIONS: &[&str] = &[
 pub(super) fn write(api: &Api<'_>) -> String {
     let schemas = api.types.iter().filter_map(|def| {
         // Only an alias has no attributes to carry its words.
-        let TypeKind::Alias(_) = &def.kind else { return None };
+        let TypeKind::Alias(_) = &def.kind else {
+            return None;
+        };
         entry(def.component.clone()?, annotations(api, def.schema))
     });
-    let operations = api.operations.iter().map(|operation| (operation.id.clone(), of_operation(api, operation)));
+    let operations = api
+        .operations
+        .iter()
+        .map(|operation| (operation.id.clone(), of_operation(api, operation)));
     let words = json!({
         "document": base(api),
         "schemas": schemas.collect::<Map<_, _>>(),
@@ -50,20 +55,40 @@ fn entry(key: String, words: Map<String, Value>) -> Option<(String, Value)> {
 fn of_operation(api: &Api<'_>, operation: &Operation) -> Value {
     let model = &api.contract.operations[operation.index];
     let raw = api.contract.document.pointer(&model.pointer);
-    let mut words = without(raw, &["parameters", "requestBody", "responses", "security", "operationId"]);
+    let mut words = without(
+        raw,
+        &[
+            "parameters",
+            "requestBody",
+            "responses",
+            "security",
+            "operationId",
+        ],
+    );
     let own_tag = api.tags[operation.tag].name.as_deref();
-    if words.get("tags").and_then(Value::as_array).is_some_and(|tags| tags.iter().map(Value::as_str).eq([own_tag])) {
+    if words
+        .get("tags")
+        .and_then(Value::as_array)
+        .is_some_and(|tags| tags.iter().map(Value::as_str).eq([own_tag]))
+    {
         words.remove("tags");
     }
-    let parameters = operation.parameters.iter().zip(&model.parameters).filter_map(|(parameter, model)| {
-        let location = match model.location {
-            model::Location::Path => "path",
-            model::Location::Query => "query",
-            model::Location::Header => "header",
-            model::Location::Cookie => "cookie",
-        };
-        entry(format!("{location} {}", model.name), of_parameter(api, parameter, model))
-    });
+    let parameters = operation
+        .parameters
+        .iter()
+        .zip(&model.parameters)
+        .filter_map(|(parameter, model)| {
+            let location = match model.location {
+                model::Location::Path => "path",
+                model::Location::Query => "query",
+                model::Location::Header => "header",
+                model::Location::Cookie => "cookie",
+            };
+            entry(
+                format!("{location} {}", model.name),
+                of_parameter(api, parameter, model),
+            )
+        });
     let answers = operation.answers.iter().map(|answer| {
         let model = &model.responses[answer.index];
         (model.status.to_string(), of_answer(api, answer, model))
@@ -77,7 +102,9 @@ fn of_operation(api: &Api<'_>, operation: &Operation) -> Value {
 }
 
 fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Value {
-    let (Some(body), Some(body_model)) = (&operation.body, &model.request_body) else { return Value::Null };
+    let (Some(body), Some(body_model)) = (&operation.body, &model.request_body) else {
+        return Value::Null;
+    };
     let pointer = match &body_model.component {
         Some(component) => format!("/components/requestBodies/{}", escaped(component)),
         None => format!("{}/requestBody", model.pointer),
@@ -90,7 +117,8 @@ fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Va
 
 fn of_answer(api: &Api<'_>, answer: &Answer, model: &model::Response) -> Value {
     let headers = answer.headers.iter().zip(&model.headers);
-    let headers = headers.filter_map(|(header, model)| entry(model.name.clone(), of_parameter(api, header, model)));
+    let headers = headers
+        .filter_map(|(header, model)| entry(model.name.clone(), of_parameter(api, header, model)));
     json!({
         "words": without(api.contract.document.pointer(&model.pointer), &["headers", "content"]),
         "content": of_content(api, &answer.media, &model.content),
@@ -105,9 +133,14 @@ fn of_content(api: &Api<'_>, media: &[Media], models: &[model::MediaType]) -> Ma
         resolve_examples(api, &mut words);
         let schema = if is_opaque(media) {
             // No type carries it, so the contract's own words stand for it.
-            raw.and_then(|raw| raw.get("schema")).and_then(Value::as_object).cloned().unwrap_or_default()
+            raw.and_then(|raw| raw.get("schema"))
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default()
         } else {
-            model.schema.map_or_else(Map::new, |schema| loose_annotations(api, media.ty.as_ref(), schema))
+            model.schema.map_or_else(Map::new, |schema| {
+                loose_annotations(api, media.ty.as_ref(), schema)
+            })
         };
         words.extend(entry("schema".to_owned(), schema));
         entry(media.name.clone(), words)
@@ -146,7 +179,18 @@ fn base(api: &Api<'_>) -> Map<String, Value> {
 
 /// Summaries, descriptions, servers and extensions of paths.
 fn path_words(paths: &Value) -> Map<String, Value> {
-    let methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "parameters", "$ref"];
+    let methods = [
+        "get",
+        "put",
+        "post",
+        "delete",
+        "options",
+        "head",
+        "patch",
+        "trace",
+        "parameters",
+        "$ref",
+    ];
     let mut words = Map::new();
     for (path, item) in paths.as_object().into_iter().flatten() {
         let kept = without(Some(item), &methods);
@@ -158,9 +202,18 @@ fn path_words(paths: &Value) -> Map<String, Value> {
 }
 
 /// What a parameter or header says that its type does not.
-fn of_parameter(api: &Api<'_>, parameter: &Parameter, model: &model::Parameter) -> Map<String, Value> {
+fn of_parameter(
+    api: &Api<'_>,
+    parameter: &Parameter,
+    model: &model::Parameter,
+) -> Map<String, Value> {
     let raw = api.contract.document.pointer(&model.pointer);
-    let mut words = without(raw, &["name", "in", "required", "style", "explode", "schema", "content"]);
+    let mut words = without(
+        raw,
+        &[
+            "name", "in", "required", "style", "explode", "schema", "content",
+        ],
+    );
     resolve_examples(api, &mut words);
     let schema = loose_annotations(api, Some(&parameter.ty), parameter.schema);
     words.extend(entry("schema".to_owned(), schema));
@@ -168,7 +221,11 @@ fn of_parameter(api: &Api<'_>, parameter: &Parameter, model: &model::Parameter) 
 }
 
 /// Annotations of an inline schema that has no item of its own to carry them.
-fn loose_annotations(api: &Api<'_>, ty: Option<&TypeRef>, schema: model::SchemaId) -> Map<String, Value> {
+fn loose_annotations(
+    api: &Api<'_>,
+    ty: Option<&TypeRef>,
+    schema: model::SchemaId,
+) -> Map<String, Value> {
     let is_carried = match ty {
         Some(TypeRef::Named(id)) => api.type_def(*id).schema == schema,
         _ => false,
@@ -195,9 +252,14 @@ fn annotations(api: &Api<'_>, schema: model::SchemaId) -> Map<String, Value> {
 
 /// Examples that are referred to, put in their place.
 fn resolve_examples(api: &Api<'_>, words: &mut Map<String, Value>) {
-    let Some(Value::Object(examples)) = words.get_mut("examples") else { return };
+    let Some(Value::Object(examples)) = words.get_mut("examples") else {
+        return;
+    };
     for example in examples.values_mut() {
-        let target = example.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
+        let target = example
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|reference| reference.strip_prefix('#'));
         if let Some(resolved) = target.and_then(|pointer| api.contract.document.pointer(pointer)) {
             *example = resolved.clone();
         }

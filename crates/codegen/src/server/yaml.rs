@@ -93,7 +93,9 @@ fn text(string: &str, out: &mut String) {
 
 fn is_plain(string: &str) -> bool {
     let mut signs = string.chars();
-    let Some(first) = signs.next() else { return false };
+    let Some(first) = signs.next() else {
+        return false;
+    };
     let starts = first.is_ascii_alphabetic() || matches!(first, '/' | '$' | '_');
     let is_safe = |sign: char| sign.is_ascii_alphanumeric() || " _-/.$,;()+={}'".contains(sign);
     let is_word = matches!(

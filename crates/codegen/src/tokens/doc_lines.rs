@@ -85,7 +85,16 @@ pub(super) fn doc_lines(text: &str) -> Vec<String> {
         }
     }
     lines.extend(fence.map(|open| open.closing()));
-    lines.into_iter().map(|line| if line.is_empty() { line } else { format!(" {line}") }).collect()
+    lines
+        .into_iter()
+        .map(|line| {
+            if line.is_empty() {
+                line
+            } else {
+                format!(" {line}")
+            }
+        })
+        .collect()
 }
 
 /// A line without what cannot be seen.
@@ -115,13 +124,21 @@ struct Fence {
 impl Fence {
     fn opened_by(line: &str) -> Option<Self> {
         let inside = within(line);
-        let sign = inside.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+        let sign = inside
+            .chars()
+            .next()
+            .filter(|sign| matches!(sign, '`' | '~'))?;
         let (signs, info) = inside.split_at(inside.len() - inside.trim_start_matches(sign).len());
         if signs.len() < 3 || (sign == '`' && info.contains('`')) {
             return None;
         }
-        let word = info.split([' ', ',', ';', '{']).find(|word| !word.is_empty()).unwrap_or_default();
-        let language = LANGUAGES.iter().find(|known| known.eq_ignore_ascii_case(word));
+        let word = info
+            .split([' ', ',', ';', '{'])
+            .find(|word| !word.is_empty())
+            .unwrap_or_default();
+        let language = LANGUAGES
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(word));
         let prefix = &line[..line.len() - inside.len()];
         Some(Self {
             signs: signs.to_owned(),
@@ -140,14 +157,22 @@ impl Fence {
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
-        let inside = if self.is_quoted { line.trim_start_matches([' ', '>']) } else { line.trim_start() };
+        let inside = if self.is_quoted {
+            line.trim_start_matches([' ', '>'])
+        } else {
+            line.trim_start()
+        };
         inside.len() >= self.signs.len() && inside.chars().all(|sign| self.signs.starts_with(sign))
     }
 
     /// A line of the code, as far to the left as the fence.
     fn content<'l>(&self, line: &'l str) -> &'l str {
         let is_margin = |sign: char| sign == ' ' || (self.is_quoted && sign == '>');
-        let margin = line.chars().take(self.indent).take_while(|sign| is_margin(*sign)).count();
+        let margin = line
+            .chars()
+            .take(self.indent)
+            .take_while(|sign| is_margin(*sign))
+            .count();
         &line[margin..]
     }
 }
@@ -170,7 +195,10 @@ fn marker(line: &str) -> Option<usize> {
         b'.' | b')' if (1..=9).contains(&digits) => digits + 1,
         _ => return None,
     };
-    line[length..].is_empty().then_some(length).or_else(|| line[length..].starts_with(' ').then_some(length))
+    line[length..]
+        .is_empty()
+        .then_some(length)
+        .or_else(|| line[length..].starts_with(' ').then_some(length))
 }
 
 /// What stands before a line.
@@ -187,7 +215,9 @@ enum Before {
 impl Before {
     fn then(self, line: &str) -> Self {
         let inside = within(line);
-        let is_rule = inside.chars().all(|sign| matches!(sign, '*' | '-' | '_' | '=' | ' '));
+        let is_rule = inside
+            .chars()
+            .all(|sign| matches!(sign, '*' | '-' | '_' | '=' | ' '));
         match inside.chars().next() {
             None | Some('#' | '|') => Self::Gap,
             Some('<') => Self::Html,
@@ -207,7 +237,11 @@ fn prose(line: &str, before: Before) -> String {
         let inside = rest.trim_start_matches(' ');
         let indent = rest.len() - inside.len();
         let most = if made.is_empty() { 3 } else { 4 };
-        let kept = if indent <= most || may_continue { indent } else { most.min(3) };
+        let kept = if indent <= most || may_continue {
+            indent
+        } else {
+            most.min(3)
+        };
         made.push_str(&rest[..kept]);
         let Some(length) = marker(inside) else {
             let lower = inside.to_ascii_lowercase();
@@ -228,14 +262,31 @@ mod tests {
 
     /// The lines without their leading space.
     fn lines(text: &str) -> String {
-        doc_lines(text).iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+        doc_lines(text)
+            .iter()
+            .map(|line| line.strip_prefix(' ').unwrap_or(line))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     #[test]
     fn a_block_of_code_is_never_rust() {
         for fence in ["```", "~~~", "`````"] {
-            for info in ["", "rust", " rust", "should_panic", "ignore", "no_run", "E0001", "custom,rust", "{.rust}"] {
-                assert_eq!(lines(&format!("{fence}{info}\ncode\n{fence}")), format!("{fence}text\ncode\n{fence}"));
+            for info in [
+                "",
+                "rust",
+                " rust",
+                "should_panic",
+                "ignore",
+                "no_run",
+                "E0001",
+                "custom,rust",
+                "{.rust}",
+            ] {
+                assert_eq!(
+                    lines(&format!("{fence}{info}\ncode\n{fence}")),
+                    format!("{fence}text\ncode\n{fence}")
+                );
             }
         }
         assert_eq!(lines("```json\n{}\n```"), "```json\n{}\n```");
@@ -244,15 +295,24 @@ mod tests {
 
     #[test]
     fn only_its_own_fence_closes_a_block() {
-        assert_eq!(lines("````\n```\n~~~\n````\n```\nx"), "````text\n```\n~~~\n````\n```text\nx\n```");
+        assert_eq!(
+            lines("````\n```\n~~~\n````\n```\nx"),
+            "````text\n```\n~~~\n````\n```text\nx\n```"
+        );
         assert_eq!(lines("``` a ``` b\n```"), "``` a ``` b\n```text\n```");
     }
 
     #[test]
     fn a_block_in_a_list_or_a_quote_begins_at_the_margin() {
-        assert_eq!(lines("- a\n  ```rust\n  x\n  ```\n- b"), "- a\n```text\nx\n```\n- b");
+        assert_eq!(
+            lines("- a\n  ```rust\n  x\n  ```\n- b"),
+            "- a\n```text\nx\n```\n- b"
+        );
         assert_eq!(lines("1. ```\n   x\n   ```"), "```text\nx\n```");
-        assert_eq!(lines("> ```\n> x\ny\n```\nz"), "```text\nx\n```\ny\n```text\nz\n```");
+        assert_eq!(
+            lines("> ```\n> x\ny\n```\nz"),
+            "```text\nx\n```\ny\n```text\nz\n```"
+        );
     }
 
     #[test]
@@ -260,13 +320,19 @@ mod tests {
         assert_eq!(lines("a\n\n    b\n        c"), "a\n\n   b\n        c");
         assert_eq!(lines("# a\n    b"), "# a\n   b");
         // Only spaces indent.
-        assert_eq!(lines("a\n\n  \u{2028}\u{3000}b"), "a\n\n  \u{2028}\u{3000}b");
+        assert_eq!(
+            lines("a\n\n  \u{2028}\u{3000}b"),
+            "a\n\n  \u{2028}\u{3000}b"
+        );
         assert_eq!(lines("-       b\n>      c"), "-   b\n>   c");
     }
 
     #[test]
     fn html_ends_before_a_block_begins() {
         assert_eq!(lines("<p>\n```\nx\n```"), "<p>\n\n```text\nx\n```");
-        assert_eq!(lines("<!-- a\n```\n-->\n```"), "\\<!-- a\n```text\n-->\n```");
+        assert_eq!(
+            lines("<!-- a\n```\n-->\n```"),
+            "\\<!-- a\n```text\n-->\n```"
+        );
     }
 }

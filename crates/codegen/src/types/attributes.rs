@@ -49,7 +49,8 @@ impl Arguments {
     pub(super) fn number(&mut self, name: &str, value: Option<&Number>) {
         if let Some(value) = value {
             let name = crate::tokens::ident(name);
-            let value = TokenStream::from_str(&value.to_string()).expect("JSON numbers are Rust numbers");
+            let value =
+                TokenStream::from_str(&value.to_string()).expect("JSON numbers are Rust numbers");
             self.0.push(quote!(#name = #value));
         }
     }
@@ -70,14 +71,19 @@ impl Arguments {
 /// A string literal; raw where that spares escapes.
 pub(super) fn text_literal(text: &str) -> Literal {
     let escapes = text.contains(['"', '\\']);
-    if !escapes || text.chars().any(|sign| sign.is_control() || crate::tokens::is_deceptive(sign)) {
+    if !escapes
+        || text
+            .chars()
+            .any(|sign| sign.is_control() || crate::tokens::is_deceptive(sign))
+    {
         return Literal::string(text);
     }
     let mut hashes = String::new();
     while text.contains(&format!("\"{hashes}")) {
         hashes.push('#');
     }
-    Literal::from_str(&format!("r{hashes}\"{text}\"{hashes}")).expect("the fence is not in the text")
+    Literal::from_str(&format!("r{hashes}\"{text}\"{hashes}"))
+        .expect("the fence is not in the text")
 }
 
 /// `#[schema(…)]` of an item.
@@ -91,7 +97,13 @@ pub(super) fn of_item(api: &Api<'_>, def: &TypeDef) -> Option<TokenStream> {
     if let SchemaKind::Object(keywords) = &api.contract.schema(def.schema).kind {
         annotations(&mut arguments, keywords);
         if api.contract.formats == Formats::Annotation && matches!(def.kind, TypeKind::Scalar(_)) {
-            arguments.text("format", keywords.format.as_deref().filter(|format| format_is_enforced(format)));
+            arguments.text(
+                "format",
+                keywords
+                    .format
+                    .as_deref()
+                    .filter(|format| format_is_enforced(format)),
+            );
         }
     }
     arguments.attribute("schema")
@@ -116,7 +128,9 @@ pub(super) fn of_field(api: &Api<'_>, field: &Field) -> Option<TokenStream> {
 /// Whether the field's own schema is the one that its type's item came from.
 fn is_inline_item(api: &Api<'_>, field: &Field) -> bool {
     match &field.ty {
-        TypeRef::Named(id) => api.type_def(*id).component.is_none() && api.type_def(*id).schema == field.schema,
+        TypeRef::Named(id) => {
+            api.type_def(*id).component.is_none() && api.type_def(*id).schema == field.schema
+        }
         TypeRef::Boxed(inner) => match &**inner {
             TypeRef::Named(id) => api.type_def(*id).schema == field.schema,
             _ => false,
@@ -134,7 +148,13 @@ fn annotations(arguments: &mut Arguments, keywords: &Keywords) {
     arguments.flag("read_only", keywords.read_only);
     arguments.flag("write_only", keywords.write_only);
     let extensions = (!keywords.extensions.is_empty()).then(|| {
-        Value::Object(keywords.extensions.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+        Value::Object(
+            keywords
+                .extensions
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        )
     });
     arguments.json("extensions", extensions.as_ref());
 }

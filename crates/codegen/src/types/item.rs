@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::attributes::{self, Arguments, text_literal};
 use crate::ir::{
-    Additional, Api, Array, Choice, Enumeration, Field, Map, Object, Primitive, Scalar, TypeDef, TypeKind, TypeRef,
-    Union,
+    Additional, Api, Array, Choice, Enumeration, Field, Map, Object, Primitive, Scalar, TypeDef,
+    TypeKind, TypeRef, Union,
 };
 use crate::tokens::{docs, ident, primitive_tokens, type_tokens};
 
@@ -33,7 +33,9 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
         SchemaKind::Bool(_) => None,
     };
     let docs = description(keywords);
-    let deprecated = keywords.filter(|keywords| keywords.deprecated).map(|_| quote!(#[deprecated]));
+    let deprecated = keywords
+        .filter(|keywords| keywords.deprecated)
+        .map(|_| quote!(#[deprecated]));
     let schema = attributes::of_item(api, def);
     let head = |derives: TokenStream, own: Option<TokenStream>| {
         quote! {
@@ -51,7 +53,10 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
             quote! { #docs #deprecated pub type #name = #target; }
         }
         TypeKind::Object(object) => {
-            let head = head(quote!(Clone, Debug, PartialEq, Object), object_arguments(object).attribute("object"));
+            let head = head(
+                quote!(Clone, Debug, PartialEq, Object),
+                object_arguments(object).attribute("object"),
+            );
             let fields = object.fields.iter().map(|field| field_tokens(api, field));
             let additional = additional(api, &object.additional);
             quote! {
@@ -61,30 +66,45 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
             }
         }
         TypeKind::Scalar(scalar) => {
-            let head = head(scalar_derives(scalar.inner), scalar_arguments(scalar).attribute("scalar"));
+            let head = head(
+                scalar_derives(scalar.inner),
+                scalar_arguments(scalar).attribute("scalar"),
+            );
             let inner = primitive_tokens(scalar.inner);
             quote! { #head pub struct #name(#inner); }
         }
         TypeKind::Array(array) => {
-            let head = head(quote!(Clone, Debug, PartialEq, Array), array_arguments(array).attribute("array"));
+            let head = head(
+                quote!(Clone, Debug, PartialEq, Array),
+                array_arguments(array).attribute("array"),
+            );
             let items = rust(api, &array.items);
             quote! { #head pub struct #name(Vec<#items>); }
         }
         TypeKind::Map(map) => {
-            let head = head(quote!(Clone, Debug, PartialEq, Map), map_arguments(map).attribute("map"));
+            let head = head(
+                quote!(Clone, Debug, PartialEq, Map),
+                map_arguments(map).attribute("map"),
+            );
             let values = rust(api, &map.values);
             quote! { #head pub struct #name(std::collections::BTreeMap<String, #values>); }
         }
         TypeKind::Enumeration(enumeration) => enumeration_tokens(&name, enumeration, &head),
         TypeKind::Union(union) => {
-            let head = head(quote!(Clone, Debug, PartialEq, Union), union_arguments(union).attribute("union"));
+            let head = head(
+                quote!(Clone, Debug, PartialEq, Union),
+                union_arguments(union).attribute("union"),
+            );
             let variants = union_variants(api, union);
             quote! { #head pub enum #name { #(#variants,)* } }
         }
         TypeKind::Json { check } => {
             let mut arguments = Arguments::default();
             arguments.text("check", check.as_deref());
-            let head = head(quote!(Clone, Debug, PartialEq, Json), arguments.attribute("json"));
+            let head = head(
+                quote!(Clone, Debug, PartialEq, Json),
+                arguments.attribute("json"),
+            );
             quote! { #head pub struct #name(serde_json::Value); }
         }
     }
@@ -99,7 +119,10 @@ fn rust(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
 }
 
 fn description(keywords: Option<&Keywords>) -> TokenStream {
-    keywords.and_then(|keywords| keywords.description.as_deref()).map(docs).unwrap_or_default()
+    keywords
+        .and_then(|keywords| keywords.description.as_deref())
+        .map(docs)
+        .unwrap_or_default()
 }
 
 fn object_arguments(object: &Object) -> Arguments {
@@ -119,7 +142,9 @@ fn field_tokens(api: &Api<'_>, field: &Field) -> TokenStream {
         SchemaKind::Bool(_) => None,
     };
     let docs = description(keywords);
-    let deprecated = keywords.filter(|keywords| keywords.deprecated).map(|_| quote!(#[deprecated]));
+    let deprecated = keywords
+        .filter(|keywords| keywords.deprecated)
+        .map(|_| quote!(#[deprecated]));
     let mut arguments = Arguments::default();
     if field.name.trim_start_matches("r#") != field.wire {
         arguments.text("name", Some(&field.wire));
@@ -215,7 +240,17 @@ fn enumeration_tokens(
     let derives = if enumeration.unlisted.is_some() {
         quote!(Clone, Debug, PartialEq, Eq, Hash, Enumeration)
     } else {
-        quote!(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)
+        quote!(
+            Clone,
+            Copy,
+            Debug,
+            PartialEq,
+            Eq,
+            Hash,
+            PartialOrd,
+            Ord,
+            Enumeration
+        )
     };
     let head = head(derives, arguments.attribute("enumeration"));
     let variants = enumeration.variants.iter().map(|(variant, value)| {
@@ -257,7 +292,10 @@ fn union_arguments(union: &Union) -> Arguments {
     arguments
 }
 
-fn union_variants<'a>(api: &'a Api<'_>, union: &'a Union) -> impl Iterator<Item = TokenStream> + 'a {
+fn union_variants<'a>(
+    api: &'a Api<'_>,
+    union: &'a Union,
+) -> impl Iterator<Item = TokenStream> + 'a {
     union.variants.iter().map(|variant| {
         let tags = variant.tags.iter().map(|tag| text_literal(tag));
         let tags = (!variant.tags.is_empty()).then(|| quote!(tag(#(#tags),*)));

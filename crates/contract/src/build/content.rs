@@ -38,7 +38,9 @@ impl<'a> Builder<'_, 'a> {
         let described = self.sibling(place, &target, "description");
         Some(Response {
             status,
-            description: described.or_else(|| text(node, "description")).unwrap_or_default(),
+            description: described
+                .or_else(|| text(node, "description"))
+                .unwrap_or_default(),
             headers: self.headers(&target),
             content: self.content(&target),
             component: component(&target, &["responses"]),
@@ -131,5 +133,8 @@ impl<'a> Builder<'_, 'a> {
 fn holds_json(name: &str) -> bool {
     let name = name.split(';').next().unwrap_or_default().trim();
     let name = name.to_ascii_lowercase();
-    !(name.ends_with("/xml") || name.ends_with("+xml") || name == "text/csv" || name.contains("yaml"))
+    !(name.ends_with("/xml")
+        || name.ends_with("+xml")
+        || name == "text/csv"
+        || name.contains("yaml"))
 }

@@ -21,9 +21,13 @@ impl Builder<'_, '_> {
                 continue;
             };
             if let Some(discriminator) = &mut keywords.discriminator {
-                let explicit: HashSet<SchemaId> = discriminator.mapping.iter().map(|(_, id)| *id).collect();
-                let mut values: HashSet<String> =
-                    discriminator.mapping.iter().map(|(value, _)| value.clone()).collect();
+                let explicit: HashSet<SchemaId> =
+                    discriminator.mapping.iter().map(|(_, id)| *id).collect();
+                let mut values: HashSet<String> = discriminator
+                    .mapping
+                    .iter()
+                    .map(|(value, _)| value.clone())
+                    .collect();
                 for (name, target) in implied {
                     if !explicit.contains(&target) && values.insert(name.clone()) {
                         discriminator.mapping.push((name, target));
@@ -49,16 +53,25 @@ impl Builder<'_, '_> {
         heirs
     }
 
-    fn implied(&self, id: SchemaId, heirs: &HashMap<SchemaId, Vec<SchemaId>>) -> Vec<(String, SchemaId)> {
+    fn implied(
+        &self,
+        id: SchemaId,
+        heirs: &HashMap<SchemaId, Vec<SchemaId>>,
+    ) -> Vec<(String, SchemaId)> {
         let Some(keywords) = self.keywords_of(id) else {
             return Vec::new();
         };
         let branches = keywords.one_of.iter().chain(&keywords.any_of);
-        let mut targets: Vec<SchemaId> = branches.filter_map(|branch| self.keywords_of(*branch)?.reference).collect();
+        let mut targets: Vec<SchemaId> = branches
+            .filter_map(|branch| self.keywords_of(*branch)?.reference)
+            .collect();
         if keywords.one_of.is_empty() && keywords.any_of.is_empty() {
             targets = descendants(id, heirs);
         }
-        targets.into_iter().filter_map(|target| Some((self.component_name(target)?.clone(), target))).collect()
+        targets
+            .into_iter()
+            .filter_map(|target| Some((self.component_name(target)?.clone(), target)))
+            .collect()
     }
 
     fn keywords_of(&self, id: SchemaId) -> Option<&Keywords> {

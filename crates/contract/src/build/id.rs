@@ -60,5 +60,7 @@ pub(super) fn separate(operations: &mut [Operation]) {
 
 /// FNV-1a, the same on every machine.
 fn fingerprint(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }

@@ -91,7 +91,9 @@ impl<'a> Builder<'_, 'a> {
         keywords.only_reference = keywords.reference.is_some()
             && node.as_object().unwrap_or_default().iter().all(|entry| {
                 let key = entry.key.as_str();
-                matches!(key, "$ref" | "$dynamicRef" | "$dynamicAnchor") || is_annotation(key) || !is_keyword(key)
+                matches!(key, "$ref" | "$dynamicRef" | "$dynamicAnchor")
+                    || is_annotation(key)
+                    || !is_keyword(key)
             });
         keywords.constant = node.get("const").map(Node::to_json);
         keywords.content_encoding = text(node, "contentEncoding");
@@ -124,7 +126,9 @@ pub(super) fn is_annotation(key: &str) -> bool {
 }
 
 fn is_keyword(key: &str) -> bool {
-    SCHEMA.field(key).is_some_and(|field| field.is_in(Dialect::V31))
+    SCHEMA
+        .field(key)
+        .is_some_and(|field| field.is_in(Dialect::V31))
 }
 
 pub(super) fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) {
@@ -132,21 +136,29 @@ pub(super) fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) 
     keywords.description = text(node, "description");
     keywords.default = node.get("default").map(Node::to_json);
     keywords.examples = list(node, "examples").iter().map(Node::to_json).collect();
-    keywords.examples.extend(node.get("example").map(Node::to_json));
+    keywords
+        .examples
+        .extend(node.get("example").map(Node::to_json));
     keywords.deprecated = flag(node, "deprecated");
     keywords.read_only = flag(node, "readOnly");
     keywords.write_only = flag(node, "writeOnly");
     keywords.extensible = flag(node, "x-extensible-enum");
-    keywords.secret = flag(node, "x-secret") || node.get("format").and_then(Node::as_str) == Some("password");
+    keywords.secret =
+        flag(node, "x-secret") || node.get("format").and_then(Node::as_str) == Some("password");
     keywords.extensions = extensions(entries);
 }
 
 /// What the author wrote, but for the schemas within, which have ids of their own.
 pub(super) fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Value {
-    let own = entries
-        .iter()
-        .filter(|entry| wanted(&entry.key) && !SCHEMA.field(&entry.key).is_some_and(crate::lint::Field::holds_schemas));
-    let own: Map<String, Value> = own.map(|entry| (entry.key.clone(), entry.value.to_json())).collect();
+    let own = entries.iter().filter(|entry| {
+        wanted(&entry.key)
+            && !SCHEMA
+                .field(&entry.key)
+                .is_some_and(crate::lint::Field::holds_schemas)
+    });
+    let own: Map<String, Value> = own
+        .map(|entry| (entry.key.clone(), entry.value.to_json()))
+        .collect();
     Value::Object(own)
 }
 

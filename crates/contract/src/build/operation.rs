@@ -60,7 +60,11 @@ impl<'a> Builder<'_, 'a> {
             if kind != Kind::Webhook && entry.key.starts_with("x-") {
                 continue;
             }
-            let caller = Caller { path: &entry.key, span: entry.key_span, kind };
+            let caller = Caller {
+                path: &entry.key,
+                span: entry.key_span,
+                kind,
+            };
             self.path_item(caller, &place, &mut operations);
         }
         operations
@@ -84,7 +88,9 @@ impl<'a> Builder<'_, 'a> {
         }
         let shared = |key: &str| layers.iter().find_map(|layer| layer.key(key));
         let parameters = shared("parameters");
-        let item = layers.iter().find(|layer| layer.node.get("servers").is_some());
+        let item = layers
+            .iter()
+            .find(|layer| layer.node.get("servers").is_some());
         let item_servers = item.map(|layer| servers(layer.node)).unwrap_or_default();
         for (entry, operation, method) in found {
             let pointer = join(&place.pointer, &entry.key);
@@ -122,7 +128,11 @@ impl<'a> Builder<'_, 'a> {
             ..site
         });
         // What protects the API says nothing of those whom it calls.
-        let inherited = if caller.kind == Kind::Path { security(self.resolver.root().node) } else { None };
+        let inherited = if caller.kind == Kind::Path {
+            security(self.resolver.root().node)
+        } else {
+            None
+        };
         Operation {
             id_is_derived: given.is_none(),
             id: given.unwrap_or_else(|| id::derive(method, &segments)),
@@ -199,7 +209,9 @@ pub(crate) fn segments(template: &str) -> Vec<PathPart> {
         if !literal.is_empty() {
             parts.push(PathPart::Literal(std::mem::take(&mut literal)));
         }
-        parts.push(PathPart::Parameter(rest[open + 1..open + length].to_owned()));
+        parts.push(PathPart::Parameter(
+            rest[open + 1..open + length].to_owned(),
+        ));
         rest = &rest[open + length + 1..];
     }
     literal.push_str(rest);

@@ -20,14 +20,22 @@ impl<'a> Builder<'_, 'a> {
         let mut merged: Vec<(Parameter, &'a str, Span)> = Vec::new();
         let mut places: HashMap<(&'a str, Location), usize> = HashMap::new();
         let mut duplicates = Vec::new();
-        for list in shared.cloned().into_iter().chain(operation.key("parameters")) {
+        for list in shared
+            .cloned()
+            .into_iter()
+            .chain(operation.key("parameters"))
+        {
             let mut here = HashSet::new();
             for place in list.items() {
                 let Some((parameter, name)) = self.parameter(&place) else {
                     continue;
                 };
                 // The name of a component stands elsewhere, so the reference is what to point at.
-                let at = if parameter.component.is_some() { place.node.span } else { name.span };
+                let at = if parameter.component.is_some() {
+                    place.node.span
+                } else {
+                    name.span
+                };
                 let name = name.as_str().unwrap_or_default();
                 if !here.insert((name, parameter.location)) {
                     duplicates.push((name, at));
@@ -82,7 +90,13 @@ impl<'a> Builder<'_, 'a> {
         self.typed(name, Location::Header, place, &target)
     }
 
-    fn typed(&mut self, name: &str, location: Location, place: &Place<'a>, target: &Place<'a>) -> Option<Parameter> {
+    fn typed(
+        &mut self,
+        name: &str,
+        location: Location,
+        place: &Place<'a>,
+        target: &Place<'a>,
+    ) -> Option<Parameter> {
         let node = target.node;
         if !self.pay(node) {
             return None;
@@ -107,7 +121,9 @@ impl<'a> Builder<'_, 'a> {
 
     fn encoding(&mut self, location: Location, place: &Place<'a>) -> (SchemaId, ParameterEncoding) {
         let node = place.node;
-        let content = place.key("content").filter(|_| node.get("schema").is_none());
+        let content = place
+            .key("content")
+            .filter(|_| node.get("schema").is_none());
         if let Some((entry, media)) = content.and_then(|content| content.entries().next()) {
             let schema = match media.key("schema") {
                 Some(schema) => self.schema(&schema),
@@ -137,7 +153,9 @@ impl<'a> Builder<'_, 'a> {
     /// What 3.1 allows beside a reference to say otherwise.
     pub(super) fn sibling(&self, from: &Place<'a>, to: &Place<'a>, key: &str) -> Option<String> {
         let is_reference = crate::resolve::address(from.node) != crate::resolve::address(to.node);
-        (is_reference && self.dialect == Dialect::V31).then(|| text(from.node, key)).flatten()
+        (is_reference && self.dialect == Dialect::V31)
+            .then(|| text(from.node, key))
+            .flatten()
     }
 }
 
@@ -158,5 +176,6 @@ pub(super) fn style(name: &str) -> Option<Style> {
 pub(super) fn component(place: &Place<'_>, sections: &[&str]) -> Option<String> {
     let rest = place.pointer.strip_prefix("/components/")?;
     let (section, name) = rest.split_once('/')?;
-    (sections.contains(&section) && !name.contains('/')).then(|| name.replace("~1", "/").replace("~0", "~"))
+    (sections.contains(&section) && !name.contains('/'))
+        .then(|| name.replace("~1", "/").replace("~0", "~"))
 }

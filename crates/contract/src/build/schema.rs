@@ -46,7 +46,12 @@ impl<'a> Builder<'_, 'a> {
         let id = SchemaId(u32::try_from(self.schemas.len()).expect("positions are 32 bits wide"));
         self.nodes.push(place.node);
         self.spend(place.pointer.len());
-        self.schemas.push(Schema { component: None, pointer: place.pointer.to_string(), span: place.node.span, kind });
+        self.schemas.push(Schema {
+            component: None,
+            pointer: place.pointer.to_string(),
+            span: place.node.span,
+            kind,
+        });
         id
     }
 
@@ -58,7 +63,9 @@ impl<'a> Builder<'_, 'a> {
             }
             let kind = match &place.node.value {
                 NodeValue::Bool(value) => SchemaKind::Bool(*value),
-                NodeValue::Object(entries) => SchemaKind::Object(Box::new(self.keywords(id, &place, entries))),
+                NodeValue::Object(entries) => {
+                    SchemaKind::Object(Box::new(self.keywords(id, &place, entries)))
+                }
                 _ => SchemaKind::Bool(true),
             };
             self.schemas[id.0 as usize].kind = kind;
@@ -90,7 +97,8 @@ impl<'a> Builder<'_, 'a> {
         let has = |key: &&str| place.node.get(key).is_some();
         let only_any_of = place.node.get("anyOf").is_some()
             && entries.iter().all(|entry| {
-                matches!(entry.key.as_str(), "anyOf" | "nullable" | "discriminator") || is_annotation(&entry.key)
+                matches!(entry.key.as_str(), "anyOf" | "nullable" | "discriminator")
+                    || is_annotation(&entry.key)
             });
         if !COMBINATORS.iter().any(has) || only_any_of {
             let mut keywords = self.assertions(id, place);
@@ -111,14 +119,21 @@ impl<'a> Builder<'_, 'a> {
         self.schemas[inner.0 as usize].kind = SchemaKind::Object(Box::new(assertions));
         let null = self.null(place);
         self.moved.insert(Rc::clone(&place.pointer), (inner, null));
-        let mut outer = Keywords { any_of: vec![inner, null], raw: raw(entries, is_annotation), ..Keywords::default() };
+        let mut outer = Keywords {
+            any_of: vec![inner, null],
+            raw: raw(entries, is_annotation),
+            ..Keywords::default()
+        };
         annotate(&mut outer, place.node, entries);
         outer
     }
 
     fn null(&mut self, place: &Place<'a>) -> SchemaId {
-        let keywords =
-            Keywords { types: Some(Types::NULL), raw: serde_json::json!({ "type": "null" }), ..Keywords::default() };
+        let keywords = Keywords {
+            types: Some(Types::NULL),
+            raw: serde_json::json!({ "type": "null" }),
+            ..Keywords::default()
+        };
         self.add(place, SchemaKind::Object(Box::new(keywords)))
     }
 
@@ -147,7 +162,9 @@ impl<'a> Builder<'_, 'a> {
         let (holder, document) = (place.node, place.document);
         let target = match (holder.get("$ref"), holder.get("$dynamicRef")) {
             (Some(text), _) => self.resolver.resolve(document, holder, text.as_str()?),
-            (None, Some(text)) => self.resolver.resolve_dynamic(document, holder, text.as_str()?),
+            (None, Some(text)) => self
+                .resolver
+                .resolve_dynamic(document, holder, text.as_str()?),
             (None, None) => return None,
         };
         let target = target.ok()?;
@@ -157,7 +174,11 @@ impl<'a> Builder<'_, 'a> {
     /// Notes the values that the schema itself must accept.
     fn note_values(&mut self, id: SchemaId, node: &'a Node) {
         let mut keep = |node: &'a Node, role| {
-            self.values.push(ValueSite { schema: id, node, role });
+            self.values.push(ValueSite {
+                schema: id,
+                node,
+                role,
+            });
         };
         if let Some(value) = node.get("default") {
             keep(value, Role::Default);
@@ -204,11 +225,19 @@ impl<'a> Builder<'_, 'a> {
         ids
     }
 
-    pub(super) fn discriminator(&mut self, id: SchemaId, place: &Place<'a>) -> Option<Discriminator> {
+    pub(super) fn discriminator(
+        &mut self,
+        id: SchemaId,
+        place: &Place<'a>,
+    ) -> Option<Discriminator> {
         let node = place.node.get("discriminator")?;
         let property = text(node, "propertyName")?;
         let mut mapping = Vec::new();
-        for entry in node.get("mapping").and_then(Node::as_object).unwrap_or_default() {
+        for entry in node
+            .get("mapping")
+            .and_then(Node::as_object)
+            .unwrap_or_default()
+        {
             let target = entry.value.as_str();
             let target = target.and_then(|target| self.mapped(place, node, target));
             mapping.extend(target.map(|target| (entry.key.clone(), target)));

@@ -4,7 +4,8 @@ use indexmap::IndexMap;
 
 use super::text;
 use crate::model::{
-    Info, Location, Paging, Security, SecurityKind, SecurityRequirement, SecurityScheme, Server, ServerVariable,
+    Info, Location, Paging, Security, SecurityKind, SecurityRequirement, SecurityScheme, Server,
+    ServerVariable,
 };
 use crate::node::Node;
 use crate::resolve::{Place, Resolver};
@@ -18,7 +19,8 @@ pub(super) fn info(root: &Node) -> Info {
         title: text(node, "title").unwrap_or_default(),
         version: text(node, "version").unwrap_or_default(),
         description: text(node, "description"),
-        license: license.and_then(|license| text(license, "identifier").or_else(|| text(license, "name"))),
+        license: license
+            .and_then(|license| text(license, "identifier").or_else(|| text(license, "name"))),
     }
 }
 
@@ -29,7 +31,11 @@ pub(super) fn servers(node: &Node) -> Vec<Server> {
         .unwrap_or_default()
         .iter()
         .filter_map(|node| {
-            Some(Server { url: text(node, "url")?, description: text(node, "description"), variables: variables(node) })
+            Some(Server {
+                url: text(node, "url")?,
+                description: text(node, "description"),
+                variables: variables(node),
+            })
         })
         .collect()
 }
@@ -65,10 +71,14 @@ pub(super) fn security(node: &Node) -> Option<Security> {
 fn requirement(node: &Node) -> SecurityRequirement {
     let schemes = node.as_object().unwrap_or_default().iter().map(|entry| {
         let scopes = entry.value.as_array().unwrap_or_default();
-        let scopes = scopes.iter().filter_map(|scope| scope.as_str().map(str::to_owned));
+        let scopes = scopes
+            .iter()
+            .filter_map(|scope| scope.as_str().map(str::to_owned));
         (entry.key.clone(), scopes.collect())
     });
-    SecurityRequirement { schemes: schemes.collect() }
+    SecurityRequirement {
+        schemes: schemes.collect(),
+    }
 }
 
 pub(super) fn security_schemes(resolver: &Resolver<'_>) -> IndexMap<String, SecurityScheme> {
@@ -108,7 +118,11 @@ fn security_scheme(place: &Place<'_>) -> Option<SecurityScheme> {
         "mutualTLS" => SecurityKind::MutualTls,
         _ => return None,
     };
-    Some(SecurityScheme { kind, description: text(node, "description"), span: node.span })
+    Some(SecurityScheme {
+        kind,
+        description: text(node, "description"),
+        span: node.span,
+    })
 }
 
 /// The paging convention, if all that it needs is there.

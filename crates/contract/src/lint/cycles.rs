@@ -10,7 +10,10 @@ use crate::source::Span;
 
 /// Finds circles of references between parameters, answers and the like.
 pub(super) fn references(links: &[Link], diagnostics: &mut Vec<Diagnostic>) {
-    let next: HashMap<usize, (usize, Span)> = links.iter().map(|link| (link.from, (link.to, link.span))).collect();
+    let next: HashMap<usize, (usize, Span)> = links
+        .iter()
+        .map(|link| (link.from, (link.to, link.span)))
+        .collect();
     let mut settled: HashMap<usize, usize> = HashMap::new();
     for (round, link) in links.iter().enumerate() {
         let mut path: Vec<(usize, Span)> = Vec::new();
@@ -48,8 +51,12 @@ pub(super) fn schemas(built: &mut Built<'_>, diagnostics: &mut Vec<Diagnostic>) 
         .collect();
     let mut circular = Vec::new();
     circles(&steps, |circle| {
-        let spans = circle.iter().filter_map(|node| built.nodes[*node].get("$ref").map(|target| target.span));
-        let composed = circle.iter().any(|node| built.nodes[*node].get("$ref").is_none());
+        let spans = circle
+            .iter()
+            .filter_map(|node| built.nodes[*node].get("$ref").map(|target| target.span));
+        let composed = circle
+            .iter()
+            .any(|node| built.nodes[*node].get("$ref").is_none());
         report(spans.collect(), composed, diagnostics);
         circular.extend_from_slice(circle);
     });
@@ -101,7 +108,13 @@ enum State {
 
 /// The schemas that judge the same value as the one with these keywords.
 pub(super) fn in_place(keywords: &Keywords) -> Vec<usize> {
-    let single = [keywords.reference, keywords.not, keywords.if_schema, keywords.then_schema, keywords.else_schema];
+    let single = [
+        keywords.reference,
+        keywords.not,
+        keywords.if_schema,
+        keywords.then_schema,
+        keywords.else_schema,
+    ];
     single
         .into_iter()
         .flatten()
@@ -124,7 +137,10 @@ fn report(mut spans: Vec<Span>, composed: bool, diagnostics: &mut Vec<Diagnostic
             "refer to it from a property or from `items`, or leave the reference out",
         )
     } else {
-        ("the reference goes in a circle and never reaches anything", "let one of the references mean something else")
+        (
+            "the reference goes in a circle and never reaches anything",
+            "let one of the references mean something else",
+        )
     };
     let mut finding = Diagnostic::error("circular-ref", *first, message).help(help);
     for span in rest.iter().take(5) {

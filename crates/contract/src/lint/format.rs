@@ -119,7 +119,9 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     }
     let lower = format.to_ascii_lowercase();
     let alias = ALIASES.iter().find(|(alias, _)| *alias == lower);
-    let meant = alias.map(|(_, meant)| *meant).or_else(|| nearest(format, KNOWN.iter().copied()));
+    let meant = alias
+        .map(|(_, meant)| *meant)
+        .or_else(|| nearest(format, KNOWN.iter().copied()));
     if let Some(meant) = meant {
         walk.warning(
             "misspelt-format",

@@ -80,7 +80,10 @@ impl Field {
 
     /// Whether schemas stand in it.
     pub(crate) fn holds_schemas(&self) -> bool {
-        matches!(self.shape, Shape::Schema | Shape::List(Shape::Schema) | Shape::Map(Shape::Schema))
+        matches!(
+            self.shape,
+            Shape::Schema | Shape::List(Shape::Schema) | Shape::Map(Shape::Schema)
+        )
     }
 }
 
@@ -107,31 +110,62 @@ impl Grammar {
 }
 
 const fn may(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, only: None, need: Need::Optional }
+    Field {
+        name,
+        shape,
+        only: None,
+        need: Need::Optional,
+    }
 }
 
 const fn must(name: &'static str, shape: Shape, need: Need) -> Field {
-    Field { name, shape, only: None, need }
+    Field {
+        name,
+        shape,
+        only: None,
+        need,
+    }
 }
 
 const fn v30(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, only: Some(Dialect::V30), need: Need::Optional }
+    Field {
+        name,
+        shape,
+        only: Some(Dialect::V30),
+        need: Need::Optional,
+    }
 }
 
 const fn v31(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, only: Some(Dialect::V31), need: Need::Optional }
+    Field {
+        name,
+        shape,
+        only: Some(Dialect::V31),
+        need: Need::Optional,
+    }
 }
 
 const fn plain(name: &'static str, fields: &'static [Field]) -> Grammar {
-    Grammar { name, fields, referable: false }
+    Grammar {
+        name,
+        fields,
+        referable: false,
+    }
 }
 
 const fn referable(name: &'static str, fields: &'static [Field]) -> Grammar {
-    Grammar { name, fields, referable: true }
+    Grammar {
+        name,
+        fields,
+        referable: true,
+    }
 }
 
 use Need::{Essential, Essential30, Expected, Expected30};
-use Shape::{Any, Count, Exclusive, ExtensibleMap, Flag, List, Map, Number, Object, Schema, Text, Type, Values};
+use Shape::{
+    Any, Count, Exclusive, ExtensibleMap, Flag, List, Map, Number, Object, Schema, Text, Type,
+    Values,
+};
 
 /// The document itself.
 pub(crate) static DOCUMENT: Grammar = plain(
@@ -163,18 +197,37 @@ static INFO: Grammar = plain(
     ],
 );
 
-static CONTACT: Grammar = plain("a contact", &[may("name", Text), may("url", Text), may("email", Text)]);
+static CONTACT: Grammar = plain(
+    "a contact",
+    &[may("name", Text), may("url", Text), may("email", Text)],
+);
 
-static LICENSE: Grammar =
-    plain("a license", &[must("name", Text, Expected), v31("identifier", Text), may("url", Text)]);
+static LICENSE: Grammar = plain(
+    "a license",
+    &[
+        must("name", Text, Expected),
+        v31("identifier", Text),
+        may("url", Text),
+    ],
+);
 
 static SERVER: Grammar = plain(
     "a server",
-    &[must("url", Text, Expected), may("description", Text), may("variables", Map(&Object(&SERVER_VARIABLE)))],
+    &[
+        must("url", Text, Expected),
+        may("description", Text),
+        may("variables", Map(&Object(&SERVER_VARIABLE))),
+    ],
 );
 
-static SERVER_VARIABLE: Grammar =
-    plain("a server variable", &[may("enum", List(&Text)), must("default", Text, Expected), may("description", Text)]);
+static SERVER_VARIABLE: Grammar = plain(
+    "a server variable",
+    &[
+        may("enum", List(&Text)),
+        must("default", Text, Expected),
+        may("description", Text),
+    ],
+);
 
 /// What is referred to.
 pub(crate) static COMPONENTS: Grammar = plain(
@@ -195,11 +248,17 @@ pub(crate) static COMPONENTS: Grammar = plain(
 
 static TAG: Grammar = plain(
     "a tag",
-    &[must("name", Text, Essential), may("description", Text), may("externalDocs", Object(&EXTERNAL_DOCS))],
+    &[
+        must("name", Text, Essential),
+        may("description", Text),
+        may("externalDocs", Object(&EXTERNAL_DOCS)),
+    ],
 );
 
-static EXTERNAL_DOCS: Grammar =
-    plain("an external documentation object", &[may("description", Text), must("url", Text, Expected)]);
+static EXTERNAL_DOCS: Grammar = plain(
+    "an external documentation object",
+    &[may("description", Text), must("url", Text, Expected)],
+);
 
 static PATH_ITEM: Grammar = referable(
     "a path item",
@@ -283,7 +342,11 @@ static HEADER: Grammar = referable(
 
 static REQUEST_BODY: Grammar = referable(
     "a request body",
-    &[may("description", Text), must("content", Map(&Object(&MEDIA_TYPE)), Expected), may("required", Flag)],
+    &[
+        may("description", Text),
+        must("content", Map(&Object(&MEDIA_TYPE)), Expected),
+        may("required", Flag),
+    ],
 );
 
 static MEDIA_TYPE: Grammar = plain(
@@ -319,7 +382,12 @@ static RESPONSE: Grammar = referable(
 
 static EXAMPLE: Grammar = referable(
     "an example",
-    &[may("summary", Text), may("description", Text), may("value", Any), may("externalValue", Text)],
+    &[
+        may("summary", Text),
+        may("description", Text),
+        may("value", Any),
+        may("externalValue", Text),
+    ],
 );
 
 static LINK: Grammar = referable(
@@ -368,12 +436,23 @@ static FLOW: Grammar = plain(
     ],
 );
 
-static DISCRIMINATOR: Grammar =
-    plain("a discriminator", &[must("propertyName", Text, Essential), may("mapping", Map(&Text))]);
+static DISCRIMINATOR: Grammar = plain(
+    "a discriminator",
+    &[
+        must("propertyName", Text, Essential),
+        may("mapping", Map(&Text)),
+    ],
+);
 
 static XML: Grammar = plain(
     "an XML object",
-    &[may("name", Text), may("namespace", Text), may("prefix", Text), may("attribute", Flag), may("wrapped", Flag)],
+    &[
+        may("name", Text),
+        may("namespace", Text),
+        may("prefix", Text),
+        may("attribute", Flag),
+        may("wrapped", Flag),
+    ],
 );
 
 /// A schema's keywords in both dialects.
@@ -448,7 +527,10 @@ pub(crate) static SCHEMA: Grammar = referable(
 /// Keywords of older drafts of JSON Schema, with what to write today.
 pub(crate) static OLD_KEYWORDS: &[(&str, &str)] = &[
     ("definitions", "write `$defs`"),
-    ("dependencies", "write `dependentRequired` or `dependentSchemas`"),
+    (
+        "dependencies",
+        "write `dependentRequired` or `dependentSchemas`",
+    ),
     ("additionalItems", "write `prefixItems` with `items`"),
     ("id", "write `$id`"),
     ("divisibleBy", "write `multipleOf`"),

@@ -109,12 +109,20 @@ fn header_parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
 
 /// Media types say what `Content-Type` is, so a header of that name says nothing.
 fn answer_headers<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
-    for entry in item.node.get("headers").and_then(Node::as_object).unwrap_or_default() {
+    for entry in item
+        .node
+        .get("headers")
+        .and_then(Node::as_object)
+        .unwrap_or_default()
+    {
         if entry.key.eq_ignore_ascii_case("content-type") {
             walk.warning(
                 "ignored-header",
                 entry.key_span,
-                format!("tools that follow the standard ignore an answer's header `{}`", entry.key),
+                format!(
+                    "tools that follow the standard ignore an answer's header `{}`",
+                    entry.key
+                ),
                 "media types say it in `content`".to_owned(),
             );
         }
@@ -139,12 +147,16 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
     let Some(style) = node.as_str() else { return };
     if allowed.contains(&style) {
         if style == "deepObject"
-            && item.node.get("schema").is_some_and(|schema| bodies::is_no_object(walk, item, schema))
+            && item
+                .node
+                .get("schema")
+                .is_some_and(|schema| bodies::is_no_object(walk, item, schema))
         {
             walk.error(
                 "impossible-style",
                 node.span,
-                "`deepObject` writes the properties of an object, and the schema accepts none".to_owned(),
+                "`deepObject` writes the properties of an object, and the schema accepts none"
+                    .to_owned(),
                 "leave `style` out, or write a schema of type object".to_owned(),
             );
         }
@@ -154,7 +166,12 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("write `{}`", allowed.join("` or `")),
     };
-    walk.error("impossible-style", node.span, format!("in a {location} there is no style `{style}`"), help);
+    walk.error(
+        "impossible-style",
+        node.span,
+        format!("in a {location} there is no style `{style}`"),
+        help,
+    );
 }
 
 /// A parameter has a schema or one media type.
@@ -191,7 +208,12 @@ fn typed<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
 
 fn responses<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if item.node.get("requestBody").is_some() && item.key == "trace" {
-        walk.warning("impossible-body", item.at, "TRACE has no body".to_owned(), "leave out `requestBody`".to_owned());
+        walk.warning(
+            "impossible-body",
+            item.at,
+            "TRACE has no body".to_owned(),
+            "leave out `requestBody`".to_owned(),
+        );
     }
     let Some(entry) = item.node.entry("responses") else {
         return;
@@ -199,7 +221,9 @@ fn responses<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let Some(responses) = entry.value.as_object() else {
         return;
     };
-    let statuses = responses.iter().filter(|entry| !entry.key.starts_with("x-"));
+    let statuses = responses
+        .iter()
+        .filter(|entry| !entry.key.starts_with("x-"));
     let mut count = 0;
     for status in statuses {
         count += 1;
@@ -255,7 +279,10 @@ fn components<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         }
         for entry in section.value.as_object().unwrap_or_default() {
             let legal = !entry.key.is_empty()
-                && entry.key.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_'));
+                && entry
+                    .key
+                    .chars()
+                    .all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '_'));
             if !legal {
                 walk.warning(
                     "component-name",
@@ -341,7 +368,11 @@ fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             _ => RefProblem::Dangling(
                 nearest(
                     target,
-                    schemas.and_then(Node::as_object).unwrap_or_default().iter().map(|entry| entry.key.as_str()),
+                    schemas
+                        .and_then(Node::as_object)
+                        .unwrap_or_default()
+                        .iter()
+                        .map(|entry| entry.key.as_str()),
                 )
                 .map(str::to_owned),
             ),
@@ -363,10 +394,18 @@ fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
 }
 
 fn server<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
-    let Some(url) = item.node.get("url") else { return };
-    let declared = item.node.get("variables").and_then(Node::as_object).unwrap_or_default();
+    let Some(url) = item.node.get("url") else {
+        return;
+    };
+    let declared = item
+        .node
+        .get("variables")
+        .and_then(Node::as_object)
+        .unwrap_or_default();
     for part in segments(url.as_str().unwrap_or_default()) {
-        let PathPart::Parameter(name) = part else { continue };
+        let PathPart::Parameter(name) = part else {
+            continue;
+        };
         if declared.iter().any(|entry| entry.key == name) {
             continue;
         }
@@ -383,11 +422,16 @@ fn server<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
 }
 
 fn server_variable<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
-    let (Some(default), Some(allowed)) = (item.node.get("default"), item.node.get("enum").and_then(Node::as_array))
-    else {
+    let (Some(default), Some(allowed)) = (
+        item.node.get("default"),
+        item.node.get("enum").and_then(Node::as_array),
+    ) else {
         return;
     };
-    if !allowed.iter().any(|value| value.as_str() == default.as_str()) {
+    if !allowed
+        .iter()
+        .any(|value| value.as_str() == default.as_str())
+    {
         walk.warning(
             "bad-default",
             default.span,

@@ -52,7 +52,10 @@ fn suggestion(name: &str, ids: &HashMap<&str, Span>) -> String {
     }
 }
 
-fn ids<'a>(sites: &[OperationSite<'a>], diagnostics: &mut Vec<Diagnostic>) -> HashMap<&'a str, Span> {
+fn ids<'a>(
+    sites: &[OperationSite<'a>],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> HashMap<&'a str, Span> {
     let mut ids: HashMap<&'a str, Span> = HashMap::new();
     let mut callbacks = HashSet::new();
     for site in sites {
@@ -100,15 +103,24 @@ fn tags(root: &Node, sites: &[OperationSite<'_>], diagnostics: &mut Vec<Diagnost
             && !declared.insert(name)
         {
             diagnostics.push(
-                Diagnostic::warning("duplicate-tag", node.span, format!("the tag `{name}` is declared twice"))
-                    .help("leave out one of them"),
+                Diagnostic::warning(
+                    "duplicate-tag",
+                    node.span,
+                    format!("the tag `{name}` is declared twice"),
+                )
+                .help("leave out one of them"),
             );
         }
     }
     let mut known: Vec<&str> = declared.iter().copied().collect();
     known.sort_unstable();
     for site in sites {
-        for tag in site.node.get("tags").and_then(Node::as_array).unwrap_or_default() {
+        for tag in site
+            .node
+            .get("tags")
+            .and_then(Node::as_array)
+            .unwrap_or_default()
+        {
             let Some(name) = tag.as_str().filter(|name| !declared.contains(name)) else {
                 continue;
             };

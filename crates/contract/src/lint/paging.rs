@@ -40,18 +40,26 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
         if FIELDS.iter().all(|(name, _)| *name != field.key) {
             let known = FIELDS.iter().map(|(name, _)| *name);
             diagnostics.push(
-                Diagnostic::error("misspelt-keyword", field.key_span, format!("`x-paging` has no `{}`", field.key))
-                    .help(match nearest(&field.key, known) {
-                        Some(meant) => format!("did you mean `{meant}`?"),
-                        None => "leave it out".to_owned(),
-                    }),
+                Diagnostic::error(
+                    "misspelt-keyword",
+                    field.key_span,
+                    format!("`x-paging` has no `{}`", field.key),
+                )
+                .help(match nearest(&field.key, known) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => "leave it out".to_owned(),
+                }),
             );
         } else if field.value.as_str().is_none() {
             diagnostics.push(
                 Diagnostic::error(
                     "wrong-type",
                     field.value.span,
-                    format!("`{}` must be a string, not {}", field.key, field.value.kind()),
+                    format!(
+                        "`{}` must be a string, not {}",
+                        field.key,
+                        field.value.kind()
+                    ),
                 )
                 .help("write the name of a parameter or property"),
             );
@@ -60,8 +68,12 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
     for (name, needed) in FIELDS {
         if needed && entry.value.get(name).is_none() {
             diagnostics.push(
-                Diagnostic::error("bad-paging", entry.key_span, format!("`x-paging` needs `{name}`"))
-                    .help(format!("add `{name}`")),
+                Diagnostic::error(
+                    "bad-paging",
+                    entry.key_span,
+                    format!("`x-paging` needs `{name}`"),
+                )
+                .help(format!("add `{name}`")),
             );
         }
     }
@@ -83,7 +95,13 @@ fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
             .map(|parameter| parameter.name.as_str())
             .collect();
         if own.contains(&paging.start_after.as_str()) {
-            pages(contract, operation, &paging.items, &mut properties, &mut keys);
+            pages(
+                contract,
+                operation,
+                &paging.items,
+                &mut properties,
+                &mut keys,
+            );
         }
         queries.extend(own);
     }
@@ -102,12 +120,15 @@ fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
             continue;
         };
         diagnostics.push(
-            Diagnostic::error("bad-paging", value.span, format!("`{name}` is no {what} in this document")).help(
-                match nearest(name, known.iter().copied()) {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("write the name of a {what}"),
-                },
-            ),
+            Diagnostic::error(
+                "bad-paging",
+                value.span,
+                format!("`{name}` is no {what} in this document"),
+            )
+            .help(match nearest(name, known.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("write the name of a {what}"),
+            }),
         );
     }
 }
@@ -120,18 +141,27 @@ fn pages<'c>(
     properties: &mut BTreeSet<&'c str>,
     keys: &mut BTreeSet<&'c str>,
 ) {
-    let successes = operation
-        .responses
-        .iter()
-        .filter(|response| matches!(response.status, StatusKey::Code(200..=299) | StatusKey::Range(2)));
-    for schema in successes.flat_map(|response| &response.content).filter_map(|media| media.schema) {
+    let successes = operation.responses.iter().filter(|response| {
+        matches!(
+            response.status,
+            StatusKey::Code(200..=299) | StatusKey::Range(2)
+        )
+    });
+    for schema in successes
+        .flat_map(|response| &response.content)
+        .filter_map(|media| media.schema)
+    {
         for (name, property) in properties_of(contract, schema) {
             properties.insert(name);
             if name == items
                 && let SchemaKind::Object(list) = &contract.schema(contract.resolve(property)).kind
                 && let Some(item) = list.items
             {
-                keys.extend(properties_of(contract, item).into_iter().map(|(name, _)| name));
+                keys.extend(
+                    properties_of(contract, item)
+                        .into_iter()
+                        .map(|(name, _)| name),
+                );
             }
         }
     }

@@ -11,7 +11,12 @@ use crate::source::{Sources, Span};
 use crate::spelling::nearest;
 
 /// Checks the templates, then each operation's parameters against its template.
-pub(super) fn check(resolver: &Resolver<'_>, sources: &Sources, built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn check(
+    resolver: &Resolver<'_>,
+    sources: &Sources,
+    built: &Built<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let root = resolver.root().node;
     templates(root, sources, diagnostics);
     let mut undeclared = HashSet::new();
@@ -34,12 +39,15 @@ pub(super) fn check(resolver: &Resolver<'_>, sources: &Sources, built: &Built<'_
 fn missing(site: &OperationSite<'_>, names: &[String], name: &str, span: Span) -> Diagnostic {
     let spare = site.path_parameters.iter().map(|(other, _)| *other);
     let spare = spare.filter(|other| !names.iter().any(|name| name == other));
-    Diagnostic::error("path-parameter-undeclared", span, format!("no parameter says what `{{{name}}}` is")).help(
-        match nearest(name, spare) {
-            Some(meant) => format!("did you mean `{{{meant}}}`?"),
-            None => format!("add a parameter `{name}` with `in: path` and `required: true`"),
-        },
+    Diagnostic::error(
+        "path-parameter-undeclared",
+        span,
+        format!("no parameter says what `{{{name}}}` is"),
     )
+    .help(match nearest(name, spare) {
+        Some(meant) => format!("did you mean `{{{meant}}}`?"),
+        None => format!("add a parameter `{name}` with `in: path` and `required: true`"),
+    })
 }
 
 fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<Diagnostic>) {
@@ -47,14 +55,21 @@ fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<D
         if names.iter().any(|other| other == name) {
             continue;
         }
-        let free = names.iter().filter(|other| site.path_parameters.iter().all(|(declared, _)| declared != other));
+        let free = names.iter().filter(|other| {
+            site.path_parameters
+                .iter()
+                .all(|(declared, _)| declared != other)
+        });
         diagnostics.push(
-            Diagnostic::error("path-parameter-unused", *span, format!("the path has no `{{{name}}}`")).help(
-                match nearest(name, free.map(String::as_str)) {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("put `{{{name}}}` into the path, or leave the parameter out"),
-                },
-            ),
+            Diagnostic::error(
+                "path-parameter-unused",
+                *span,
+                format!("the path has no `{{{name}}}`"),
+            )
+            .help(match nearest(name, free.map(String::as_str)) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("put `{{{name}}}` into the path, or leave the parameter out"),
+            }),
         );
     }
 }
@@ -121,7 +136,10 @@ fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
 
 fn malformed(template: &str) -> Option<(String, String)> {
     if !template.starts_with('/') {
-        return Some((format!("the path `{template}` does not start with a slash"), format!("write `/{template}`")));
+        return Some((
+            format!("the path `{template}` does not start with a slash"),
+            format!("write `/{template}`"),
+        ));
     }
     let end = segments(template).into_iter().find_map(|part| match part {
         PathPart::Literal(text) => text.chars().find(|sign| matches!(sign, '?' | '#')),

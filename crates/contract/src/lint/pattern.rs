@@ -24,12 +24,21 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
 fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     let help = "patterns are regular expressions as ECMA 262 has them".to_owned();
     if let Some(why) = why_unusable(pattern) {
-        return walk.error("bad-pattern", span, format!("the pattern cannot be used: {why}"), help);
+        return walk.error(
+            "bad-pattern",
+            span,
+            format!("the pattern cannot be used: {why}"),
+            help,
+        );
     }
     if !jsonschema_regex::is_valid_ecma_regex(pattern) {
-        let message = "the pattern is not of the dialect ECMA 262, and is read as Rust reads it".to_owned();
+        let message =
+            "the pattern is not of the dialect ECMA 262, and is read as Rust reads it".to_owned();
         let (message, help) = match foreign(pattern) {
-            Some((written, at, help)) => (format!("{message}: `{written}` at character {at}"), help.to_owned()),
+            Some((written, at, help)) => (
+                format!("{message}: `{written}` at character {at}"),
+                help.to_owned(),
+            ),
             None => (message, help),
         };
         walk.warning("bad-pattern", span, message, help);
@@ -53,7 +62,9 @@ const FOREIGN: [(&str, &str); 11] = [
 
 /// The first part of another dialect: as written, its character from 1, and what to write instead.
 fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
-    let found = FOREIGN.into_iter().filter_map(|(written, help)| Some((pattern.find(written)?, written, help)));
+    let found = FOREIGN
+        .into_iter()
+        .filter_map(|(written, help)| Some((pattern.find(written)?, written, help)));
     let (at, written, help) = found.min_by_key(|(at, ..)| *at)?;
     Some((written, pattern[..at].chars().count() + 1, help))
 }
@@ -69,7 +80,11 @@ pub(super) fn why_unusable(pattern: &str) -> Option<String> {
 fn why_unreadable(pattern: &str) -> String {
     match regex_syntax::ast::parse::Parser::new().parse(pattern) {
         Err(error) => {
-            format!("{} at character {}", error.kind(), pattern[..error.span().start.offset].chars().count() + 1)
+            format!(
+                "{} at character {}",
+                error.kind(),
+                pattern[..error.span().start.offset].chars().count() + 1
+            )
         }
         Ok(_) => "it is not a regular expression".to_owned(),
     }

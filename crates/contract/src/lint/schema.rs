@@ -14,7 +14,9 @@ use crate::number::compare;
 use crate::spelling::nearest;
 
 /// The types of JSON Schema.
-pub(super) const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
+pub(super) const TYPES: [&str; 7] = [
+    "null", "boolean", "integer", "number", "string", "array", "object",
+];
 
 /// Checks a schema's `type`.
 pub(super) fn check_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
@@ -26,7 +28,8 @@ pub(super) fn check_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                     "wrong-dialect",
                     item.node.span,
                     "a list of types belongs to OpenAPI 3.1".to_owned(),
-                    "write one type, with `nullable: true` for null, or `openapi: 3.1.0`".to_owned(),
+                    "write one type, with `nullable: true` for null, or `openapi: 3.1.0`"
+                        .to_owned(),
                 );
             }
             for name in items {
@@ -45,7 +48,8 @@ fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
         return walk.warning(
             "wrong-type",
             node.span,
-            "a type must be a string, and this is null itself; it is read as the type `null`".to_owned(),
+            "a type must be a string, and this is null itself; it is read as the type `null`"
+                .to_owned(),
             "write \"null\", in quotes".to_owned(),
         );
     }
@@ -85,7 +89,12 @@ fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
             None => format!("write `{}`", TYPES.join("`, `")),
         },
     };
-    walk.error("unknown-type", node.span, format!("there is no type `{name}`"), help);
+    walk.error(
+        "unknown-type",
+        node.span,
+        format!("there is no type `{name}`"),
+        help,
+    );
 }
 
 /// Checks a schema whose keywords have been checked one by one.
@@ -167,7 +176,10 @@ fn exclusive_bounds(walk: &mut Walk<'_, '_>, node: &Node) {
         impossible(walk, node, low, high);
     }
     if is_30 {
-        for (plain, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
+        for (plain, exclusive) in [
+            ("minimum", "exclusiveMinimum"),
+            ("maximum", "exclusiveMaximum"),
+        ] {
             if let Some(entry) = node.entry(exclusive)
                 && entry.value.as_bool() == Some(true)
                 && node.get(plain).is_none()
@@ -194,12 +206,19 @@ fn impossible(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
     } else {
         Diagnostic::error("impossible-bounds", low_node.span, message)
     };
-    walk.diagnostics.push(finding.help("swap them, or correct one").related(high_node.span, "the other bound"));
+    walk.diagnostics.push(
+        finding
+            .help("swap them, or correct one")
+            .related(high_node.span, "the other bound"),
+    );
 }
 
 fn multiple_of(walk: &mut Walk<'_, '_>, node: &Node) {
     if let Some(value) = node.get("multipleOf")
-        && value.as_number().and_then(serde_json::Number::as_f64).is_some_and(|value| value <= 0.0)
+        && value
+            .as_number()
+            .and_then(serde_json::Number::as_f64)
+            .is_some_and(|value| value <= 0.0)
     {
         walk.error(
             "impossible-bounds",
@@ -266,13 +285,21 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
     let Some(names) = node.get("required").and_then(Node::as_array) else {
         return;
     };
-    let properties = node.get("properties").and_then(Node::as_object).unwrap_or_default();
+    let properties = node
+        .get("properties")
+        .and_then(Node::as_object)
+        .unwrap_or_default();
     let declared: HashSet<&str> = properties.iter().map(|entry| entry.key.as_str()).collect();
     let closed = node.get("additionalProperties").and_then(Node::as_bool) == Some(false)
         && node.get("patternProperties").is_none();
-    let alone = ["allOf", "anyOf", "oneOf", "$ref", "if"].iter().all(|key| node.get(key).is_none());
+    let alone = ["allOf", "anyOf", "oneOf", "$ref", "if"]
+        .iter()
+        .all(|key| node.get(key).is_none());
     let needed: HashSet<&str> = names.iter().filter_map(Node::as_str).collect();
-    let others = properties.iter().map(|entry| entry.key.as_str()).filter(|name| !needed.contains(name));
+    let others = properties
+        .iter()
+        .map(|entry| entry.key.as_str())
+        .filter(|name| !needed.contains(name));
     let others: Vec<&str> = others.take(MOST_GUESSES / names.len().max(1)).collect();
     let mut seen = HashSet::new();
     for name in names {
@@ -288,7 +315,11 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
         if declared.contains(text) {
             continue;
         }
-        let meant = if alone { nearest(text, others.iter().copied()) } else { None };
+        let meant = if alone {
+            nearest(text, others.iter().copied())
+        } else {
+            None
+        };
         if closed {
             walk.warning(
                 "impossible-required",
@@ -329,7 +360,10 @@ fn dynamic<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "put one of them into `allOf`".to_owned(),
         );
     }
-    match walk.resolver.resolve_dynamic(item.document, item.node, text) {
+    match walk
+        .resolver
+        .resolve_dynamic(item.document, item.node, text)
+    {
         Ok(target) => walk.enter_schema(&target),
         Err(problem) => walk.refuse_reference(text, entry.value.span, problem),
     }

@@ -9,23 +9,46 @@ use crate::spelling::nearest;
 
 /// Reports misspelt sections at the top level and in `components`, and calls them what was probably meant, so that
 /// everything else is judged as if they had been written right.
-pub(crate) fn correct_sections(root: &mut Node, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) {
+pub(crate) fn correct_sections(
+    root: &mut Node,
+    dialect: Dialect,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     correct(root, &DOCUMENT, dialect, diagnostics);
-    let NodeValue::Object(entries) = &mut root.value else { return };
+    let NodeValue::Object(entries) = &mut root.value else {
+        return;
+    };
     if let Some(components) = entries.iter_mut().find(|entry| entry.key == "components") {
         correct(&mut components.value, &COMPONENTS, dialect, diagnostics);
     }
 }
 
-fn correct(node: &mut Node, grammar: &'static Grammar, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) {
-    let NodeValue::Object(entries) = &mut node.value else { return };
-    let known = || grammar.fields.iter().filter(|field| field.is_in(dialect)).map(|field| field.name);
-    let mut present: Vec<&str> = known().filter(|name| entries.iter().any(|entry| entry.key == *name)).collect();
+fn correct(
+    node: &mut Node,
+    grammar: &'static Grammar,
+    dialect: Dialect,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let NodeValue::Object(entries) = &mut node.value else {
+        return;
+    };
+    let known = || {
+        grammar
+            .fields
+            .iter()
+            .filter(|field| field.is_in(dialect))
+            .map(|field| field.name)
+    };
+    let mut present: Vec<&str> = known()
+        .filter(|name| entries.iter().any(|entry| entry.key == *name))
+        .collect();
     for entry in entries {
         if entry.key.starts_with("x-") || grammar.field(&entry.key).is_some() {
             continue;
         }
-        let Some(meant) = nearest(&entry.key, known()) else { continue };
+        let Some(meant) = nearest(&entry.key, known()) else {
+            continue;
+        };
         if present.contains(&meant) {
             continue;
         }
@@ -37,6 +60,10 @@ fn correct(node: &mut Node, grammar: &'static Grammar, dialect: Dialect, diagnos
 
 /// Says that an object has no such key, and which is probably meant.
 pub(super) fn misspelt(key: &str, meant: &str, grammar: &Grammar, span: Span) -> Diagnostic {
-    Diagnostic::error("misspelt-keyword", span, format!("{} has no `{key}`", grammar.name))
-        .help(format!("did you mean `{meant}`?"))
+    Diagnostic::error(
+        "misspelt-keyword",
+        span,
+        format!("{} has no `{key}`", grammar.name),
+    )
+    .help(format!("did you mean `{meant}`?"))
 }

@@ -39,11 +39,15 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
 }
 
 fn unknown(entry: &Entry, declared: &[&str]) -> Diagnostic {
-    Diagnostic::error("unknown-security-scheme", entry.key_span, format!("there is no security scheme `{}`", entry.key))
-        .help(match nearest(&entry.key, declared.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => "declare it in `components/securitySchemes`".to_owned(),
-        })
+    Diagnostic::error(
+        "unknown-security-scheme",
+        entry.key_span,
+        format!("there is no security scheme `{}`", entry.key),
+    )
+    .help(match nearest(&entry.key, declared.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "declare it in `components/securitySchemes`".to_owned(),
+    })
 }
 
 fn scopes(built: &Built<'_>, entry: &Entry, scheme: &Node, diagnostics: &mut Vec<Diagnostic>) {

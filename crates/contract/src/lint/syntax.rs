@@ -14,7 +14,11 @@ use crate::resolve::{Place, Resolver, address, reference_of};
 use crate::source::Span;
 
 /// Checks everything that can be reached.
-pub(super) fn check<'a>(resolver: &Resolver<'a>, dialect: Dialect, diagnostics: &mut Vec<Diagnostic>) -> Findings<'a> {
+pub(super) fn check<'a>(
+    resolver: &Resolver<'a>,
+    dialect: Dialect,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Findings<'a> {
     let root = resolver.root();
     let mut walk = Walk {
         resolver,
@@ -95,11 +99,19 @@ pub(super) struct Walk<'w, 'a> {
 
 impl<'a> Walk<'_, 'a> {
     pub(super) fn error(&mut self, code: &'static str, span: Span, message: String, help: String) {
-        self.diagnostics.push(Diagnostic::error(code, span, message).help(help));
+        self.diagnostics
+            .push(Diagnostic::error(code, span, message).help(help));
     }
 
-    pub(super) fn warning(&mut self, code: &'static str, span: Span, message: String, help: String) {
-        self.diagnostics.push(Diagnostic::warning(code, span, message).help(help));
+    pub(super) fn warning(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: String,
+        help: String,
+    ) {
+        self.diagnostics
+            .push(Diagnostic::warning(code, span, message).help(help));
     }
 
     fn visit(&mut self, item: Item<'a>) {
@@ -136,7 +148,12 @@ impl<'a> Walk<'_, 'a> {
             return self.expect(item, false, "an array");
         };
         for node in items {
-            self.pending.push(Item { node, at: node.span, shape: inner, ..item });
+            self.pending.push(Item {
+                node,
+                at: node.span,
+                shape: inner,
+                ..item
+            });
         }
     }
 
@@ -155,7 +172,10 @@ impl<'a> Walk<'_, 'a> {
         let Some(entries) = item.node.as_object() else {
             return self.expect(item, false, "an object");
         };
-        if !self.seen.insert((address(item.node), std::ptr::from_ref(grammar).addr())) {
+        if !self
+            .seen
+            .insert((address(item.node), std::ptr::from_ref(grammar).addr()))
+        {
             return;
         }
         if grammar.referable
@@ -191,7 +211,10 @@ impl<'a> Walk<'_, 'a> {
         if !self.seen.insert(identity) {
             return;
         }
-        if ["$id", "$anchor"].iter().any(|key| item.node.get(key).is_some()) {
+        if ["$id", "$anchor"]
+            .iter()
+            .any(|key| item.node.get(key).is_some())
+        {
             self.findings.identified.insert(address(item.node));
         }
         self.findings.is_dynamic |= item.node.get("$dynamicRef").is_some();
@@ -251,7 +274,11 @@ impl<'a> Walk<'_, 'a> {
                 Shape::Object(grammar) => grammar.section(),
                 _ => Some("schemas"),
             };
-            self.findings.references.push(Reference { text, target: target.clone(), section });
+            self.findings.references.push(Reference {
+                text,
+                target: target.clone(),
+                section,
+            });
         }
     }
 

@@ -38,7 +38,11 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
         used: HashSet::new(),
     };
     let starts = ["paths", "webhooks"];
-    reach.pending.extend(starts.iter().filter_map(|key| Some((root.document, root.node.get(key)?))));
+    reach.pending.extend(
+        starts
+            .iter()
+            .filter_map(|key| Some((root.document, root.node.get(key)?))),
+    );
     if let Some(security) = root.key("security") {
         reach.security(security.node);
     }
@@ -81,7 +85,8 @@ impl<'a> Reach<'_, 'a> {
             return;
         }
         let items = node.as_array().unwrap_or_default();
-        self.pending.extend(items.iter().map(|item| (document, item)));
+        self.pending
+            .extend(items.iter().map(|item| (document, item)));
         for entry in node.as_object().unwrap_or_default() {
             match (entry.key.as_str(), entry.value.as_str()) {
                 ("$ref" | "$dynamicRef", Some(reference)) => self.enter(document, node, reference),
@@ -108,7 +113,8 @@ impl<'a> Reach<'_, 'a> {
         if let (Some(section), Some(name)) = (tokens.next(), tokens.next()) {
             let name = name.replace("~1", "/").replace("~0", "~");
             let components = self.resolver.root().node.get("components");
-            let member = components.and_then(|components| self.resolver.value(components.get(section)?, &name));
+            let member = components
+                .and_then(|components| self.resolver.value(components.get(section)?, &name));
             self.used.extend(member.map(address));
         }
         self.pending.push((target.document, target.node));
@@ -151,11 +157,19 @@ fn heirs<'a>(resolver: &Resolver<'a>, components: &Place<'a>) -> HashMap<usize, 
         return heirs;
     };
     for (_, schema) in schemas.entries() {
-        for part in schema.node.get("allOf").and_then(Node::as_array).unwrap_or_default() {
+        for part in schema
+            .node
+            .get("allOf")
+            .and_then(Node::as_array)
+            .unwrap_or_default()
+        {
             if let Some(reference) = part.get("$ref").and_then(Node::as_str)
                 && let Ok(parent) = resolver.resolve(schema.document, part, reference)
             {
-                heirs.entry(address(parent.node)).or_default().push(schema.clone());
+                heirs
+                    .entry(address(parent.node))
+                    .or_default()
+                    .push(schema.clone());
             }
         }
     }

@@ -20,7 +20,10 @@ const STACK_BYTES: usize = 256 << 20;
 ///
 /// A default that its schema refuses is taken out of the model, so that nobody applies it.
 pub(super) fn check(built: &mut Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    if diagnostics.iter().any(|finding| finding.code == "bad-pattern" && finding.severity == Severity::Error) {
+    if diagnostics
+        .iter()
+        .any(|finding| finding.code == "bad-pattern" && finding.severity == Severity::Error)
+    {
         drop_bad_patterns(&mut built.contract);
     }
     for id in judge(built, diagnostics) {
@@ -34,8 +37,13 @@ pub(super) fn check(built: &mut Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
 fn drop_bad_patterns(contract: &mut Contract) {
     for schema in &mut contract.schemas {
         if let SchemaKind::Object(keywords) = &mut schema.kind {
-            keywords.pattern = keywords.pattern.take().filter(|pattern| pattern::why_unusable(pattern).is_none());
-            keywords.pattern_properties.retain(|pattern, _| pattern::why_unusable(pattern).is_none());
+            keywords.pattern = keywords
+                .pattern
+                .take()
+                .filter(|pattern| pattern::why_unusable(pattern).is_none());
+            keywords
+                .pattern_properties
+                .retain(|pattern, _| pattern::why_unusable(pattern).is_none());
         }
     }
 }
@@ -45,20 +53,26 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
     let contract = &built.contract;
     let ends = ends(contract);
     let mut refused = Vec::new();
-    let sites: Vec<&ValueSite<'_>> =
-        built.values.iter().filter(|site| !is_plainly_right(contract, &ends, site)).collect();
+    let sites: Vec<&ValueSite<'_>> = built
+        .values
+        .iter()
+        .filter(|site| !is_plainly_right(contract, &ends, site))
+        .collect();
     if sites.is_empty() {
         return refused;
     }
     let values: Vec<Value> = sites.iter().map(|site| site.node.to_json()).collect();
-    let affordable = cost::is_affordable(contract, sites.iter().map(|site| site.schema).zip(&values));
+    let affordable =
+        cost::is_affordable(contract, sites.iter().map(|site| site.schema).zip(&values));
     if !affordable {
         let help = "name fewer schemas several times in one `allOf`, `anyOf` or `oneOf`";
         diagnostics.push(unchecked(sites[0], "the schemas are too entangled", help));
         return refused;
     }
-    let schemas: Vec<Value> =
-        sites.iter().map(|site| json!({ "$ref": schema_reference(contract, ends[site.schema.0 as usize]) })).collect();
+    let schemas: Vec<Value> = sites
+        .iter()
+        .map(|site| json!({ "$ref": schema_reference(contract, ends[site.schema.0 as usize]) }))
+        .collect();
     let mut root = schema_bundle(contract);
     root["prefixItems"] = Value::Array(schemas);
     let violations = std::thread::scope(|scope| {
@@ -71,9 +85,16 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
     });
     let Some(violations) = violations else {
         // What makes a schema impossible to compile is reported where it stands, most of the time.
-        if diagnostics.iter().all(|finding| finding.severity != Severity::Error) {
+        if diagnostics
+            .iter()
+            .all(|finding| finding.severity != Severity::Error)
+        {
             let help = "say less in schemas, defaults and examples at once";
-            diagnostics.push(unchecked(sites[0], "no validator can be made of the schemas", help));
+            diagnostics.push(unchecked(
+                sites[0],
+                "no validator can be made of the schemas",
+                help,
+            ));
         }
         return refused;
     };
@@ -96,7 +117,11 @@ fn judge(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<SchemaId> 
         }
         diagnostics.push(Diagnostic {
             // A default becomes part of what is generated; the others only illustrate.
-            severity: if is_default && in_use[site.schema.0 as usize] { Severity::Error } else { Severity::Warning },
+            severity: if is_default && in_use[site.schema.0 as usize] {
+                Severity::Error
+            } else {
+                Severity::Warning
+            },
             ..finding
         });
     }
@@ -112,14 +137,29 @@ fn unchecked(first: &ValueSite<'_>, why: &str, help: &str) -> Diagnostic {
 /// Which schemas the operations use, directly or through others.
 fn reachable(contract: &Contract) -> Vec<bool> {
     let mut pending: Vec<SchemaId> = Vec::new();
-    let mut operations: Vec<&Operation> = contract.operations.iter().chain(&contract.webhooks).collect();
+    let mut operations: Vec<&Operation> = contract
+        .operations
+        .iter()
+        .chain(&contract.webhooks)
+        .collect();
     while let Some(operation) = operations.pop() {
         operations.extend(&operation.callbacks);
-        pending.extend(operation.parameters.iter().map(|parameter| parameter.schema));
+        pending.extend(
+            operation
+                .parameters
+                .iter()
+                .map(|parameter| parameter.schema),
+        );
         let bodies = operation.request_body.iter().flat_map(|body| &body.content);
-        let answers = operation.responses.iter().flat_map(|response| &response.content);
+        let answers = operation
+            .responses
+            .iter()
+            .flat_map(|response| &response.content);
         pending.extend(bodies.chain(answers).filter_map(|media| media.schema));
-        let headers = operation.responses.iter().flat_map(|response| &response.headers);
+        let headers = operation
+            .responses
+            .iter()
+            .flat_map(|response| &response.headers);
         pending.extend(headers.map(|header| header.schema));
     }
     let mut seen = vec![false; contract.schemas.len()];
@@ -129,7 +169,10 @@ fn reachable(contract: &Contract) -> Vec<bool> {
         {
             for_each_child(keywords, |child| pending.push(child));
             pending.extend(keywords.reference);
-            let mapping = keywords.discriminator.iter().flat_map(|chosen| &chosen.mapping);
+            let mapping = keywords
+                .discriminator
+                .iter()
+                .flat_map(|chosen| &chosen.mapping);
             pending.extend(mapping.map(|(_, target)| *target));
         }
     }
@@ -143,7 +186,9 @@ fn is_plainly_right(contract: &Contract, ends: &[SchemaId], site: &ValueSite<'_>
         SchemaKind::Bool(value) => return *value,
         SchemaKind::Object(keywords) => keywords,
     };
-    let of_type = keywords.types.is_none_or(|types| types.contains(type_of(site.node)) || is_integer(types, site.node));
+    let of_type = keywords
+        .types
+        .is_none_or(|types| types.contains(type_of(site.node)) || is_integer(types, site.node));
     let listed = site.role == Role::Member
         || match (&keywords.enumeration, &site.node.value) {
             (None, _) => keywords.constant.is_none(),
@@ -195,5 +240,8 @@ fn type_of(node: &Node) -> Types {
 }
 
 fn is_integer(types: Types, node: &Node) -> bool {
-    types.contains(Types::INTEGER) && node.as_number().is_some_and(|number| number.is_i64() || number.is_u64())
+    types.contains(Types::INTEGER)
+        && node
+            .as_number()
+            .is_some_and(|number| number.is_i64() || number.is_u64())
 }

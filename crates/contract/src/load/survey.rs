@@ -34,24 +34,36 @@ impl Survey {
         let mut pending = vec![(root, base.cloned().map(Rc::new))];
         while let Some((node, mut base)) = pending.pop() {
             match &node.value {
-                NodeValue::Array(items) => pending.extend(items.iter().rev().map(|item| (item, base.clone()))),
+                NodeValue::Array(items) => {
+                    pending.extend(items.iter().rev().map(|item| (item, base.clone())))
+                }
                 NodeValue::Object(entries) => {
                     if let Some(id) = node.get("$id").and_then(Node::as_str) {
                         base = absolute(base.as_deref(), id).map(Rc::new).or(base);
                     }
                     for reference in references(node) {
                         survey.wants_metaschema |= reference.starts_with(METASCHEMA);
-                        let address = absolute(base.as_deref(), reference).filter(|_| !reference.starts_with('#'));
+                        let address = absolute(base.as_deref(), reference)
+                            .filter(|_| !reference.starts_with('#'));
                         let file = local_file(reference).map(Target::File);
                         let targets = [address.map(Target::Address), file];
-                        survey
-                            .targets
-                            .extend(targets.into_iter().flatten().filter(|target| seen.insert(target.clone())));
+                        survey.targets.extend(
+                            targets
+                                .into_iter()
+                                .flatten()
+                                .filter(|target| seen.insert(target.clone())),
+                        );
                     }
                     let names = ["$id", "$anchor", "$dynamicAnchor"];
-                    survey.has_resources |=
-                        names.iter().any(|name| node.get(name).is_some_and(|value| value.as_str().is_some()));
-                    pending.extend(entries.iter().rev().map(|entry| (&entry.value, base.clone())));
+                    survey.has_resources |= names
+                        .iter()
+                        .any(|name| node.get(name).is_some_and(|value| value.as_str().is_some()));
+                    pending.extend(
+                        entries
+                            .iter()
+                            .rev()
+                            .map(|entry| (&entry.value, base.clone())),
+                    );
                 }
                 _ => {}
             }
@@ -62,10 +74,19 @@ impl Survey {
 
 /// The references that an object makes: its own, and those of its discriminator's mapping that are no names.
 fn references(node: &Node) -> impl Iterator<Item = &str> {
-    let own = ["$ref", "$dynamicRef"].into_iter().filter_map(|key| node.get(key)?.as_str());
-    let mapping = node.get("discriminator").and_then(|discriminator| discriminator.get("mapping"));
+    let own = ["$ref", "$dynamicRef"]
+        .into_iter()
+        .filter_map(|key| node.get(key)?.as_str());
+    let mapping = node
+        .get("discriminator")
+        .and_then(|discriminator| discriminator.get("mapping"));
     let mapped = mapping.and_then(Node::as_object).unwrap_or_default().iter();
-    own.chain(mapped.filter_map(|entry| entry.value.as_str().filter(|text| text.contains(['/', '#']))))
+    own.chain(mapped.filter_map(|entry| {
+        entry
+            .value
+            .as_str()
+            .filter(|text| text.contains(['/', '#']))
+    }))
 }
 
 /// The file that a reference names, percent-decoded, if it names one.
@@ -74,7 +95,10 @@ pub(crate) fn local_file(reference: &str) -> Option<String> {
     if file.is_empty() || has_scheme(file) || file.starts_with("//") {
         return None;
     }
-    percent_encoding::percent_decode_str(file).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+    percent_encoding::percent_decode_str(file)
+        .decode_utf8()
+        .ok()
+        .map(std::borrow::Cow::into_owned)
 }
 
 /// Whether a reference starts with a URI scheme. One letter is a drive, not a scheme.
@@ -82,6 +106,8 @@ pub(crate) fn has_scheme(reference: &str) -> bool {
     reference.split_once(':').is_some_and(|(scheme, _)| {
         scheme.len() > 1
             && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
+            && scheme
+                .chars()
+                .all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
     })
 }

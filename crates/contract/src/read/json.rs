@@ -12,7 +12,12 @@ use crate::source::{FileId, Span};
 /// Reads one JSON text; none after a syntax error, which stops the reading.
 pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let before = diagnostics.len();
-    let mut reader = Reader { file, text, at: 0, diagnostics };
+    let mut reader = Reader {
+        file,
+        text,
+        at: 0,
+        diagnostics,
+    };
     let node = reader.document();
     match node {
         Ok(node) if diagnostics.len() == before => Some(node),
@@ -38,7 +43,10 @@ impl Reader<'_> {
         let node = self.value(0)?;
         self.skip_space();
         if self.at < self.text.len() {
-            return Err(self.wrong("nothing may follow the document's value", "delete what follows it"));
+            return Err(self.wrong(
+                "nothing may follow the document's value",
+                "delete what follows it",
+            ));
         }
         Ok(node)
     }
@@ -52,7 +60,9 @@ impl Reader<'_> {
                 self.span(start, start + 1),
                 format!("nesting deeper than {MAX_DEPTH} levels"),
             );
-            return Err(Box::new(finding.help("name inner schemas under components and refer to them")));
+            return Err(Box::new(
+                finding.help("name inner schemas under components and refer to them"),
+            ));
         }
         let value = match self.peek() {
             Some(b'{') => self.object(depth)?,
@@ -63,9 +73,10 @@ impl Reader<'_> {
             Some(_) if self.word("false") => NodeValue::Bool(false),
             Some(_) if self.word("null") => NodeValue::Null,
             Some(_) => {
-                return Err(
-                    self.wrong("expected a JSON value", "write an object, array, string, number, true, false or null")
-                );
+                return Err(self.wrong(
+                    "expected a JSON value",
+                    "write an object, array, string, number, true, false or null",
+                ));
             }
             None => {
                 return Err(self.wrong(
@@ -74,7 +85,10 @@ impl Reader<'_> {
                 ));
             }
         };
-        Ok(Node { span: self.span(start, self.at), value })
+        Ok(Node {
+            span: self.span(start, self.at),
+            value,
+        })
     }
 
     fn object(&mut self, depth: usize) -> Parsed<NodeValue> {
@@ -107,7 +121,11 @@ impl Reader<'_> {
                 self.diagnostics.push(duplicate(&key, key_span, *first));
             } else {
                 seen.insert(key.clone(), key_span);
-                entries.push(Entry { key, key_span, value });
+                entries.push(Entry {
+                    key,
+                    key_span,
+                    value,
+                });
             }
             self.skip_space();
             match self.peek() {
@@ -144,9 +162,10 @@ impl Reader<'_> {
                     return Ok(NodeValue::Array(items));
                 }
                 _ => {
-                    return Err(
-                        self.wrong("expected `,` or `]` in an array", "separate items by a comma, or close the array")
-                    );
+                    return Err(self.wrong(
+                        "expected `,` or `]` in an array",
+                        "separate items by a comma, or close the array",
+                    ));
                 }
             }
         }
@@ -157,7 +176,8 @@ impl Reader<'_> {
         self.at += 1;
         loop {
             let rest = &self.text[self.at..];
-            let Some(stop) = rest.find(|sign: char| sign == '"' || sign == '\\' || sign < ' ') else {
+            let Some(stop) = rest.find(|sign: char| sign == '"' || sign == '\\' || sign < ' ')
+            else {
                 self.at = self.text.len();
                 return Err(self.wrong("a string is never closed", "close it with `\"`"));
             };
@@ -170,9 +190,10 @@ impl Reader<'_> {
                 }
                 Some(b'\\') => made.push(self.escape()?),
                 _ => {
-                    return Err(
-                        self.wrong("a control character inside a string", "write it as an escape, such as `\\n`")
-                    );
+                    return Err(self.wrong(
+                        "a control character inside a string",
+                        "write it as an escape, such as `\\n`",
+                    ));
                 }
             }
         }
@@ -191,7 +212,10 @@ impl Reader<'_> {
             Some(b't') => '\t',
             Some(b'u') => return self.unicode_escape(),
             _ => {
-                return Err(self.wrong("an escape that JSON does not know", "escape a backslash as `\\\\`"));
+                return Err(self.wrong(
+                    "an escape that JSON does not know",
+                    "escape a backslash as `\\\\`",
+                ));
             }
         };
         self.at += 2;
@@ -201,19 +225,27 @@ impl Reader<'_> {
     fn unicode_escape(&mut self) -> Parsed<char> {
         let high = self.four_digits(self.at)?;
         let mut length = 6;
-        let code = if (0xD800..0xDC00).contains(&high) && self.text[self.at + 6..].starts_with("\\u") {
-            let low = self.four_digits(self.at + 6)?;
-            length = 12;
-            if (0xDC00..0xE000).contains(&low) { 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00) } else { high }
-        } else {
-            high
-        };
+        let code =
+            if (0xD800..0xDC00).contains(&high) && self.text[self.at + 6..].starts_with("\\u") {
+                let low = self.four_digits(self.at + 6)?;
+                length = 12;
+                if (0xDC00..0xE000).contains(&low) {
+                    0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+                } else {
+                    high
+                }
+            } else {
+                high
+            };
         match char::from_u32(code) {
             Some(sign) => {
                 self.at += length;
                 Ok(sign)
             }
-            None => Err(self.wrong("half of a surrogate pair", "write both halves, or the character itself")),
+            None => Err(self.wrong(
+                "half of a surrogate pair",
+                "write both halves, or the character itself",
+            )),
         }
     }
 
@@ -222,13 +254,21 @@ impl Reader<'_> {
         digits
             .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
             .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-            .ok_or_else(|| self.wrong("`\\u` without four hexadecimal digits", "write four, such as `\\u00e9`"))
+            .ok_or_else(|| {
+                self.wrong(
+                    "`\\u` without four hexadecimal digits",
+                    "write four, such as `\\u00e9`",
+                )
+            })
     }
 
     fn number(&mut self) -> Parsed<Number> {
         let start = self.at;
         let bytes = self.text.as_bytes();
-        while bytes.get(self.at).is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
+        while bytes
+            .get(self.at)
+            .is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+        {
             self.at += 1;
         }
         let number = serde_json::from_str(&self.text[start..self.at]);
@@ -265,14 +305,24 @@ impl Reader<'_> {
     }
 
     fn wrong(&self, message: &str, help: &str) -> Box<Diagnostic> {
-        let length = self.text[self.at..].chars().next().map_or(0, char::len_utf8);
-        Box::new(Diagnostic::error("json-syntax", self.span(self.at, self.at + length), message).help(help))
+        let length = self.text[self.at..]
+            .chars()
+            .next()
+            .map_or(0, char::len_utf8);
+        Box::new(
+            Diagnostic::error("json-syntax", self.span(self.at, self.at + length), message)
+                .help(help),
+        )
     }
 }
 
 /// A key that stands twice in one object.
 pub(super) fn duplicate(key: &str, again: Span, first: Span) -> Diagnostic {
-    Diagnostic::error("duplicate-key", again, format!("the key `{key}` stands twice in one object"))
-        .help("delete one of the two, or rename it")
-        .related(first, "it stands here first")
+    Diagnostic::error(
+        "duplicate-key",
+        again,
+        format!("the key `{key}` stands twice in one object"),
+    )
+    .help("delete one of the two, or rename it")
+    .related(first, "it stands here first")
 }

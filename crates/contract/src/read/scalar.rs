@@ -65,7 +65,9 @@ fn is_float(unsigned: &str) -> bool {
     };
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let mantissa_fits = match mantissa.split_once('.') {
-        Some((whole, part)) => digits(whole) && digits(part) && !(whole.is_empty() && part.is_empty()),
+        Some((whole, part)) => {
+            digits(whole) && digits(part) && !(whole.is_empty() && part.is_empty())
+        }
         None => digits(mantissa) && !mantissa.is_empty(),
     };
     let exponent_fits = exponent.is_none_or(|exponent| {
@@ -89,8 +91,14 @@ pub(super) fn ambiguous_key(text: &str, span: Span) -> Option<Diagnostic> {
 }
 
 fn finding(text: &str, other: &str, span: Span) -> Diagnostic {
-    Diagnostic::warning("ambiguous-scalar", span, format!("some YAML readers take `{text}` for {other}"))
-        .help(format!("write `\"{text}\"` if a text is meant, or the value in its plain form"))
+    Diagnostic::warning(
+        "ambiguous-scalar",
+        span,
+        format!("some YAML readers take `{text}` for {other}"),
+    )
+    .help(format!(
+        "write `\"{text}\"` if a text is meant, or the value in its plain form"
+    ))
 }
 
 fn other_reading(text: &str) -> Option<String> {
@@ -104,17 +112,25 @@ fn other_reading(text: &str) -> Option<String> {
     }
     if let Some(binary) = unsigned.strip_prefix("0b")
         && !binary.is_empty()
-        && binary.bytes().all(|byte| matches!(byte, b'0' | b'1' | b'_'))
+        && binary
+            .bytes()
+            .all(|byte| matches!(byte, b'0' | b'1' | b'_'))
     {
         return Some("a binary number".to_owned());
     }
     if unsigned.starts_with(|sign: char| sign.is_ascii_digit())
         && unsigned.contains('_')
-        && unsigned.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'.')
+        && unsigned
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'.')
     {
         return Some(format!("the number {}", unsigned.replace('_', "")));
     }
-    if unsigned.contains(':') && unsigned.split(':').all(|part| digits(part) && part.len() <= 2) {
+    if unsigned.contains(':')
+        && unsigned
+            .split(':')
+            .all(|part| digits(part) && part.len() <= 2)
+    {
         return Some("a number in base 60".to_owned());
     }
     is_date(text).then(|| "a date".to_owned())
@@ -124,7 +140,8 @@ fn is_old_truth_value(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let usual_case = text == lower || text == text.to_ascii_uppercase() || {
         let mut signs = text.chars();
-        signs.next().is_some_and(|first| first.is_ascii_uppercase()) && signs.as_str() == &lower[1..]
+        signs.next().is_some_and(|first| first.is_ascii_uppercase())
+            && signs.as_str() == &lower[1..]
     };
     usual_case && matches!(lower.as_str(), "on" | "off" | "yes" | "no" | "y" | "n")
 }

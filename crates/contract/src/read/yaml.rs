@@ -60,7 +60,10 @@ impl<'a> Reader<'a, '_> {
         loop {
             let (event, span) = self.next()?;
             match event {
-                Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing => {}
+                Event::StreamStart
+                | Event::DocumentStart(_)
+                | Event::DocumentEnd
+                | Event::Nothing => {}
                 Event::StreamEnd => break,
                 _ if document.is_some() => {
                     return Err(error(
@@ -74,7 +77,8 @@ impl<'a> Reader<'a, '_> {
             }
         }
         if document.is_none() {
-            let finding = Diagnostic::error("empty-document", at(self.file, 0, 0), "the file is empty");
+            let finding =
+                Diagnostic::error("empty-document", at(self.file, 0, 0), "the file is empty");
             return Err(Box::new(finding.help("start with `openapi: 3.1.0`")));
         }
         Ok(document)
@@ -83,7 +87,9 @@ impl<'a> Reader<'a, '_> {
     fn next(&mut self) -> Parsed<(Event<'a>, Span)> {
         match self.parser.next() {
             Some(Ok((event, span))) => {
-                let span = self.offsets.span(self.file, span.start.index(), span.end.index());
+                let span = self
+                    .offsets
+                    .span(self.file, span.start.index(), span.end.index());
                 Ok((event, span))
             }
             Some(Err(error)) => Err(self.syntax(&error)),
@@ -94,8 +100,15 @@ impl<'a> Reader<'a, '_> {
     fn syntax(&mut self, error: &ScanError) -> Box<Diagnostic> {
         let start = error.marker().index();
         let span = self.offsets.span(self.file, start, start + 1);
-        let finding = Diagnostic::error("yaml-syntax", span, format!("this is not YAML: {}", error.info()));
-        Box::new(finding.help("check the indentation, the quotes and the brackets just before this place"))
+        let finding = Diagnostic::error(
+            "yaml-syntax",
+            span,
+            format!("this is not YAML: {}", error.info()),
+        );
+        Box::new(
+            finding
+                .help("check the indentation, the quotes and the brackets just before this place"),
+        )
     }
 
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Parsed<Node> {
@@ -118,7 +131,13 @@ impl<'a> Reader<'a, '_> {
                     items.push(self.node(event, inner, depth + 1)?);
                 };
                 let span = covering(span, items.last().map(|item| item.span), end);
-                Ok(self.anchored(anchor, Node { span, value: NodeValue::Array(items) }))
+                Ok(self.anchored(
+                    anchor,
+                    Node {
+                        span,
+                        value: NodeValue::Array(items),
+                    },
+                ))
             }
             Event::MappingStart(anchor, _) => self.mapping(anchor, span, depth),
             Event::Alias(anchor) => self.alias(anchor, span, depth),
@@ -128,7 +147,12 @@ impl<'a> Reader<'a, '_> {
             | Event::DocumentStart(_)
             | Event::DocumentEnd
             | Event::SequenceEnd
-            | Event::MappingEnd => Err(error("yaml-syntax", span, "a value is missing here", "complete the document")),
+            | Event::MappingEnd => Err(error(
+                "yaml-syntax",
+                span,
+                "a value is missing here",
+                "complete the document",
+            )),
         }
     }
 
@@ -147,13 +171,30 @@ impl<'a> Reader<'a, '_> {
                 self.diagnostics.push(duplicate(&key, key_span, *first));
             } else {
                 seen.insert(key.clone(), key_span);
-                entries.push(Entry { key, key_span, value });
+                entries.push(Entry {
+                    key,
+                    key_span,
+                    value,
+                });
             }
         };
-        let start = entries.first().map_or(span, |entry| Span { end: span.end, ..entry.key_span });
-        let from = if span.start < start.start { span } else { start };
+        let start = entries.first().map_or(span, |entry| Span {
+            end: span.end,
+            ..entry.key_span
+        });
+        let from = if span.start < start.start {
+            span
+        } else {
+            start
+        };
         let span = covering(from, entries.last().map(|entry| entry.value.span), end);
-        Ok(self.anchored(anchor, Node { span, value: NodeValue::Object(entries) }))
+        Ok(self.anchored(
+            anchor,
+            Node {
+                span,
+                value: NodeValue::Object(entries),
+            },
+        ))
     }
 
     fn key(&mut self, event: Event<'a>, span: Span) -> Parsed<String> {
@@ -175,13 +216,29 @@ impl<'a> Reader<'a, '_> {
             Event::Scalar(text, ..) => Ok(text.into_owned()),
             Event::Alias(anchor) => match self.alias(anchor, span, 0)?.value {
                 NodeValue::String(text) => Ok(text),
-                _ => Err(error("key-not-text", span, "a key that is no text", "write the key as a text")),
+                _ => Err(error(
+                    "key-not-text",
+                    span,
+                    "a key that is no text",
+                    "write the key as a text",
+                )),
             },
-            _ => Err(error("key-not-text", span, "a key that is a list or a map", "write the key as a text")),
+            _ => Err(error(
+                "key-not-text",
+                span,
+                "a key that is a list or a map",
+                "write the key as a text",
+            )),
         }
     }
 
-    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&str>, span: Span) -> Parsed<NodeValue> {
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&str>,
+        span: Span,
+    ) -> Parsed<NodeValue> {
         match tag {
             None | Some("!") => {}
             Some("tag:yaml.org,2002:str" | "!!str") => {
@@ -198,7 +255,10 @@ impl<'a> Reader<'a, '_> {
                 | "!!null",
             ) => return plain(text, span),
             Some(other) => {
-                let message = format!("the tag `{}` means nothing in a contract", other.escape_debug());
+                let message = format!(
+                    "the tag `{}` means nothing in a contract",
+                    other.escape_debug()
+                );
                 return Err(error("unknown-tag", span, &message, "delete the tag"));
             }
         }
@@ -214,7 +274,14 @@ impl<'a> Reader<'a, '_> {
     fn anchored(&mut self, anchor: usize, node: Node) -> Node {
         if anchor != 0 {
             let (size, height) = measure(&node);
-            self.anchors.insert(anchor, Anchored { node: node.clone(), size, height });
+            self.anchors.insert(
+                anchor,
+                Anchored {
+                    node: node.clone(),
+                    size,
+                    height,
+                },
+            );
         }
         node
     }
@@ -278,19 +345,26 @@ fn measure(node: &Node) -> (usize, usize) {
     let children: Vec<&Node> = match &node.value {
         NodeValue::Array(items) => items.iter().collect(),
         NodeValue::Object(entries) => entries.iter().map(|entry| &entry.value).collect(),
-        NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => return (1, 0),
+        NodeValue::Null | NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::String(_) => {
+            return (1, 0);
+        }
     };
     children
         .into_iter()
         .map(measure)
-        .fold((1, 0), |(size, height), (inner, below)| (size + inner, height.max(below + 1)))
+        .fold((1, 0), |(size, height), (inner, below)| {
+            (size + inner, height.max(below + 1))
+        })
 }
 
 /// From where a collection starts to where its last part ends; flow collections end with their bracket.
 fn covering(start: Span, last: Option<Span>, end: Span) -> Span {
     let part = last.map_or(start.end, |last| last.end);
     let end = if end.end > end.start { end.end } else { part };
-    Span { end: end.max(part), ..start }
+    Span {
+        end: end.max(part),
+        ..start
+    }
 }
 
 /// Turns positions in characters, which mostly grow, into positions in bytes.
@@ -303,7 +377,11 @@ struct Offsets<'a> {
 
 impl<'a> Offsets<'a> {
     fn new(text: &'a str) -> Self {
-        Self { text, ascii: text.is_ascii(), last: (0, 0) }
+        Self {
+            text,
+            ascii: text.is_ascii(),
+            last: (0, 0),
+        }
     }
 
     fn span(&mut self, file: FileId, start: usize, end: usize) -> Span {
@@ -323,8 +401,10 @@ impl<'a> Offsets<'a> {
             self.last = (0, 0);
         }
         let (from, base) = self.last;
-        let byte =
-            self.text[base..].char_indices().nth(character - from).map_or(self.text.len(), |(offset, _)| base + offset);
+        let byte = self.text[base..]
+            .char_indices()
+            .nth(character - from)
+            .map_or(self.text.len(), |(offset, _)| base + offset);
         self.last = (character, byte);
         byte
     }

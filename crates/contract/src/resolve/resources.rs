@@ -40,7 +40,11 @@ impl<'a> Resources<'a> {
         let mut resources = Self::default();
         for (index, document) in documents.list.iter().enumerate() {
             if document.has_resources {
-                let root = Place { document: index, node: &document.root, pointer: document.pointer().into() };
+                let root = Place {
+                    document: index,
+                    node: &document.root,
+                    pointer: document.pointer().into(),
+                };
                 resources.scan(&root, document.base.address());
             }
         }
@@ -61,8 +65,14 @@ impl<'a> Resources<'a> {
                 && let Some(base) = self.absolute(outer, document, id)
             {
                 scope = Some(self.list.len());
-                self.by_uri.entry(base.as_str().to_owned()).or_insert(self.list.len());
-                self.list.push(Resource { base, root: place.clone(), outer });
+                self.by_uri
+                    .entry(base.as_str().to_owned())
+                    .or_insert(self.list.len());
+                self.list.push(Resource {
+                    base,
+                    root: place.clone(),
+                    outer,
+                });
             }
             for keyword in ["$anchor", "$dynamicAnchor"] {
                 if let Some(name) = place.node.get(keyword).and_then(Node::as_str) {
@@ -84,7 +94,9 @@ impl<'a> Resources<'a> {
                 (place.clone(), Some(key), &entry.value, scope)
             }));
             let items = node.as_array().unwrap_or_default().iter().enumerate();
-            pending.extend(items.map(|(index, item)| (place.clone(), Some(Token::Index(index)), item, scope)));
+            pending.extend(
+                items.map(|(index, item)| (place.clone(), Some(Token::Index(index)), item, scope)),
+            );
         }
     }
 
@@ -119,19 +131,32 @@ impl<'a> Resources<'a> {
         self.scopes.get(&address(holder)).copied()
     }
 
-    pub(super) fn outermost(&self, document: usize, holder: &Node, name: &str) -> Option<Place<'a>> {
+    pub(super) fn outermost(
+        &self,
+        document: usize,
+        holder: &Node,
+        name: &str,
+    ) -> Option<Place<'a>> {
         let mut found = None;
         let mut at = Some(self.scope(holder)?);
         while let Some(resource) = at {
             let anchors = self.anchors.get(&(document, Some(resource)));
             let here = anchors.and_then(|anchors| anchors.get(name));
-            found = here.filter(|place| place.node.get("$dynamicAnchor").is_some()).cloned().or(found);
+            found = here
+                .filter(|place| place.node.get("$dynamicAnchor").is_some())
+                .cloned()
+                .or(found);
             at = self.list[resource].outer;
         }
         found
     }
 
-    pub(super) fn find(&self, resource: Option<usize>, document: Option<&Uri<String>>, target: &str) -> Option<usize> {
+    pub(super) fn find(
+        &self,
+        resource: Option<usize>,
+        document: Option<&Uri<String>>,
+        target: &str,
+    ) -> Option<usize> {
         if self.list.is_empty() {
             return None;
         }
@@ -139,7 +164,12 @@ impl<'a> Resources<'a> {
         self.by_uri.get(wanted.as_str()).copied()
     }
 
-    pub(super) fn anchor(&self, document: usize, owner: Option<usize>, name: &str) -> Option<Place<'a>> {
+    pub(super) fn anchor(
+        &self,
+        document: usize,
+        owner: Option<usize>,
+        name: &str,
+    ) -> Option<Place<'a>> {
         self.anchors.get(&(document, owner))?.get(name).cloned()
     }
 }

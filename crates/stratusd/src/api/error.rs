@@ -1,9 +1,12 @@
 //! What the domain refuses, and how the store fails, as the answers that the contract lists.
 
-use api_server::responses::{BadRequest, Conflict, Forbidden, NotFound, Unavailable, UnexpectedError};
+use api_server::responses::{
+    BadRequest, Conflict, Forbidden, NotFound, Unavailable, UnexpectedError,
+};
 use api_server::server::{IntoResponse, Response, StatusCode, serde_json};
 use api_types::{
-    Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType, RetryAfterSeconds,
+    Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType,
+    RetryAfterSeconds,
 };
 use http::header;
 
@@ -18,7 +21,9 @@ where
     E: From<BadRequest> + From<NotFound> + From<Unavailable> + From<UnexpectedError>,
 {
     match aborted {
-        Aborted::Refused(Refusal::ReadOnly) => unexpected("a reading asked for the permission to change").into(),
+        Aborted::Refused(Refusal::ReadOnly) => {
+            unexpected("a reading asked for the permission to change").into()
+        }
         Aborted::Refused(Refusal::Invalid(_)) => bad_request(aborted).into(),
         Aborted::Refused(refusal) => not_found(&refusal).into(),
         Aborted::Failed(StorageError::Unavailable(error)) => unavailable(&error).into(),
@@ -29,7 +34,12 @@ where
 /// The error of an operation that changes something.
 pub(super) fn of_change<E>(aborted: Aborted<Refusal>) -> E
 where
-    E: From<BadRequest> + From<NotFound> + From<Unavailable> + From<UnexpectedError> + From<Forbidden> + From<Conflict>,
+    E: From<BadRequest>
+        + From<NotFound>
+        + From<Unavailable>
+        + From<UnexpectedError>
+        + From<Forbidden>
+        + From<Conflict>,
 {
     match aborted {
         Aborted::Refused(refusal @ Refusal::ReadOnly) => {
@@ -47,8 +57,16 @@ fn bad_request(aborted: Aborted<Refusal>) -> BadRequest {
     let Aborted::Refused(Refusal::Invalid(invalid)) = aborted else {
         unreachable!("the caller has looked");
     };
-    let details = invalid.details.into_iter().map(|(field, wrong)| (field.to_owned(), detail(wrong)));
-    BadRequest::new(error(400, ErrorType::InvalidRequest, invalid.message, Some(details.collect())))
+    let details = invalid
+        .details
+        .into_iter()
+        .map(|(field, wrong)| (field.to_owned(), detail(wrong)));
+    BadRequest::new(error(
+        400,
+        ErrorType::InvalidRequest,
+        invalid.message,
+        Some(details.collect()),
+    ))
 }
 
 fn detail(wrong: Wrong) -> ErrorDetail {
@@ -57,7 +75,9 @@ fn detail(wrong: Wrong) -> ErrorDetail {
         Wrong::One(wrong) => text(wrong).into(),
         Wrong::Rules(rules) => {
             let rules: Vec<ErrorText> = rules.into_iter().map(text).collect();
-            ErrorTexts::try_from(rules).expect("a rule has failed").into()
+            ErrorTexts::try_from(rules)
+                .expect("a rule has failed")
+                .into()
         }
     }
 }
@@ -66,7 +86,8 @@ fn not_found(refusal: &Refusal) -> NotFound {
     let (kind, details) = match refusal {
         Refusal::UnknownLocation(known) => {
             let words = format!("the locations are {}", enumerate(known));
-            let details = ErrorDetails::from_iter([("location".to_owned(), detail(Wrong::One(words)))]);
+            let details =
+                ErrorDetails::from_iter([("location".to_owned(), detail(Wrong::One(words)))]);
             (ErrorType::InvalidLocation, Some(details))
         }
         _ => (ErrorType::ResourceNotFound, None),
@@ -77,7 +98,10 @@ fn not_found(refusal: &Refusal) -> NotFound {
 fn unavailable(cause: &Cause) -> Unavailable {
     tracing::warn!(error = %Causes(&**cause), "the database cannot be reached");
     let message = "the service is not available, try again later".to_owned();
-    Unavailable::new(error(503, ErrorType::Unavailable, message, None), retry_after(1))
+    Unavailable::new(
+        error(503, ErrorType::Unavailable, message, None),
+        retry_after(1),
+    )
 }
 
 /// The cause is for the log alone: it may tell what the caller must not know.
@@ -92,8 +116,14 @@ fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
 #[must_use]
 pub fn head_too_large(limit: usize) -> Response {
     let message = format!("the head of the request is too large: send at most {limit} bytes");
-    let body = serde_json::to_vec(&error(431, ErrorType::BadRequest, message, None)).unwrap_or_default();
-    (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+    let body =
+        serde_json::to_vec(&error(431, ErrorType::BadRequest, message, None)).unwrap_or_default();
+    (
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        [(header::CONTENT_TYPE, "application/json")],
+        body,
+    )
+        .into_response()
 }
 
 /// A time to wait, in seconds.
@@ -110,5 +140,9 @@ pub fn retry_after(seconds: u64) -> RetryAfterSeconds {
 fn error(status: i32, kind: ErrorType, message: String, details: Option<ErrorDetails>) -> Error {
     let code = ErrorCode::try_from(status).expect("the status is an error's");
     let body = ErrorBody::new(code, kind, message);
-    Error::new(if details.is_some() { body.with_details(details) } else { body })
+    Error::new(if details.is_some() {
+        body.with_details(details)
+    } else {
+        body
+    })
 }

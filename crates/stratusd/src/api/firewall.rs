@@ -1,7 +1,8 @@
 //! Operations tagged `firewall`.
 
 use api_server::firewall::{
-    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest, FirewallDetachSubnetResponse,
+    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+    FirewallDetachSubnetResponse,
 };
 
 use super::{Service, error};
@@ -14,7 +15,11 @@ impl FirewallApi<Caller> for Service {
         caller: Caller,
         request: FirewallDetachSubnetRequest,
     ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
-        Ok(self.detach_subnet(caller, request).await.map_err(error::of_change::<FirewallDetachSubnetError>)?.into())
+        Ok(self
+            .detach_subnet(caller, request)
+            .await
+            .map_err(error::of_change::<FirewallDetachSubnetError>)?
+            .into())
     }
 }
 
@@ -24,7 +29,15 @@ impl Service {
         caller: Caller,
         request: FirewallDetachSubnetRequest,
     ) -> Outcome<api_types::Firewall> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
-        self.store.change(DetachSubnet { place, reference: request.firewall_reference, body: request.body }).await
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
+        self.store
+            .change(DetachSubnet {
+                place,
+                reference: request.firewall_reference,
+                body: request.body,
+            })
+            .await
     }
 }

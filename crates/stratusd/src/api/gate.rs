@@ -52,10 +52,17 @@ impl Gate {
     #[must_use]
     pub fn new(store: Store, world: World, limit: Option<RateLimit>) -> Self {
         let limiter = limit.map(|limit| Limiter {
-            tokens: RateLimiter::keyed(Quota::per_second(limit.per_second).allow_burst(limit.burst)),
+            tokens: RateLimiter::keyed(
+                Quota::per_second(limit.per_second).allow_burst(limit.burst),
+            ),
             swept: Mutex::new(Instant::now()),
         });
-        Self { store, world, remembered: Mutex::default(), limiter }
+        Self {
+            store,
+            world,
+            remembered: Mutex::default(),
+            limiter,
+        }
     }
 
     async fn lookup(&self, id: &str) -> Result<Option<storage::token::Token>, StorageError> {
@@ -71,12 +78,21 @@ impl Gate {
     }
 
     fn remembered(&self, id: &str) -> Option<storage::token::Token> {
-        let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.get(id).filter(|(since, _)| since.elapsed() < FRESH).map(|(_, token)| token.clone())
+        let remembered = self
+            .remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        remembered
+            .get(id)
+            .filter(|(since, _)| since.elapsed() < FRESH)
+            .map(|(_, token)| token.clone())
     }
 
     fn remember(&self, token: storage::token::Token) {
-        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut remembered = self
+            .remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if remembered.len() >= REMEMBERED {
             remembered.retain(|_, (since, _)| since.elapsed() < FRESH);
             if remembered.len() >= REMEMBERED {
@@ -88,10 +104,14 @@ impl Gate {
 
     /// Refuses a token that comes too often.
     fn ensure_calm(&self, id: &str) -> Result<(), server::AuthError> {
-        let Some(limiter) = &self.limiter else { return Ok(()) };
+        let Some(limiter) = &self.limiter else {
+            return Ok(());
+        };
         limiter.sweep();
         limiter.tokens.check_key(&id.to_owned()).map_err(|refused| {
-            server::AuthError::TooManyRequests(refused.wait_time_from(DefaultClock::default().now()))
+            server::AuthError::TooManyRequests(
+                refused.wait_time_from(DefaultClock::default().now()),
+            )
         })
     }
 }
@@ -99,7 +119,9 @@ impl Gate {
 impl Limiter {
     /// Forgets tokens that have rested, once there are many; not at each request, since all are looked at.
     fn sweep(&self) {
-        let Ok(mut swept) = self.swept.try_lock() else { return };
+        let Ok(mut swept) = self.swept.try_lock() else {
+            return;
+        };
         if swept.elapsed() >= SWEEP && self.tokens.len() > REMEMBERED {
             self.tokens.retain_recent();
             *swept = Instant::now();
@@ -115,7 +137,8 @@ impl Security for Gate {
         credential: server::Bearer,
         _: &'static server::Operation,
     ) -> Result<Caller, server::AuthError> {
-        let presented = Presented::parse(credential.token.expose()).ok_or(server::AuthError::Invalid)?;
+        let presented =
+            Presented::parse(credential.token.expose()).ok_or(server::AuthError::Invalid)?;
         let found = self.lookup(presented.id()).await.map_err(|error| {
             tracing::warn!(error = %Causes(&error), "a token cannot be checked");
             server::AuthError::Unavailable(Some(Duration::from_secs(1)))
@@ -123,7 +146,14 @@ impl Security for Gate {
         let token = found.filter(|token| is_good(token, &presented.hash(), self.world.now()));
         let token = token.ok_or(server::AuthError::Invalid)?;
         self.ensure_calm(&token.id)?;
-        let access = if token.read_only { Access::ReadOnly } else { Access::Full };
-        Ok(Caller { project_id: token.project_id, access })
+        let access = if token.read_only {
+            Access::ReadOnly
+        } else {
+            Access::Full
+        };
+        Ok(Caller {
+            project_id: token.project_id,
+            access,
+        })
     }
 }

@@ -1,8 +1,8 @@
 //! Operations tagged `inference_api_key`.
 
 use api_server::inference_api_key::{
-    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk, InferenceApiKeyCreateRequest,
-    InferenceApiKeyCreateResponse,
+    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
+    InferenceApiKeyCreateRequest, InferenceApiKeyCreateResponse,
 };
 use api_types::NoStore;
 
@@ -16,7 +16,10 @@ impl InferenceApiKeyApi<Caller> for Service {
         caller: Caller,
         request: InferenceApiKeyCreateRequest,
     ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
-        let made = self.create_key(caller, &request).await.map_err(error::of_change::<InferenceApiKeyCreateError>)?;
+        let made = self
+            .create_key(caller, &request)
+            .await
+            .map_err(error::of_change::<InferenceApiKeyCreateError>)?;
         Ok(InferenceApiKeyCreateOk::new(made, NoStore::NoStore).into())
     }
 }
@@ -27,6 +30,12 @@ impl Service {
         caller: Caller,
         request: &InferenceApiKeyCreateRequest,
     ) -> Outcome<api_types::InferenceApiKey> {
-        self.store.change(Create::new(caller, &request.project_id, self.around.clone())?).await
+        self.store
+            .change(Create::new(
+                caller,
+                &request.project_id,
+                self.around.clone(),
+            )?)
+            .await
     }
 }

@@ -1,10 +1,11 @@
 //! Operations tagged `load_balancer`.
 
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse,
-    LoadBalancerListError, LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
-    LoadBalancerUpdateRequest, LoadBalancerUpdateResponse, ProjectLoadBalancerListError,
-    ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
+    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
+    LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,
+    LoadBalancerListResponse, LoadBalancerUpdateError, LoadBalancerUpdateRequest,
+    LoadBalancerUpdateResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
+    ProjectLoadBalancerListResponse,
 };
 use api_types::LoadBalancerPage;
 
@@ -19,7 +20,11 @@ impl LoadBalancerApi<Caller> for Service {
         caller: Caller,
         request: LoadBalancerListRequest,
     ) -> Result<LoadBalancerListResponse, LoadBalancerListError> {
-        Ok(self.load_balancers(caller, request).await.map_err(error::of_view::<LoadBalancerListError>)?.into())
+        Ok(self
+            .load_balancers(caller, request)
+            .await
+            .map_err(error::of_view::<LoadBalancerListError>)?
+            .into())
     }
 
     async fn project_load_balancer_list(
@@ -28,7 +33,9 @@ impl LoadBalancerApi<Caller> for Service {
         request: ProjectLoadBalancerListRequest,
     ) -> Result<ProjectLoadBalancerListResponse, ProjectLoadBalancerListError> {
         let found = self.load_balancers_of_project(caller, request).await;
-        Ok(found.map_err(error::of_view::<ProjectLoadBalancerListError>)?.into())
+        Ok(found
+            .map_err(error::of_view::<ProjectLoadBalancerListError>)?
+            .into())
     }
 
     async fn load_balancer_update(
@@ -37,7 +44,9 @@ impl LoadBalancerApi<Caller> for Service {
         request: LoadBalancerUpdateRequest,
     ) -> Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError> {
         let updated = self.update_load_balancer(caller, request).await;
-        Ok(updated.map_err(error::of_change::<LoadBalancerUpdateError>)?.into())
+        Ok(updated
+            .map_err(error::of_change::<LoadBalancerUpdateError>)?
+            .into())
     }
 
     async fn load_balancer_detach_vm(
@@ -45,17 +54,41 @@ impl LoadBalancerApi<Caller> for Service {
         caller: Caller,
         request: LoadBalancerDetachVmRequest,
     ) -> Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError> {
-        Ok(self.detach_vm(caller, request).await.map_err(error::of_change::<LoadBalancerDetachVmError>)?.into())
+        Ok(self
+            .detach_vm(caller, request)
+            .await
+            .map_err(error::of_change::<LoadBalancerDetachVmError>)?
+            .into())
     }
 }
 
 impl Service {
-    async fn load_balancers(&self, caller: Caller, request: LoadBalancerListRequest) -> Outcome<LoadBalancerPage> {
-        let LoadBalancerListRequest { project_id, location, start_after, page_size, order_column } = request;
+    async fn load_balancers(
+        &self,
+        caller: Caller,
+        request: LoadBalancerListRequest,
+    ) -> Outcome<LoadBalancerPage> {
+        let LoadBalancerListRequest {
+            project_id,
+            location,
+            start_after,
+            page_size,
+            order_column,
+        } = request;
         let place = self.place(&caller, &project_id, location).await?;
         let mut reader = self.store.reader().await?;
-        let query = ListQuery { start_after, page_size, order_column };
-        domain::load_balancer::list(&mut reader.connection(), &place, &query, &self.around.service_domain).await
+        let query = ListQuery {
+            start_after,
+            page_size,
+            order_column,
+        };
+        domain::load_balancer::list(
+            &mut reader.connection(),
+            &place,
+            &query,
+            &self.around.service_domain,
+        )
+        .await
     }
 
     async fn load_balancers_of_project(
@@ -63,12 +96,22 @@ impl Service {
         caller: Caller,
         request: ProjectLoadBalancerListRequest,
     ) -> Outcome<LoadBalancerPage> {
-        let ProjectLoadBalancerListRequest { project_id, start_after, page_size, order_column } = request;
+        let ProjectLoadBalancerListRequest {
+            project_id,
+            start_after,
+            page_size,
+            order_column,
+        } = request;
         let mut reader = self.store.reader().await?;
-        let query = ListQuery { start_after, page_size, order_column };
+        let query = ListQuery {
+            start_after,
+            page_size,
+            order_column,
+        };
         let service_domain = &self.around.service_domain;
         let c = &mut reader.connection();
-        domain::load_balancer::list_of_project(c, &caller, &project_id, &query, service_domain).await
+        domain::load_balancer::list_of_project(c, &caller, &project_id, &query, service_domain)
+            .await
     }
 
     async fn update_load_balancer(
@@ -76,10 +119,23 @@ impl Service {
         caller: Caller,
         request: LoadBalancerUpdateRequest,
     ) -> Outcome<api_types::LoadBalancer> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
-        let LoadBalancerUpdateRequest { load_balancer_reference: reference, body, .. } = request;
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
+        let LoadBalancerUpdateRequest {
+            load_balancer_reference: reference,
+            body,
+            ..
+        } = request;
         let service_domain = self.around.service_domain.clone();
-        self.store.change(Update { place, reference, body, service_domain }).await
+        self.store
+            .change(Update {
+                place,
+                reference,
+                body,
+                service_domain,
+            })
+            .await
     }
 
     async fn detach_vm(
@@ -87,9 +143,22 @@ impl Service {
         caller: Caller,
         request: LoadBalancerDetachVmRequest,
     ) -> Outcome<api_types::LoadBalancer> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
-        let LoadBalancerDetachVmRequest { load_balancer_reference: reference, body, .. } = request;
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
+        let LoadBalancerDetachVmRequest {
+            load_balancer_reference: reference,
+            body,
+            ..
+        } = request;
         let service_domain = self.around.service_domain.clone();
-        self.store.change(DetachVm { place, reference, body, service_domain }).await
+        self.store
+            .change(DetachVm {
+                place,
+                reference,
+                body,
+                service_domain,
+            })
+            .await
     }
 }

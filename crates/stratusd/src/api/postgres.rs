@@ -1,10 +1,11 @@
 //! Operations tagged `postgres`.
 
 use api_server::postgres::{
-    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
-    PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk, PostgresResetSuperuserPasswordRequest,
-    PostgresResetSuperuserPasswordResponse, PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest,
-    PostgresUpdateResponse, PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
+    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
+    PostgresCreateResponse, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
+    PostgresResetSuperuserPasswordRequest, PostgresResetSuperuserPasswordResponse,
+    PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest, PostgresUpdateResponse,
+    PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
     ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_types::{NoStore, PostgresPage};
@@ -20,7 +21,11 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: ProjectPostgresListRequest,
     ) -> Result<ProjectPostgresListResponse, ProjectPostgresListError> {
-        Ok(self.databases(caller, request).await.map_err(error::of_view::<ProjectPostgresListError>)?.into())
+        Ok(self
+            .databases(caller, request)
+            .await
+            .map_err(error::of_view::<ProjectPostgresListError>)?
+            .into())
     }
 
     async fn postgres_view(
@@ -28,7 +33,10 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresViewRequest,
     ) -> Result<PostgresViewResponse, PostgresViewError> {
-        let found = self.database(caller, request).await.map_err(error::of_view::<PostgresViewError>)?;
+        let found = self
+            .database(caller, request)
+            .await
+            .map_err(error::of_view::<PostgresViewError>)?;
         Ok(PostgresViewOk::new(found, NoStore::NoStore).into())
     }
 
@@ -37,7 +45,10 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresCreateRequest,
     ) -> Result<PostgresCreateResponse, PostgresCreateError> {
-        let made = self.create_database(caller, request).await.map_err(error::of_change::<PostgresCreateError>)?;
+        let made = self
+            .create_database(caller, request)
+            .await
+            .map_err(error::of_change::<PostgresCreateError>)?;
         Ok(PostgresCreateOk::new(made, NoStore::NoStore).into())
     }
 
@@ -46,7 +57,10 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresUpdateRequest,
     ) -> Result<PostgresUpdateResponse, PostgresUpdateError> {
-        let updated = self.update_database(caller, request).await.map_err(error::of_change::<PostgresUpdateError>)?;
+        let updated = self
+            .update_database(caller, request)
+            .await
+            .map_err(error::of_change::<PostgresUpdateError>)?;
         Ok(PostgresUpdateOk::new(updated, NoStore::NoStore).into())
     }
 
@@ -62,31 +76,92 @@ impl PostgresApi<Caller> for Service {
 }
 
 impl Service {
-    async fn databases(&self, caller: Caller, request: ProjectPostgresListRequest) -> Outcome<PostgresPage> {
-        let ProjectPostgresListRequest { project_id, start_after, page_size, order_column } = request;
+    async fn databases(
+        &self,
+        caller: Caller,
+        request: ProjectPostgresListRequest,
+    ) -> Outcome<PostgresPage> {
+        let ProjectPostgresListRequest {
+            project_id,
+            start_after,
+            page_size,
+            order_column,
+        } = request;
         let mut reader = self.store.reader().await?;
-        let query = ListQuery { start_after, page_size, order_column };
-        domain::postgres::list_of_project(&mut reader.connection(), &caller, &project_id, &query).await
+        let query = ListQuery {
+            start_after,
+            page_size,
+            order_column,
+        };
+        domain::postgres::list_of_project(&mut reader.connection(), &caller, &project_id, &query)
+            .await
     }
 
-    async fn database(&self, caller: Caller, request: PostgresViewRequest) -> Outcome<api_types::Postgres> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
+    async fn database(
+        &self,
+        caller: Caller,
+        request: PostgresViewRequest,
+    ) -> Outcome<api_types::Postgres> {
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
         let mut reader = self.store.reader().await?;
         let reference = &request.postgres_database_reference;
-        domain::postgres::view(&mut reader.connection(), &place, reference, &self.around.sealer).await
+        domain::postgres::view(
+            &mut reader.connection(),
+            &place,
+            reference,
+            &self.around.sealer,
+        )
+        .await
     }
 
-    async fn create_database(&self, caller: Caller, request: PostgresCreateRequest) -> Outcome<api_types::Postgres> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
-        let PostgresCreateRequest { postgres_database_reference: reference, body, .. } = request;
+    async fn create_database(
+        &self,
+        caller: Caller,
+        request: PostgresCreateRequest,
+    ) -> Outcome<api_types::Postgres> {
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
+        let PostgresCreateRequest {
+            postgres_database_reference: reference,
+            body,
+            ..
+        } = request;
         let offered_in = offered_in(&self.locations().await?);
-        self.store.change(Create { place, reference, body, offered_in, around: self.around.clone() }).await
+        self.store
+            .change(Create {
+                place,
+                reference,
+                body,
+                offered_in,
+                around: self.around.clone(),
+            })
+            .await
     }
 
-    async fn update_database(&self, caller: Caller, request: PostgresUpdateRequest) -> Outcome<api_types::Postgres> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
-        let PostgresUpdateRequest { postgres_database_reference: reference, body, .. } = request;
-        self.store.change(Update { place, reference, body, around: self.around.clone() }).await
+    async fn update_database(
+        &self,
+        caller: Caller,
+        request: PostgresUpdateRequest,
+    ) -> Outcome<api_types::Postgres> {
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
+        let PostgresUpdateRequest {
+            postgres_database_reference: reference,
+            body,
+            ..
+        } = request;
+        self.store
+            .change(Update {
+                place,
+                reference,
+                body,
+                around: self.around.clone(),
+            })
+            .await
     }
 
     async fn reset_superuser_password(
@@ -94,8 +169,21 @@ impl Service {
         caller: Caller,
         request: PostgresResetSuperuserPasswordRequest,
     ) -> Outcome<api_types::Postgres> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
-        let PostgresResetSuperuserPasswordRequest { postgres_database_reference: reference, body, .. } = request;
-        self.store.change(ResetSuperuserPassword { place, reference, body, around: self.around.clone() }).await
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
+        let PostgresResetSuperuserPasswordRequest {
+            postgres_database_reference: reference,
+            body,
+            ..
+        } = request;
+        self.store
+            .change(ResetSuperuserPassword {
+                place,
+                reference,
+                body,
+                around: self.around.clone(),
+            })
+            .await
     }
 }

@@ -1,9 +1,10 @@
 //! Operations tagged `private_subnet`.
 
 use api_server::private_subnet::{
-    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest, PrivateSubnetConnectResponse,
-    PrivateSubnetCreateError, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse, PrivateSubnetViewError,
-    PrivateSubnetViewRequest, PrivateSubnetViewResponse,
+    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
+    PrivateSubnetConnectResponse, PrivateSubnetCreateError, PrivateSubnetCreateRequest,
+    PrivateSubnetCreateResponse, PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetViewResponse,
 };
 
 use super::{Service, error};
@@ -16,7 +17,11 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetViewRequest,
     ) -> Result<PrivateSubnetViewResponse, PrivateSubnetViewError> {
-        Ok(self.subnet(caller, request).await.map_err(error::of_view::<PrivateSubnetViewError>)?.into())
+        Ok(self
+            .subnet(caller, request)
+            .await
+            .map_err(error::of_view::<PrivateSubnetViewError>)?
+            .into())
     }
 
     async fn private_subnet_create(
@@ -24,7 +29,11 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetCreateRequest,
     ) -> Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError> {
-        Ok(self.create_subnet(caller, request).await.map_err(error::of_change::<PrivateSubnetCreateError>)?.into())
+        Ok(self
+            .create_subnet(caller, request)
+            .await
+            .map_err(error::of_change::<PrivateSubnetCreateError>)?
+            .into())
     }
 
     async fn private_subnet_connect(
@@ -32,15 +41,30 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetConnectRequest,
     ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
-        Ok(self.connect_subnet(caller, request).await.map_err(error::of_change::<PrivateSubnetConnectError>)?.into())
+        Ok(self
+            .connect_subnet(caller, request)
+            .await
+            .map_err(error::of_change::<PrivateSubnetConnectError>)?
+            .into())
     }
 }
 
 impl Service {
-    async fn subnet(&self, caller: Caller, request: PrivateSubnetViewRequest) -> Outcome<api_types::PrivateSubnet> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
+    async fn subnet(
+        &self,
+        caller: Caller,
+        request: PrivateSubnetViewRequest,
+    ) -> Outcome<api_types::PrivateSubnet> {
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
         let mut snapshot = self.store.snapshot().await?;
-        domain::private_subnet::view(&mut snapshot.connection(), &place, &request.private_subnet_reference).await
+        domain::private_subnet::view(
+            &mut snapshot.connection(),
+            &place,
+            &request.private_subnet_reference,
+        )
+        .await
     }
 
     async fn create_subnet(
@@ -48,9 +72,22 @@ impl Service {
         caller: Caller,
         request: PrivateSubnetCreateRequest,
     ) -> Outcome<api_types::PrivateSubnet> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
-        let PrivateSubnetCreateRequest { private_subnet_reference: reference, body, .. } = request;
-        self.store.change(Create { place, reference, body, world: self.around.world.clone() }).await
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
+        let PrivateSubnetCreateRequest {
+            private_subnet_reference: reference,
+            body,
+            ..
+        } = request;
+        self.store
+            .change(Create {
+                place,
+                reference,
+                body,
+                world: self.around.world.clone(),
+            })
+            .await
     }
 
     async fn connect_subnet(
@@ -58,7 +95,15 @@ impl Service {
         caller: Caller,
         request: PrivateSubnetConnectRequest,
     ) -> Outcome<api_types::PrivateSubnet> {
-        let place = self.place(&caller, &request.project_id, request.location).await?;
-        self.store.change(Connect { place, reference: request.private_subnet_reference, body: request.body }).await
+        let place = self
+            .place(&caller, &request.project_id, request.location)
+            .await?;
+        self.store
+            .change(Connect {
+                place,
+                reference: request.private_subnet_reference,
+                body: request.body,
+            })
+            .await
     }
 }

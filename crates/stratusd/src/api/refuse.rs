@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use api_server::server::{Refusal, RefusalKind, Refuse};
-use api_types::{Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType};
+use api_types::{
+    Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType,
+};
 
 /// Says refusals as the contract's `Error`.
 #[derive(Debug)]
@@ -19,22 +21,29 @@ impl Refuse for ContractErrors {
             RefusalKind::Forbidden => ErrorType::Forbidden,
             RefusalKind::UnknownRoute => ErrorType::ResourceNotFound,
             RefusalKind::MethodNotAllowed => ErrorType::MethodNotAllowed,
-            RefusalKind::InvalidParameters | RefusalKind::InvalidBody | RefusalKind::RequestTimeout => {
-                ErrorType::BadRequest
-            }
+            RefusalKind::InvalidParameters
+            | RefusalKind::InvalidBody
+            | RefusalKind::RequestTimeout => ErrorType::BadRequest,
             RefusalKind::PayloadTooLarge => ErrorType::PayloadTooLarge,
             RefusalKind::UnsupportedMediaType => ErrorType::UnsupportedMediaType,
             RefusalKind::TooManyRequests => ErrorType::TooManyRequests,
             RefusalKind::Unavailable => ErrorType::Unavailable,
             _ => ErrorType::UnexpectedError,
         };
-        let code = ErrorCode::try_from(i32::from(refusal.status.as_u16())).expect("a refusal's status is an error's");
+        let code = ErrorCode::try_from(i32::from(refusal.status.as_u16()))
+            .expect("a refusal's status is an error's");
         let message = match refusal.kind {
-            RefusalKind::MissingCredentials => "send a token as `Authorization: Bearer <token>`".to_owned(),
+            RefusalKind::MissingCredentials => {
+                "send a token as `Authorization: Bearer <token>`".to_owned()
+            }
             _ => refusal.message.to_string(),
         };
         let body = ErrorBody::new(code, kind, message);
-        Error::new(if refusal.violations.is_empty() { body } else { body.with_details(Some(details(refusal))) })
+        Error::new(if refusal.violations.is_empty() {
+            body
+        } else {
+            body.with_details(Some(details(refusal)))
+        })
     }
 }
 
@@ -44,12 +53,25 @@ fn details(refusal: &Refusal) -> ErrorDetails {
     for violation in &refusal.violations {
         let (field, words) = if violation.name.is_empty() {
             let field = violation.pointer.split('/').nth(1).unwrap_or("body");
-            let place = if violation.pointer.is_empty() { String::new() } else { format!("{}: ", violation.pointer) };
-            (field.replace("~1", "/").replace("~0", "~"), format!("{place}{}", violation.message))
+            let place = if violation.pointer.is_empty() {
+                String::new()
+            } else {
+                format!("{}: ", violation.pointer)
+            };
+            (
+                field.replace("~1", "/").replace("~0", "~"),
+                format!("{place}{}", violation.message),
+            )
         } else {
-            (violation.name.clone(), format!("{}{}", violation.pointer, violation.message))
+            (
+                violation.name.clone(),
+                format!("{}{}", violation.pointer, violation.message),
+            )
         };
-        fields.entry(field).or_default().extend(ErrorText::try_from(words));
+        fields
+            .entry(field)
+            .or_default()
+            .extend(ErrorText::try_from(words));
     }
     let details = fields.into_iter().map(|(field, mut texts)| {
         let detail = match texts.len() {

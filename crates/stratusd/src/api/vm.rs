@@ -8,17 +8,35 @@ use crate::domain::list::ListQuery;
 use crate::domain::{self, Caller, Outcome};
 
 impl VmApi<Caller> for Service {
-    async fn vm_list(&self, caller: Caller, request: VmListRequest) -> Result<VmListResponse, VmListError> {
-        Ok(self.vms(caller, request).await.map_err(error::of_view::<VmListError>)?.into())
+    async fn vm_list(
+        &self,
+        caller: Caller,
+        request: VmListRequest,
+    ) -> Result<VmListResponse, VmListError> {
+        Ok(self
+            .vms(caller, request)
+            .await
+            .map_err(error::of_view::<VmListError>)?
+            .into())
     }
 }
 
 impl Service {
     async fn vms(&self, caller: Caller, request: VmListRequest) -> Outcome<VmPage> {
-        let VmListRequest { project_id, location, start_after, page_size, order_column } = request;
+        let VmListRequest {
+            project_id,
+            location,
+            start_after,
+            page_size,
+            order_column,
+        } = request;
         let place = self.place(&caller, &project_id, location).await?;
         let mut reader = self.store.reader().await?;
-        let query = ListQuery { start_after, page_size, order_column };
+        let query = ListQuery {
+            start_after,
+            page_size,
+            order_column,
+        };
         domain::vm::list(&mut reader.connection(), &place, &query).await
     }
 }

@@ -38,10 +38,19 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let bytes = read(path).with_context(|| format!("failed to read {}", path.display()))?;
     let inventory = Inventory::read(path, &bytes)?;
     let settings = arguments.store.settle(matches, file)?;
-    let mode = Mode { is_dry_run: arguments.dry_run, prunes: arguments.prune };
+    let mode = Mode {
+        is_dry_run: arguments.dry_run,
+        prunes: arguments.prune,
+    };
     let applied = super::block_on(async {
         let store = super::open(&settings).await?;
-        let applied = store.change(Apply { inventory, mode, world: World::real() }).await;
+        let applied = store
+            .change(Apply {
+                inventory,
+                mode,
+                world: World::real(),
+            })
+            .await;
         store.close().await;
         Ok(applied)
     })?;
@@ -54,7 +63,9 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
             show(&steps)?;
             super::say(summary(&steps, "planned, nothing was changed"))
         }
-        Err(Aborted::Refused(Refused::Inconsistent(finding))) => bail!(Findings::new(path, vec![finding])),
+        Err(Aborted::Refused(Refused::Inconsistent(finding))) => {
+            bail!(Findings::new(path, vec![finding]))
+        }
         Err(Aborted::Refused(Refused::InTheWay(message))) => bail!("{}: {message}", path.display()),
         Err(Aborted::Failed(error)) => Err(error).context("failed to apply the inventory"),
     }
@@ -63,7 +74,9 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
 /// A file that is not larger than an inventory may be.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    File::open(path)?
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
         bail!("it is larger than {} MiB", LARGEST >> 20);
     }
@@ -76,6 +89,10 @@ fn show(steps: &[Step]) -> Result<()> {
 
 fn summary(steps: &[Step], done: &str) -> String {
     let count = |kind| steps.iter().filter(|step| step.kind == kind).count();
-    let (made, changed, removed) = (count(StepKind::Create), count(StepKind::Update), count(StepKind::Delete));
+    let (made, changed, removed) = (
+        count(StepKind::Create),
+        count(StepKind::Update),
+        count(StepKind::Delete),
+    );
     format!("{made} to create, {changed} to update, {removed} to delete: {done}")
 }

@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use clap::ArgMatches;
-use stratusd::settings::{KeyGiven, KeySource, Origin, ServiceGiven, SettingsFile, Shown, StoreGiven};
+use stratusd::settings::{
+    KeyGiven, KeySource, Origin, ServiceGiven, SettingsFile, Shown, StoreGiven,
+};
 
 /// Print the settings that would hold, where each comes from, and no secret
 #[derive(Debug, clap::Args)]
@@ -25,7 +27,12 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         Some(KeySource::File(_)) => "encryption_keys",
         None => "",
     };
-    for shown in store.shown().iter().chain(keys.shown()).chain(service.shown()) {
+    for shown in store
+        .shown()
+        .iter()
+        .chain(keys.shown())
+        .chain(service.shown())
+    {
         let line = line(shown);
         if shown.value.is_some() && shown.name == overruled {
             super::say(format_args!("# {line}, overruled"))?;
@@ -45,7 +52,11 @@ fn line(shown: &Shown) -> String {
         Origin::Default => "default",
     };
     match &shown.value {
-        Some(value) => format!("{} = {} # {origin}", shown.name, toml::Value::from(value.as_str())),
+        Some(value) => format!(
+            "{} = {} # {origin}",
+            shown.name,
+            toml::Value::from(value.as_str())
+        ),
         None => format!("# {} is not set", shown.name),
     }
 }

@@ -42,9 +42,13 @@ fn rotate(arguments: &Rotate, matches: &ArgMatches, file: &SettingsFile) -> Resu
     let sealer = super::sealer(&arguments.keys.settle(matches, file)?)?;
     let count = super::block_on(async {
         let store = super::open(&settings).await?;
-        let count = reseal_all(&store, &sealer, &World::real()).await.context("failed to seal everything again");
+        let count = reseal_all(&store, &sealer, &World::real())
+            .await
+            .context("failed to seal everything again");
         store.close().await;
         count
     })?;
-    super::say(format_args!("sealed {count} secrets with the current key; nothing is sealed with another one"))
+    super::say(format_args!(
+        "sealed {count} secrets with the current key; nothing is sealed with another one"
+    ))
 }

@@ -64,7 +64,11 @@ pub struct RevokeArguments {
 
 /// A text for one line of a list.
 fn description(text: &str) -> Result<String, &'static str> {
-    if text.chars().any(char::is_control) { Err("it must have no control characters") } else { Ok(text.to_owned()) }
+    if text.chars().any(char::is_control) {
+        Err("it must have no control characters")
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 pub fn run(command: &Command, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
@@ -96,13 +100,20 @@ fn issue(arguments: &IssueArguments, matches: &ArgMatches, file: &SettingsFile) 
             description: arguments.description.clone(),
             world,
         };
-        let issued = store.change(issue).await.map_err(Aborted::failure).context("failed to issue a token");
+        let issued = store
+            .change(issue)
+            .await
+            .map_err(Aborted::failure)
+            .context("failed to issue a token");
         store.close().await;
         issued
     })?;
     let said = super::say(token);
     // The id is for whoever has the token, and for whoever must revoke one that nobody has read.
-    let _ = writeln!(io::stderr(), "This is the only time that the token is shown. Its id is {id}.");
+    let _ = writeln!(
+        io::stderr(),
+        "This is the only time that the token is shown. Its id is {id}."
+    );
     said
 }
 
@@ -111,7 +122,9 @@ fn list(arguments: &ListArguments, matches: &ArgMatches, file: &SettingsFile) ->
     let tokens = super::block_on(async {
         let store = super::open(&settings).await?;
         let project = find_project(&store, &arguments.project).await?;
-        let tokens = tokens(&store, &project).await.context("failed to read the tokens");
+        let tokens = tokens(&store, &project)
+            .await
+            .context("failed to read the tokens");
         store.close().await;
         tokens
     })?;
@@ -124,8 +137,12 @@ fn list(arguments: &ListArguments, matches: &ArgMatches, file: &SettingsFile) ->
             (None, Some(at)) => format!("expires {}", moment(at)),
             (None, None) => "good".to_owned(),
         };
-        let line =
-            format!("{}  {access}  issued {}  {status}  {}", token.id, moment(token.created_at), token.description);
+        let line = format!(
+            "{}  {access}  issued {}  {status}  {}",
+            token.id,
+            moment(token.created_at),
+            token.description
+        );
         super::say(line.trim_end())?;
     }
     Ok(())
@@ -139,10 +156,17 @@ fn revoke(arguments: &RevokeArguments, matches: &ArgMatches, file: &SettingsFile
     if !Kind::Token.is_id(id) {
         bail!("this is neither the id of a token, as `stratusd token list` shows it, nor a token");
     }
-    let revoke = Revoke { id: id.to_owned(), world: World::real() };
+    let revoke = Revoke {
+        id: id.to_owned(),
+        world: World::real(),
+    };
     let was_good = super::block_on(async {
         let store = super::open(&settings).await?;
-        let was_good = store.change(revoke).await.map_err(Aborted::failure).context("failed to revoke the token");
+        let was_good = store
+            .change(revoke)
+            .await
+            .map_err(Aborted::failure)
+            .context("failed to revoke the token");
         store.close().await;
         was_good
     })?;
@@ -154,5 +178,6 @@ fn revoke(arguments: &RevokeArguments, matches: &ArgMatches, file: &SettingsFile
 
 /// Milliseconds since 1970, to the second.
 fn moment(millis: i64) -> String {
-    Timestamp::from_second(millis / 1000).map_or_else(|_| "at no time".to_owned(), |moment| moment.to_string())
+    Timestamp::from_second(millis / 1000)
+        .map_or_else(|_| "at no time".to_owned(), |moment| moment.to_string())
 }

@@ -24,7 +24,9 @@ const SIZES: [(PostgresSize, [i32; 3]); 10] = [
 ///
 /// `details.size` with those that there are.
 pub fn size(asked: &PostgresSizeInput) -> Result<PostgresSize, Refusal> {
-    let found = SIZES.iter().find(|(size, _)| size.as_str() == asked.as_str());
+    let found = SIZES
+        .iter()
+        .find(|(size, _)| size.as_str() == asked.as_str());
     found.map(|(size, _)| size.clone()).ok_or_else(|| {
         let names: Vec<&str> = SIZES.iter().map(|(size, _)| size.as_str()).collect();
         Refusal::invalid("size", format!("must be one of {}", enumerate(&names)))
@@ -36,12 +38,23 @@ pub fn size(asked: &PostgresSizeInput) -> Result<PostgresSize, Refusal> {
 /// # Errors
 ///
 /// `details.storage_size` with those that do.
-pub fn storage(size: &PostgresSize, asked: PostgresStorageSizeInput) -> Result<StorageSizeGib, Refusal> {
-    let allowed = SIZES.iter().find(|(known, _)| known == size).map_or([0; 3], |(_, allowed)| *allowed);
-    let found = allowed.into_iter().find(|gib| i64::from(*gib) == asked.get());
+pub fn storage(
+    size: &PostgresSize,
+    asked: PostgresStorageSizeInput,
+) -> Result<StorageSizeGib, Refusal> {
+    let allowed = SIZES
+        .iter()
+        .find(|(known, _)| known == size)
+        .map_or([0; 3], |(_, allowed)| *allowed);
+    let found = allowed
+        .into_iter()
+        .find(|gib| i64::from(*gib) == asked.get());
     found.and_then(|gib| gib.try_into().ok()).ok_or_else(|| {
         let wrong = format!("{size} allows {}", enumerate(&allowed));
         let message = "the storage size does not go with the size".to_owned();
-        Refusal::Invalid(Invalid { message, details: vec![("storage_size", Wrong::One(wrong))] })
+        Refusal::Invalid(Invalid {
+            message,
+            details: vec![("storage_size", Wrong::One(wrong))],
+        })
     })
 }

@@ -25,12 +25,16 @@ impl Change for DetachSubnet {
         let project = &self.place.project;
         let firewall = match Referred::of(Kind::Firewall, &self.reference) {
             Referred::Id(id) => storage::firewall::lookup_id(tx, self.place.key(), id).await?,
-            Referred::Name(name) => storage::firewall::lookup_name(tx, self.place.key(), name).await?,
+            Referred::Name(name) => {
+                storage::firewall::lookup_name(tx, self.place.key(), name).await?
+            }
         };
         let firewall = firewall.ok_or(Refusal::NotFound)?;
         self.place.access.ensure_full()?;
         let field = "private_subnet_id";
-        let subnet = private_subnet::of_body(tx, &self.place, field, self.body.private_subnet_id.as_str()).await?;
+        let subnet =
+            private_subnet::of_body(tx, &self.place, field, self.body.private_subnet_id.as_str())
+                .await?;
         storage::firewall::detach(tx, project, &firewall.id, &subnet.id).await?;
         let subnets = storage::firewall::subnets(tx, project, &firewall.id).await?;
         let rules = storage::firewall::rules(tx, project, &firewall.id).await?;

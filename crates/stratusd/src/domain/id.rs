@@ -62,7 +62,9 @@ impl Kind {
         id.push_str(self.prefix());
         // 15 bytes are 24 digits of 5 bits.
         for five in world.random::<15>().chunks_exact(5) {
-            let bits = five.iter().fold(0_u64, |bits, byte| (bits << 8) | u64::from(*byte));
+            let bits = five
+                .iter()
+                .fold(0_u64, |bits, byte| (bits << 8) | u64::from(*byte));
             for shift in (0..8).rev() {
                 let digit = usize::try_from((bits >> (shift * 5)) & 31).unwrap_or_default();
                 id.push(char::from(DIGITS[digit]));
@@ -75,7 +77,9 @@ impl Kind {
     #[must_use]
     pub fn is_id(self, text: &str) -> bool {
         let digits = text.strip_prefix(self.prefix());
-        digits.is_some_and(|digits| digits.len() == LENGTH - 2 && digits.bytes().all(|byte| DIGITS.contains(&byte)))
+        digits.is_some_and(|digits| {
+            digits.len() == LENGTH - 2 && digits.bytes().all(|byte| DIGITS.contains(&byte))
+        })
     }
 }
 
@@ -93,6 +97,10 @@ impl<'r> Referred<'r> {
     #[must_use]
     pub fn of(kind: Kind, reference: &'r Reference) -> Self {
         let text = reference.as_str();
-        if kind.is_id(text) { Self::Id(text) } else { Self::Name(text) }
+        if kind.is_id(text) {
+            Self::Id(text)
+        } else {
+            Self::Name(text)
+        }
     }
 }

@@ -35,7 +35,17 @@ impl Change for Create {
         let world = &self.around.world;
         let id = Kind::InferenceApiKey.new_id(world);
         let key = world.letters_and_digits(32);
-        storage::inference_api_key::insert(tx, &self.caller.project_id, &id, &hash(&key), world.now()).await?;
-        Ok(InferenceApiKey::new(stored(&id, "an id")?, stored(&key, "a key")?))
+        storage::inference_api_key::insert(
+            tx,
+            &self.caller.project_id,
+            &id,
+            &hash(&key),
+            world.now(),
+        )
+        .await?;
+        Ok(InferenceApiKey::new(
+            stored(&id, "an id")?,
+            stored(&key, "a key")?,
+        ))
     }
 }

@@ -34,12 +34,19 @@ impl ListQuery {
         };
         let after = self.start_after.as_ref().map_or("", StartAfter::as_str);
         if order == Order::Id && self.start_after.is_some() && !kind.is_id(after) {
-            let wrong = format!("must have the pattern of an id, {} and 24 characters of it", kind.prefix());
+            let wrong = format!(
+                "must have the pattern of an id, {} and 24 characters of it",
+                kind.prefix()
+            );
             return Err(Refusal::invalid("start_after", wrong));
         }
         // No name has the character NUL, and PostgreSQL does not take it: what follows it changes nothing.
         let after = after.split('\0').next().unwrap_or_default().to_owned();
-        Ok(Page { order, after, size: self.page_size.get().min(LARGEST) })
+        Ok(Page {
+            order,
+            after,
+            size: self.page_size.get().min(LARGEST),
+        })
     }
 }
 

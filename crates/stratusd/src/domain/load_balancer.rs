@@ -19,7 +19,13 @@ pub async fn list(
     query: &ListQuery,
     service_domain: &str,
 ) -> Outcome<LoadBalancerPage> {
-    page(c, (&place.project, Some(place.location.as_str())), query, service_domain).await
+    page(
+        c,
+        (&place.project, Some(place.location.as_str())),
+        query,
+        service_domain,
+    )
+    .await
 }
 
 /// A page of the load balancers of a project.
@@ -42,7 +48,10 @@ async fn page(
 ) -> Outcome<LoadBalancerPage> {
     let page = query.page(Kind::LoadBalancer)?;
     let (size, items) = storage::load_balancer::page(c, project, location, &page).await?;
-    let items: Result<Vec<_>, _> = items.iter().map(|item| summary(item, service_domain)).collect();
+    let items: Result<Vec<_>, _> = items
+        .iter()
+        .map(|item| summary(item, service_domain))
+        .collect();
     Ok(LoadBalancerPage::new(count(size)?, items?))
 }
 
@@ -66,14 +75,30 @@ impl Change for Update {
     async fn make(&self, tx: &mut Connection<'_>) -> Outcome<LoadBalancer> {
         let mut found = lookup(tx, &self.place, &self.reference).await?;
         self.place.access.ensure_full()?;
-        if self.body.health_check_endpoint.as_str().chars().any(char::is_control) {
-            return Err(Refusal::invalid("health_check_endpoint", "must have no control characters").into());
+        if self
+            .body
+            .health_check_endpoint
+            .as_str()
+            .chars()
+            .any(char::is_control)
+        {
+            return Err(Refusal::invalid(
+                "health_check_endpoint",
+                "must have no control characters",
+            )
+            .into());
         }
         let vms = self.vms(tx, &found.id).await?;
-        self.body.algorithm.as_str().clone_into(&mut found.algorithm);
+        self.body
+            .algorithm
+            .as_str()
+            .clone_into(&mut found.algorithm);
         found.src_port = i64::from(self.body.src_port.get());
         found.dst_port = i64::from(self.body.dst_port.get());
-        self.body.health_check_endpoint.as_str().clone_into(&mut found.health_check_endpoint);
+        self.body
+            .health_check_endpoint
+            .as_str()
+            .clone_into(&mut found.health_check_endpoint);
         if let Some(stack) = &self.body.stack {
             stack.as_str().clone_into(&mut found.stack);
         }
@@ -90,12 +115,18 @@ impl Change for Update {
 
 impl Update {
     /// What shall be attached, if all of it can be.
-    async fn vms(&self, tx: &mut Connection<'_>, load_balancer: &str) -> Outcome<Vec<storage::vm::Vm>> {
+    async fn vms(
+        &self,
+        tx: &mut Connection<'_>,
+        load_balancer: &str,
+    ) -> Outcome<Vec<storage::vm::Vm>> {
         let refuse = |wrong: &str| Refusal::invalid("vms", wrong);
         let asked = &self.body.vms;
         let distinct: HashSet<&str> = asked.iter().map(ObjectIdInput::as_str).collect();
         if !distinct.iter().all(|id| Kind::Vm.is_id(id)) {
-            return Err(refuse("must be ids of virtual machines in this project and location").into());
+            return Err(
+                refuse("must be ids of virtual machines in this project and location").into(),
+            );
         }
         if distinct.len() < asked.len() {
             return Err(refuse("must not name a virtual machine twice").into());
@@ -103,9 +134,15 @@ impl Update {
         let (project, location) = self.place.key();
         let found = storage::vm::of_ids(tx, project, location, &ids(asked)).await?;
         if found.len() < distinct.len() {
-            return Err(refuse("must be ids of virtual machines in this project and location").into());
+            return Err(
+                refuse("must be ids of virtual machines in this project and location").into(),
+            );
         }
-        if found.iter().any(|vm| vm.load_balancer_id.as_deref().is_some_and(|other| other != load_balancer)) {
+        if found.iter().any(|vm| {
+            vm.load_balancer_id
+                .as_deref()
+                .is_some_and(|other| other != load_balancer)
+        }) {
             return Err(refuse("must not be attached to another load balancer").into());
         }
         Ok(found.into_iter().map(|attached| attached.vm).collect())
@@ -135,9 +172,14 @@ impl Change for DetachVm {
         let vm = self.body.vm_id.as_str();
         let (project, location) = self.place.key();
         let is_known = Kind::Vm.is_id(vm)
-            && !storage::vm::of_ids(tx, project, location, &ids(std::slice::from_ref(&self.body.vm_id)))
-                .await?
-                .is_empty();
+            && !storage::vm::of_ids(
+                tx,
+                project,
+                location,
+                &ids(std::slice::from_ref(&self.body.vm_id)),
+            )
+            .await?
+            .is_empty();
         if !is_known {
             let wrong = "must be the id of a virtual machine in this project and location";
             return Err(Refusal::invalid("vm_id", wrong).into());
@@ -167,7 +209,10 @@ fn ids(ids: &[ObjectIdInput]) -> String {
 }
 
 fn hostname(of: &storage::load_balancer::LoadBalancer, service_domain: &str) -> String {
-    let tail = of.subnet_id.get(of.subnet_id.len().saturating_sub(5)..).unwrap_or_default();
+    let tail = of
+        .subnet_id
+        .get(of.subnet_id.len().saturating_sub(5)..)
+        .unwrap_or_default();
     format!("{}.{tail}.{service_domain}", of.name)
 }
 

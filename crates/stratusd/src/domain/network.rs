@@ -38,15 +38,24 @@ impl Net4 {
     /// What a text says, if it is such a network.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let address = text.strip_suffix("/26")?.parse::<Ipv4Addr>().ok()?.to_bits();
+        let address = text
+            .strip_suffix("/26")?
+            .parse::<Ipv4Addr>()
+            .ok()?
+            .to_bits();
         let is_ours = address >> 24 == 10 && address.is_multiple_of(HOSTS4);
-        is_ours.then_some(Self((address & 0x00ff_ffff) / HOSTS4)).filter(|network| network.to_string() == text)
+        is_ours
+            .then_some(Self((address & 0x00ff_ffff) / HOSTS4))
+            .filter(|network| network.to_string() == text)
     }
 
     /// Whether a host can have an address.
     #[must_use]
     pub fn has_host(self, address: Ipv4Addr) -> bool {
-        address.to_bits().checked_sub(self.first()).is_some_and(|host| host > RESERVED && host < HOSTS4 - 1)
+        address
+            .to_bits()
+            .checked_sub(self.first())
+            .is_some_and(|host| host > RESERVED && host < HOSTS4 - 1)
     }
 
     /// The addresses that hosts can have.
@@ -79,10 +88,16 @@ impl Net6 {
     /// What a text says, if it is such a network.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let address = text.strip_suffix("/64")?.parse::<Ipv6Addr>().ok()?.to_bits();
+        let address = text
+            .strip_suffix("/64")?
+            .parse::<Ipv6Addr>()
+            .ok()?
+            .to_bits();
         let network = u64::try_from(address >> 64).ok()?;
         let is_ours = network >> 56 == 0xfd && address.trailing_zeros() >= 64;
-        is_ours.then_some(Self(network)).filter(|network| network.to_string() == text)
+        is_ours
+            .then_some(Self(network))
+            .filter(|network| network.to_string() == text)
     }
 
     /// Whether a host can have an address.

@@ -12,14 +12,41 @@ const LENGTH: usize = 12;
 /// `details.password` with all rules that fail.
 pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
     let rules = [
-        (password.chars().count() >= LENGTH, "must have at least 12 characters"),
-        (password.chars().any(|c| c.is_ascii_lowercase()), "must have a lower-case letter"),
-        (password.chars().any(|c| c.is_ascii_uppercase()), "must have an upper-case letter"),
-        (password.chars().any(|c| c.is_ascii_digit()), "must have a digit"),
-        (!password.chars().any(char::is_control), "must have no control characters"),
+        (
+            password.chars().count() >= LENGTH,
+            "must have at least 12 characters",
+        ),
+        (
+            password.chars().any(|c| c.is_ascii_lowercase()),
+            "must have a lower-case letter",
+        ),
+        (
+            password.chars().any(|c| c.is_ascii_uppercase()),
+            "must have an upper-case letter",
+        ),
+        (
+            password.chars().any(|c| c.is_ascii_digit()),
+            "must have a digit",
+        ),
+        (
+            !password.chars().any(char::is_control),
+            "must have no control characters",
+        ),
     ];
-    let failed: Vec<String> = rules.iter().filter(|(passes, _)| !passes).map(|(_, rule)| (*rule).to_owned()).collect();
-    if failed.is_empty() { Ok(()) } else { Err(Refusal::failed_rules("password", "the password is too weak", failed)) }
+    let failed: Vec<String> = rules
+        .iter()
+        .filter(|(passes, _)| !passes)
+        .map(|(_, rule)| (*rule).to_owned())
+        .collect();
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::failed_rules(
+            "password",
+            "the password is too weak",
+            failed,
+        ))
+    }
 }
 
 /// A new password that passes.

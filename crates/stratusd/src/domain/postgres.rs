@@ -1,9 +1,10 @@
 //! Postgres databases.
 
 use api_types::{
-    Postgres, PostgresCreate, PostgresFields, PostgresFirewallRule, PostgresPage, PostgresResetSuperuserPassword,
-    PostgresSize, PostgresState, PostgresStorageSizeInput, PostgresSummary, PostgresSummaryFields, PostgresUpdate,
-    ProjectId, Reference, StorageSizeGib, Tag, TagInput, Timestamp,
+    Postgres, PostgresCreate, PostgresFields, PostgresFirewallRule, PostgresPage,
+    PostgresResetSuperuserPassword, PostgresSize, PostgresState, PostgresStorageSizeInput,
+    PostgresSummary, PostgresSummaryFields, PostgresUpdate, ProjectId, Reference, StorageSizeGib,
+    Tag, TagInput, Timestamp,
 };
 use jiff::Timestamp as Moment;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -12,8 +13,8 @@ use super::id::{Kind, Referred};
 use super::list::{ListQuery, count};
 use super::refusal::{Invalid, Wrong, enumerate};
 use super::{
-    Caller, Locations, Outcome, Place, Refusal, Surroundings, catalogue, ensure_project, password, stored,
-    stored_number,
+    Caller, Locations, Outcome, Place, Refusal, Surroundings, catalogue, ensure_project, password,
+    stored, stored_number,
 };
 use crate::seal::Sealer;
 use crate::storage::database::{Database, DatabaseSummary};
@@ -34,7 +35,12 @@ pub async fn list_of_project(
 }
 
 /// Everything about a database, its secret included.
-pub async fn view(c: &mut Connection<'_>, place: &Place, reference: &Reference, sealer: &Sealer) -> Outcome<Postgres> {
+pub async fn view(
+    c: &mut Connection<'_>,
+    place: &Place,
+    reference: &Reference,
+    sealer: &Sealer,
+) -> Outcome<Postgres> {
     let found = lookup(c, place, reference).await?;
     Ok(shown(&found, place, sealer)?)
 }
@@ -57,7 +63,11 @@ pub struct Create {
 /// The names of the locations that offer databases.
 #[must_use]
 pub fn offered_in(locations: &Locations) -> Vec<String> {
-    locations.iter().filter(|location| location.offers_postgres).map(|location| location.name.clone()).collect()
+    locations
+        .iter()
+        .filter(|location| location.offers_postgres)
+        .map(|location| location.name.clone())
+        .collect()
 }
 
 impl Change for Create {
@@ -68,7 +78,10 @@ impl Change for Create {
         self.place.access.ensure_full()?;
         let (size, storage_size) = self.checked()?;
         let name = self.reference.as_str();
-        if storage::database::lookup_name(tx, self.place.key(), name).await?.is_some() {
+        if storage::database::lookup_name(tx, self.place.key(), name)
+            .await?
+            .is_some()
+        {
             return Err(Refusal::invalid("name", "is the name of a database already").into());
         }
         let made = self.made(&size, storage_size)?;
@@ -81,15 +94,29 @@ impl Create {
     /// The size and the storage, if every value can be used; otherwise all that cannot.
     fn checked(&self) -> Result<(PostgresSize, StorageSizeGib), Refusal> {
         let mut refused = Vec::new();
-        if matches!(Referred::of(Kind::Postgres, &self.reference), Referred::Id(_)) {
-            refused.push(Refusal::invalid("name", "must not look like the id of a database"));
+        if matches!(
+            Referred::of(Kind::Postgres, &self.reference),
+            Referred::Id(_)
+        ) {
+            refused.push(Refusal::invalid(
+                "name",
+                "must not look like the id of a database",
+            ));
         }
-        if !self.offered_in.iter().any(|offering| offering == self.place.location.as_str()) {
-            let wrong = format!("offers no Postgres, which is in {}", enumerate(&self.offered_in));
+        if !self
+            .offered_in
+            .iter()
+            .any(|offering| offering == self.place.location.as_str())
+        {
+            let wrong = format!(
+                "offers no Postgres, which is in {}",
+                enumerate(&self.offered_in)
+            );
             refused.push(Refusal::invalid("location", wrong));
         }
-        let sized = catalogue::size(&self.body.size)
-            .and_then(|size| catalogue::storage(&size, self.body.storage_size).map(|storage| (size, storage)));
+        let sized = catalogue::size(&self.body.size).and_then(|size| {
+            catalogue::storage(&size, self.body.storage_size).map(|storage| (size, storage))
+        });
         match sized {
             Ok(sized) if refused.is_empty() => Ok(sized),
             sized => {
@@ -99,7 +126,11 @@ impl Create {
         }
     }
 
-    fn made(&self, size: &PostgresSize, storage_size: StorageSizeGib) -> Result<Database, StorageError> {
+    fn made(
+        &self,
+        size: &PostgresSize,
+        storage_size: StorageSizeGib,
+    ) -> Result<Database, StorageError> {
         let world = &self.around.world;
         let id = Kind::Postgres.new_id(world);
         let superuser_password = password::generate(world);
@@ -120,7 +151,11 @@ impl Create {
             parent: None,
             tags: tags_to_store(self.body.tags.as_deref().unwrap_or_default())?,
             firewall_rules: self.firewall_rules()?,
-            password: self.around.sealer.seal(&superuser_password, world, &sealed_for(&self.place.project, &id)),
+            password: self.around.sealer.seal(
+                &superuser_password,
+                world,
+                &sealed_for(&self.place.project, &id),
+            ),
             host: None,
             ca_certificates: None,
             earliest_restore_time: None,
@@ -133,14 +168,25 @@ impl Create {
 
     /// None, or two that let everybody in.
     fn firewall_rules(&self) -> Result<String, StorageError> {
-        let open = [("0.0.0.0/0", "Everybody over IPv4"), ("::/0", "Everybody over IPv6")];
-        let open = if self.body.restrict_by_default { &[][..] } else { &open[..] };
+        let open = [
+            ("0.0.0.0/0", "Everybody over IPv4"),
+            ("::/0", "Everybody over IPv6"),
+        ];
+        let open = if self.body.restrict_by_default {
+            &[][..]
+        } else {
+            &open[..]
+        };
         let rules: Result<Vec<_>, StorageError> = open
             .iter()
             .map(|(cidr, description)| {
                 let id = Kind::PostgresFirewallRule.new_id(&self.around.world);
                 let (cidr, id) = (stored(cidr, "a network")?, stored(&id, "an id")?);
-                Ok(PostgresFirewallRule::new(cidr, (*description).to_owned(), id))
+                Ok(PostgresFirewallRule::new(
+                    cidr,
+                    (*description).to_owned(),
+                    id,
+                ))
             })
             .collect();
         to_json(&rules?)
@@ -172,7 +218,8 @@ impl Change for Update {
             None => found.clone(),
         };
         if changed != found {
-            storage::database::retarget(tx, &self.place.project, &changed, self.around.world.now()).await?;
+            storage::database::retarget(tx, &self.place.project, &changed, self.around.world.now())
+                .await?;
         }
         Ok(shown(&changed, &self.place, &self.around.sealer)?)
     }
@@ -195,7 +242,9 @@ fn merged(found: &Database, body: &PostgresUpdate) -> Outcome<Database> {
     let shrinks = is_new && gib < found.storage_size_gib.max(found.target_storage_size_gib);
     if shrinks && !fits(found.used_bytes, gib) {
         let used = found.used_bytes.saturating_add((1 << 30) - 1) >> 30;
-        let wrong = format!("cannot shrink to {gib} GiB, for the {used} GiB in use must stay under 80 % of it");
+        let wrong = format!(
+            "cannot shrink to {gib} GiB, for the {used} GiB in use must stay under 80 % of it"
+        );
         return Err(Refusal::invalid("storage_size", wrong).into());
     }
     let mut changed = found.clone();
@@ -266,7 +315,10 @@ fn together(refused: Vec<Refusal>) -> Refusal {
             other => return other,
         }
     }
-    Refusal::Invalid(Invalid { message: messages.join("; "), details })
+    Refusal::Invalid(Invalid {
+        message: messages.join("; "),
+        details,
+    })
 }
 
 /// What a sealed password belongs to: it opens nowhere else.
@@ -274,16 +326,28 @@ pub(crate) fn sealed_for(project: &str, id: &str) -> String {
     format!("postgres_database/{project}/{id}/password")
 }
 
-fn connection_string(of: &Database, place: &Place, sealer: &Sealer) -> Result<Option<String>, StorageError> {
-    let Some(host) = &of.host else { return Ok(None) };
+fn connection_string(
+    of: &Database,
+    place: &Place,
+    sealer: &Sealer,
+) -> Result<Option<String>, StorageError> {
+    let Some(host) = &of.host else {
+        return Ok(None);
+    };
     let opened = sealer.open(&of.password, &sealed_for(&place.project, &of.id));
-    let password = opened.map_err(|_| StorageError::Corrupt("a password that no key opens, or something"))?;
+    let password =
+        opened.map_err(|_| StorageError::Corrupt("a password that no key opens, or something"))?;
     let password = utf8_percent_encode(&password, NON_ALPHANUMERIC);
-    Ok(Some(format!("postgres://postgres:{password}@{host}:5432/postgres?sslmode=require")))
+    Ok(Some(format!(
+        "postgres://postgres:{password}@{host}:5432/postgres?sslmode=require"
+    )))
 }
 
 fn tags_to_store(tags: &[TagInput]) -> Result<String, StorageError> {
-    let tags: Vec<Tag> = tags.iter().map(|tag| Tag::new(tag.key.clone(), tag.value.clone())).collect();
+    let tags: Vec<Tag> = tags
+        .iter()
+        .map(|tag| Tag::new(tag.key.clone(), tag.value.clone()))
+        .collect();
     to_json(&tags)
 }
 
@@ -291,7 +355,10 @@ fn to_json<T: serde::Serialize>(value: &T) -> Result<String, StorageError> {
     serde_json::to_string(value).map_err(|_| StorageError::Corrupt("something"))
 }
 
-fn from_json<T: serde::de::DeserializeOwned>(text: &str, what: &'static str) -> Result<T, StorageError> {
+fn from_json<T: serde::de::DeserializeOwned>(
+    text: &str,
+    what: &'static str,
+) -> Result<T, StorageError> {
     serde_json::from_str(text).map_err(|_| StorageError::Corrupt(what))
 }
 
@@ -317,10 +384,21 @@ fn summary(of: &DatabaseSummary) -> Result<PostgresSummary, StorageError> {
         read_replica: of.parent.is_some(),
         tags: from_json(&of.tags, "tags")?,
     });
-    summary.target_storage_size_gib = Some(stored_number(of.target_storage_size_gib, "a storage size")?);
+    summary.target_storage_size_gib =
+        Some(stored_number(of.target_storage_size_gib, "a storage size")?);
     summary.target_vm_size = Some(stored(&of.target_vm_size, "a size")?);
-    summary.ca_certificates = Some(of.ca_certificates.as_deref().map(|pem| stored(pem, "a certificate")).transpose()?);
-    summary.parent = Some(of.parent.as_deref().map(|parent| stored(parent, "a parent")).transpose()?);
+    summary.ca_certificates = Some(
+        of.ca_certificates
+            .as_deref()
+            .map(|pem| stored(pem, "a certificate"))
+            .transpose()?,
+    );
+    summary.parent = Some(
+        of.parent
+            .as_deref()
+            .map(|parent| stored(parent, "a parent"))
+            .transpose()?,
+    );
     Ok(summary)
 }
 
@@ -340,15 +418,28 @@ fn shown(of: &Database, place: &Place, sealer: &Sealer) -> Result<Postgres, Stor
         maintenance_window_start_at: stored_number(of.maintenance_window_start_at, "an hour")?,
         read_replica: of.parent.is_some(),
         tags: from_json(&of.tags, "tags")?,
-        connection_string: connection_string.map(|text| stored(&text, "a host")).transpose()?,
+        connection_string: connection_string
+            .map(|text| stored(&text, "a host"))
+            .transpose()?,
         earliest_restore_time: of.earliest_restore_time.map(timestamp).transpose()?,
         latest_restore_time: timestamp(of.latest_restore_time)?,
         firewall_rules: from_json(&of.firewall_rules, "firewall rules")?,
         primary: of.parent.is_none(),
     });
-    shown.target_storage_size_gib = Some(stored_number(of.target_storage_size_gib, "a storage size")?);
+    shown.target_storage_size_gib =
+        Some(stored_number(of.target_storage_size_gib, "a storage size")?);
     shown.target_vm_size = Some(stored(&of.target_vm_size, "a size")?);
-    shown.ca_certificates = Some(of.ca_certificates.as_deref().map(|pem| stored(pem, "a certificate")).transpose()?);
-    shown.parent = Some(of.parent.as_deref().map(|parent| stored(parent, "a parent")).transpose()?);
+    shown.ca_certificates = Some(
+        of.ca_certificates
+            .as_deref()
+            .map(|pem| stored(pem, "a certificate"))
+            .transpose()?,
+    );
+    shown.parent = Some(
+        of.parent
+            .as_deref()
+            .map(|parent| stored(parent, "a parent"))
+            .transpose()?,
+    );
     Ok(shown)
 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use api_types::{
-    FirewallSummary, FirewallSummaryFields, Name, Nic, NicFields, PrivateSubnet, PrivateSubnetConnect,
-    PrivateSubnetCreate, PrivateSubnetFields, PrivateSubnetState, Reference,
+    FirewallSummary, FirewallSummaryFields, Name, Nic, NicFields, PrivateSubnet,
+    PrivateSubnetConnect, PrivateSubnetCreate, PrivateSubnetFields, PrivateSubnetState, Reference,
 };
 
 use super::id::{Kind, Referred};
@@ -16,7 +16,11 @@ use crate::storage::{self, Change, Connection, StorageError};
 const GUESSES: u32 = 8;
 
 /// Everything about a private subnet.
-pub async fn view(c: &mut Connection<'_>, place: &Place, reference: &Reference) -> Outcome<PrivateSubnet> {
+pub async fn view(
+    c: &mut Connection<'_>,
+    place: &Place,
+    reference: &Reference,
+) -> Outcome<PrivateSubnet> {
     let found = lookup(c, place, reference).await?;
     shown(c, place, &found).await
 }
@@ -43,14 +47,24 @@ impl Change for Create {
         let project = &self.place.project;
         let name = match Referred::of(Kind::PrivateSubnet, &self.reference) {
             Referred::Name(name) => name,
-            Referred::Id(_) => return Err(Refusal::invalid("name", "must not look like the id of a subnet").into()),
+            Referred::Id(_) => {
+                return Err(
+                    Refusal::invalid("name", "must not look like the id of a subnet").into(),
+                );
+            }
         };
-        let given = self.body.as_ref().and_then(|body| body.firewall_id.as_ref());
+        let given = self
+            .body
+            .as_ref()
+            .and_then(|body| body.firewall_id.as_ref());
         let firewall = match given {
             Some(id) => Some(self.given_firewall(tx, id.as_str()).await?),
             None => None,
         };
-        if storage::private_subnet::lookup_name(tx, self.place.key(), name).await?.is_some() {
+        if storage::private_subnet::lookup_name(tx, self.place.key(), name)
+            .await?
+            .is_some()
+        {
             return Err(Refusal::invalid("name", "is the name of a private subnet already").into());
         }
         let firewall = match firewall {
@@ -75,20 +89,34 @@ impl Change for Create {
 
 impl Create {
     async fn given_firewall(&self, tx: &mut Connection<'_>, id: &str) -> Outcome<String> {
-        let found =
-            if Kind::Firewall.is_id(id) { storage::firewall::lookup_id(tx, self.place.key(), id).await? } else { None };
+        let found = if Kind::Firewall.is_id(id) {
+            storage::firewall::lookup_id(tx, self.place.key(), id).await?
+        } else {
+            None
+        };
         let wrong = "must be the id of a firewall in this project and location";
-        Ok(found.ok_or_else(|| Refusal::invalid("firewall_id", wrong))?.id)
+        Ok(found
+            .ok_or_else(|| Refusal::invalid("firewall_id", wrong))?
+            .id)
     }
 
     /// A firewall of the subnet's own, open for everything.
     async fn default_firewall(&self, tx: &mut Connection<'_>, subnet: &str) -> Outcome<String> {
         let name = format!("{subnet}-default");
         if Name::try_from(name.as_str()).is_err() {
-            return Err(Refusal::invalid("name", format!("is too long for its firewall, {name}")).into());
+            return Err(
+                Refusal::invalid("name", format!("is too long for its firewall, {name}")).into(),
+            );
         }
-        if storage::firewall::lookup_name(tx, self.place.key(), &name).await?.is_some() {
-            return Err(Refusal::invalid("name", format!("needs a firewall {name}, which exists already")).into());
+        if storage::firewall::lookup_name(tx, self.place.key(), &name)
+            .await?
+            .is_some()
+        {
+            return Err(Refusal::invalid(
+                "name",
+                format!("needs a firewall {name}, which exists already"),
+            )
+            .into());
         }
         let project = &self.place.project;
         let firewall = storage::firewall::Firewall {
@@ -123,16 +151,23 @@ pub(crate) async fn free_networks(
         let (net4, net6) = (Net4::random(world), Net6::random(world));
         let (text4, text6) = (net4.to_string(), net6.to_string());
         let is_promised = promised.contains(&*text4) || promised.contains(&*text6);
-        if !is_promised && !storage::private_subnet::has_network(tx, project, &text4, &text6).await? {
+        if !is_promised
+            && !storage::private_subnet::has_network(tx, project, &text4, &text6).await?
+        {
             return Ok((net4, net6));
         }
     }
     let all = storage::private_subnet::of_project(tx, project).await?;
-    let all = all.iter().map(|subnet| &*subnet.net4).chain(promised.iter().copied());
+    let all = all
+        .iter()
+        .map(|subnet| &*subnet.net4)
+        .chain(promised.iter().copied());
     let mut taken: Vec<Net4> = all.filter_map(Net4::parse).collect();
     taken.sort_unstable();
     let net4 = Net4::first_free(&taken);
-    let net4 = net4.ok_or_else(|| Refusal::invalid("name", "the project has no free network in 10.0.0.0/8 left"))?;
+    let net4 = net4.ok_or_else(|| {
+        Refusal::invalid("name", "the project has no free network in 10.0.0.0/8 left")
+    })?;
     Ok((net4, Net6::random(world)))
 }
 
@@ -208,7 +243,10 @@ async fn shown(
     let firewalls = storage::firewall::of_subnet(c, project, &subnet.id).await?;
     let rules = storage::firewall::rules_of_subnet(c, project, &subnet.id).await?;
     let nics = storage::private_subnet::nics(c, project, &subnet.id).await?;
-    let firewalls: Result<Vec<_>, _> = firewalls.iter().map(|firewall| summary(firewall, &rules)).collect();
+    let firewalls: Result<Vec<_>, _> = firewalls
+        .iter()
+        .map(|firewall| summary(firewall, &rules))
+        .collect();
     let nics: Result<Vec<_>, _> = nics.iter().map(nic).collect();
     Ok(PrivateSubnet::from(PrivateSubnetFields {
         firewalls: firewalls?,
@@ -244,6 +282,10 @@ fn nic(of: &storage::private_subnet::Nic) -> Result<Nic, StorageError> {
         private_ipv4: stored(&of.private_ipv4, "an address")?,
         private_ipv6: stored(&of.private_ipv6, "an address")?,
     });
-    nic.vm_name = of.vm_name.as_deref().map(|name| stored(name, "a name")).transpose()?;
+    nic.vm_name = of
+        .vm_name
+        .as_deref()
+        .map(|name| stored(name, "a name"))
+        .transpose()?;
     Ok(nic)
 }

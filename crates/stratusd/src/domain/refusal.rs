@@ -39,13 +39,19 @@ impl Refusal {
     /// One field that cannot be used.
     pub fn invalid(field: &'static str, wrong: impl Into<String>) -> Self {
         let wrong = wrong.into();
-        Self::Invalid(Invalid { message: format!("{field}: {wrong}"), details: vec![(field, Wrong::One(wrong))] })
+        Self::Invalid(Invalid {
+            message: format!("{field}: {wrong}"),
+            details: vec![(field, Wrong::One(wrong))],
+        })
     }
 
     /// Several rules of one field that fail.
     #[must_use]
     pub fn failed_rules(field: &'static str, message: &str, rules: Vec<String>) -> Self {
-        Self::Invalid(Invalid { message: message.to_owned(), details: vec![(field, Wrong::Rules(rules))] })
+        Self::Invalid(Invalid {
+            message: message.to_owned(),
+            details: vec![(field, Wrong::Rules(rules))],
+        })
     }
 }
 

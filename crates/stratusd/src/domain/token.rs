@@ -19,7 +19,8 @@ impl<'t> Presented<'t> {
     #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let (id, secret) = text.strip_prefix("pat-")?.split_once('-')?;
-        let is_secret = secret.len() == 32 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_secret =
+            secret.len() == 32 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
         (Kind::Token.is_id(id) && is_secret).then_some(Self { text, id })
     }
 

@@ -10,7 +10,8 @@ use crate::storage::{self, Connection, StorageError};
 /// A page of the virtual machines of a location.
 pub async fn list(c: &mut Connection<'_>, place: &Place, query: &ListQuery) -> Outcome<VmPage> {
     let page = query.page(Kind::Vm)?;
-    let (size, items) = storage::vm::page(c, &place.project, place.location.as_str(), &page).await?;
+    let (size, items) =
+        storage::vm::page(c, &place.project, place.location.as_str(), &page).await?;
     let items: Result<Vec<_>, _> = items.into_iter().map(shown).collect();
     Ok(VmPage::new(count(size)?, items?))
 }

@@ -27,7 +27,9 @@ impl World {
     #[expect(clippy::disallowed_methods, reason = "this is where they come from")]
     pub fn real() -> Self {
         let clock = || {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let since = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
             i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
         };
         // Without randomness there can be no ids and no secrets, so there is nothing to go on with.
@@ -40,7 +42,10 @@ impl World {
         clock: impl Fn() -> i64 + Send + Sync + 'static,
         entropy: impl Fn(&mut [u8]) + Send + Sync + 'static,
     ) -> Self {
-        Self { clock: Arc::new(clock), entropy: Arc::new(entropy) }
+        Self {
+            clock: Arc::new(clock),
+            entropy: Arc::new(entropy),
+        }
     }
 
     /// Milliseconds since 1970.
@@ -60,12 +65,16 @@ impl World {
     /// Random letters and digits, each of the 62 as likely as the others.
     #[must_use]
     pub fn letters_and_digits(&self, length: usize) -> String {
-        const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        const ALPHABET: &[u8; 62] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let mut text = String::with_capacity(length);
         while text.len() < length {
             // 248 is the largest multiple of 62 in a byte: what is above would favour the first letters.
             let fair = self.random::<32>().into_iter().filter(|byte| *byte < 248);
-            text.extend(fair.map(|byte| char::from(ALPHABET[usize::from(byte % 62)])).take(length - text.len()));
+            text.extend(
+                fair.map(|byte| char::from(ALPHABET[usize::from(byte % 62)]))
+                    .take(length - text.len()),
+            );
         }
         text
     }

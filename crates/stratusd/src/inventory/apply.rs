@@ -14,7 +14,8 @@ use std::collections::{HashMap, HashSet};
 use serde_saphyr::Spanned;
 
 use super::{
-    Finding, FirewallEntry, Inventory, LoadBalancerEntry, PrivateSubnetEntry, ProjectEntry, Step, StepKind, VmEntry,
+    Finding, FirewallEntry, Inventory, LoadBalancerEntry, PrivateSubnetEntry, ProjectEntry, Step,
+    StepKind, VmEntry,
 };
 use crate::domain::World;
 use crate::domain::id::Kind;
@@ -66,7 +67,13 @@ impl Change for Apply {
     async fn make(&self, tx: &mut Connection<'_>) -> Done<Vec<Step>> {
         storage::inventory::lock(tx).await?;
         let (steps, new_firewalls) = (Vec::new(), HashSet::new());
-        let mut run = Run { tx, world: &self.world, mode: self.mode, steps, new_firewalls };
+        let mut run = Run {
+            tx,
+            world: &self.world,
+            mode: self.mode,
+            steps,
+            new_firewalls,
+        };
         run.locations(&self.inventory).await?;
         let existing = storage::project::all(run.tx).await?;
         let known = Projects::of(&existing);
@@ -74,13 +81,25 @@ impl Change for Apply {
             let project = run.project(entry, &known).await?;
             run.resources(&project, entry).await?;
         }
-        let wanted: HashSet<&str> = self.inventory.projects.iter().map(|entry| &*entry.name.value).collect();
-        for project in existing.iter().filter(|project| !wanted.contains(&*project.name)) {
+        let wanted: HashSet<&str> = self
+            .inventory
+            .projects
+            .iter()
+            .map(|entry| &*entry.name.value)
+            .collect();
+        for project in existing
+            .iter()
+            .filter(|project| !wanted.contains(&*project.name))
+        {
             run.prune_project(project).await?;
         }
         run.prune_locations(&self.inventory).await?;
         let steps = run.steps;
-        if self.mode.is_dry_run { Err(Aborted::Refused(Refused::DryRun(steps))) } else { Ok(steps) }
+        if self.mode.is_dry_run {
+            Err(Aborted::Refused(Refused::DryRun(steps)))
+        } else {
+            Ok(steps)
+        }
     }
 }
 
@@ -93,8 +112,14 @@ struct Projects<'p> {
 impl<'p> Projects<'p> {
     fn of(projects: &'p [Project]) -> Self {
         Self {
-            by_name: projects.iter().map(|project| (&*project.name, project)).collect(),
-            by_id: projects.iter().map(|project| (&*project.id, project)).collect(),
+            by_name: projects
+                .iter()
+                .map(|project| (&*project.name, project))
+                .collect(),
+            by_id: projects
+                .iter()
+                .map(|project| (&*project.id, project))
+                .collect(),
         }
     }
 }
@@ -110,7 +135,9 @@ struct Run<'r, 'c> {
 }
 
 fn inconsistent<T, V>(value: &Spanned<V>, message: String) -> Done<T> {
-    Err(Aborted::Refused(Refused::Inconsistent(Finding::at(value, message))))
+    Err(Aborted::Refused(Refused::Inconsistent(Finding::at(
+        value, message,
+    ))))
 }
 
 fn in_the_way<T>(message: String) -> Done<T> {
@@ -125,21 +152,37 @@ impl Run<'_, '_> {
     /// Notes what of something is not as in the inventory, and is for the API to decide.
     fn leaves(&mut self, what: &str, differing: &[&str]) {
         if !differing.is_empty() {
-            self.step(StepKind::Leave, format!("{what} ({})", differing.join(", ")));
+            self.step(
+                StepKind::Leave,
+                format!("{what} ({})", differing.join(", ")),
+            );
         }
     }
 
     /// Notes that something is not in the inventory; tells whether it shall go.
     fn prunes(&mut self, what: String) -> bool {
-        self.step(if self.mode.prunes { StepKind::Delete } else { StepKind::Keep }, what);
+        self.step(
+            if self.mode.prunes {
+                StepKind::Delete
+            } else {
+                StepKind::Keep
+            },
+            what,
+        );
         self.mode.prunes
     }
 
     async fn locations(&mut self, inventory: &Inventory) -> Done<()> {
         let existing = storage::location::all(self.tx).await?;
-        let existing: HashMap<&str, &Location> = existing.iter().map(|location| (&*location.name, location)).collect();
+        let existing: HashMap<&str, &Location> = existing
+            .iter()
+            .map(|location| (&*location.name, location))
+            .collect();
         for entry in &inventory.locations {
-            let wanted = Location { name: entry.name.value.clone(), offers_postgres: entry.postgres };
+            let wanted = Location {
+                name: entry.name.value.clone(),
+                offers_postgres: entry.postgres,
+            };
             let kind = match existing.get(&*wanted.name) {
                 Some(location) if **location == wanted => continue,
                 Some(_) => StepKind::Update,
@@ -152,14 +195,23 @@ impl Run<'_, '_> {
     }
 
     async fn prune_locations(&mut self, inventory: &Inventory) -> Done<()> {
-        let wanted: HashSet<&str> = inventory.locations.iter().map(|entry| &*entry.name.value).collect();
+        let wanted: HashSet<&str> = inventory
+            .locations
+            .iter()
+            .map(|entry| &*entry.name.value)
+            .collect();
         for location in storage::location::all(self.tx).await? {
-            if wanted.contains(&*location.name) || !self.prunes(format!("location {}", location.name)) {
+            if wanted.contains(&*location.name)
+                || !self.prunes(format!("location {}", location.name))
+            {
                 continue;
             }
             match storage::location::delete(self.tx, &location.name).await {
                 Err(StorageError::Conflict) => {
-                    return in_the_way(format!("location {} is not empty: something is in it still", location.name));
+                    return in_the_way(format!(
+                        "location {} is not empty: something is in it still",
+                        location.name
+                    ));
                 }
                 deleted => deleted?,
             }
@@ -171,25 +223,36 @@ impl Run<'_, '_> {
         let wanted_id = entry.id.as_ref().map(|id| id.value.as_str());
         if let Some(&project) = existing.by_name.get(&*entry.name.value) {
             if wanted_id.is_some_and(|id| id != project.id) {
-                let message =
-                    format!("project {} exists with the id {}, which cannot change", project.name, project.id);
+                let message = format!(
+                    "project {} exists with the id {}, which cannot change",
+                    project.name, project.id
+                );
                 return inconsistent(entry.id.as_ref().unwrap_or(&entry.name), message);
             }
             return Ok(project.clone());
         }
         if let Some(other) = wanted_id.and_then(|id| existing.by_id.get(id)) {
-            let message = format!("the id of project {} belongs to project {}", entry.name.value, other.name);
+            let message = format!(
+                "the id of project {} belongs to project {}",
+                entry.name.value, other.name
+            );
             return inconsistent(entry.id.as_ref().unwrap_or(&entry.name), message);
         }
         let id = wanted_id.map_or_else(|| Kind::Project.new_id(self.world), str::to_owned);
-        let project = Project { id, name: entry.name.value.clone() };
+        let project = Project {
+            id,
+            name: entry.name.value.clone(),
+        };
         // An id that is made now would not be the one that a dry run has shown.
         let told = if self.mode.is_dry_run && wanted_id.is_none() {
             "a new id".to_owned()
         } else {
             format!("the id {}", project.id)
         };
-        self.step(StepKind::Create, format!("project {} with {told}", project.name));
+        self.step(
+            StepKind::Create,
+            format!("project {} with {told}", project.name),
+        );
         storage::project::insert(self.tx, &project, self.world.now()).await?;
         Ok(project)
     }
@@ -197,8 +260,11 @@ impl Run<'_, '_> {
     async fn resources(&mut self, project: &Project, entry: &ProjectEntry) -> Done<()> {
         let vms = self.vms(project, &entry.vms).await?;
         let firewalls = self.firewalls(project, &entry.firewalls).await?;
-        let subnets = self.subnets(project, &entry.private_subnets, &vms, &firewalls).await?;
-        self.load_balancers(project, &entry.load_balancers, &vms, &subnets).await?;
+        let subnets = self
+            .subnets(project, &entry.private_subnets, &vms, &firewalls)
+            .await?;
+        self.load_balancers(project, &entry.load_balancers, &vms, &subnets)
+            .await?;
         // What others refer to goes last.
         self.prune_subnets(project, &entry.private_subnets).await?;
         self.prune_firewalls(project, &entry.firewalls).await?;
@@ -210,7 +276,10 @@ impl Run<'_, '_> {
             return Ok(());
         }
         if storage::project::has_databases(self.tx, &project.id).await? {
-            let message = format!("project {} has Postgres databases, so it cannot be removed", project.name);
+            let message = format!(
+                "project {} has Postgres databases, so it cannot be removed",
+                project.name
+            );
             return in_the_way(message);
         }
         storage::project::delete(self.tx, &project.id).await?;

@@ -5,13 +5,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use api_types::{
-    Cidr, HealthCheckEndpoint, HealthCheckProtocol, Ipv4Address, Ipv6Address, LoadBalancerAlgorithm, Name,
-    NetworkStack, Port, PortRange, StorageSizeGib, VmSize, VmState,
+    Cidr, HealthCheckEndpoint, HealthCheckProtocol, Ipv4Address, Ipv6Address,
+    LoadBalancerAlgorithm, Name, NetworkStack, Port, PortRange, StorageSizeGib, VmSize, VmState,
 };
 use serde_saphyr::Spanned;
 
 use super::{
-    Finding, FirewallEntry, Inventory, LoadBalancerEntry, NicEntry, PrivateSubnetEntry, ProjectEntry, VmEntry,
+    Finding, FirewallEntry, Inventory, LoadBalancerEntry, NicEntry, PrivateSubnetEntry,
+    ProjectEntry, VmEntry,
 };
 use crate::domain::id::Kind;
 use crate::domain::network::{Net4, Net6};
@@ -21,7 +22,10 @@ const NAME: &str = "a name: 1 to 63 characters of a-z, 0-9 and -, with no hyphen
 
 /// Everything that is wrong.
 pub(super) fn check(inventory: &Inventory) -> Vec<Finding> {
-    let mut check = Check { locations: HashSet::new(), findings: Vec::new() };
+    let mut check = Check {
+        locations: HashSet::new(),
+        findings: Vec::new(),
+    };
     let mut locations = Unique::new("a location");
     for location in &inventory.locations {
         check.value::<Name>(&location.name, NAME);
@@ -68,7 +72,10 @@ impl Check {
     /// A value that the contract's type takes.
     fn value<T: FromStr>(&mut self, value: &Spanned<String>, what: &str) {
         if value.value.parse::<T>().is_err() {
-            self.found(value, format!("`{}` is not {what}", value.value.escape_debug()));
+            self.found(
+                value,
+                format!("`{}` is not {what}", value.value.escape_debug()),
+            );
         }
     }
 
@@ -98,35 +105,68 @@ impl Check {
             let mut known: Vec<&String> = self.locations.iter().collect();
             known.sort();
             let text = location.value.escape_debug();
-            let message = format!("there is no location `{text}`; there are {}", enumerate(&known));
+            let message = format!(
+                "there is no location `{text}`; there are {}",
+                enumerate(&known)
+            );
             self.found(location, message);
         }
     }
 
     fn project(&mut self, project: &ProjectEntry, addresses: &mut Unique) {
         let names = Names {
-            vms: project.vms.iter().map(|it| (&*it.location.value, &*it.name.value)).collect(),
-            firewalls: project.firewalls.iter().map(|it| (&*it.location.value, &*it.name.value)).collect(),
-            subnets: project.private_subnets.iter().map(|it| (&*it.location.value, &*it.name.value)).collect(),
+            vms: project
+                .vms
+                .iter()
+                .map(|it| (&*it.location.value, &*it.name.value))
+                .collect(),
+            firewalls: project
+                .firewalls
+                .iter()
+                .map(|it| (&*it.location.value, &*it.name.value))
+                .collect(),
+            subnets: project
+                .private_subnets
+                .iter()
+                .map(|it| (&*it.location.value, &*it.name.value))
+                .collect(),
         };
         let mut vms = Unique::new("a virtual machine");
         for vm in &project.vms {
             for address in [&vm.ip4, &vm.ip6].into_iter().flatten() {
-                let parsed = address.value.parse::<IpAddr>().map(|parsed| parsed.to_string());
-                addresses.add_as(self, "", parsed.unwrap_or_else(|_| address.value.clone()), address);
+                let parsed = address
+                    .value
+                    .parse::<IpAddr>()
+                    .map(|parsed| parsed.to_string());
+                addresses.add_as(
+                    self,
+                    "",
+                    parsed.unwrap_or_else(|_| address.value.clone()),
+                    address,
+                );
             }
             self.resource(&mut vms, Kind::Vm, &vm.location, &vm.name);
             self.vm(vm);
         }
         let mut firewalls = Unique::new("a firewall");
         for firewall in &project.firewalls {
-            self.resource(&mut firewalls, Kind::Firewall, &firewall.location, &firewall.name);
+            self.resource(
+                &mut firewalls,
+                Kind::Firewall,
+                &firewall.location,
+                &firewall.name,
+            );
             self.firewall(firewall);
         }
         let mut subnets = Unique::new("a private subnet");
         let mut networks = Unique::new("a private subnet with the network");
         for subnet in &project.private_subnets {
-            self.resource(&mut subnets, Kind::PrivateSubnet, &subnet.location, &subnet.name);
+            self.resource(
+                &mut subnets,
+                Kind::PrivateSubnet,
+                &subnet.location,
+                &subnet.name,
+            );
             for network in [&subnet.net4, &subnet.net6].into_iter().flatten() {
                 networks.add(self, "", network);
             }
@@ -135,7 +175,12 @@ impl Check {
         let mut load_balancers = Unique::new("a load balancer");
         let mut attached = Unique::new("a load balancer with the virtual machine");
         for load_balancer in &project.load_balancers {
-            let LoadBalancerEntry { location, name, vms, .. } = load_balancer;
+            let LoadBalancerEntry {
+                location,
+                name,
+                vms,
+                ..
+            } = load_balancer;
             self.resource(&mut load_balancers, Kind::LoadBalancer, location, name);
             for vm in vms {
                 attached.add(self, &location.value, vm);
@@ -145,11 +190,20 @@ impl Check {
     }
 
     /// A name and a place, as every resource has them.
-    fn resource(&mut self, unique: &mut Unique, kind: Kind, location: &Spanned<String>, name: &Spanned<String>) {
+    fn resource(
+        &mut self,
+        unique: &mut Unique,
+        kind: Kind,
+        location: &Spanned<String>,
+        name: &Spanned<String>,
+    ) {
         self.location(location);
         self.value::<Name>(name, NAME);
         if kind.is_id(&name.value) {
-            self.found(name, "must not look like an id of its own kind, for nothing could refer to it by name");
+            self.found(
+                name,
+                "must not look like an id of its own kind, for nothing could refer to it by name",
+            );
         }
         unique.add(self, &location.value, name);
     }
@@ -179,7 +233,10 @@ impl Check {
         for rule in &firewall.rules {
             self.cidr(&rule.cidr);
             self.ports(&rule.port_range);
-            if !rules.insert((same_network(&rule.cidr.value), same_ports(&rule.port_range.value))) {
+            if !rules.insert((
+                same_network(&rule.cidr.value),
+                same_ports(&rule.port_range.value),
+            )) {
                 self.found(&rule.cidr, "is in another rule with the same ports already");
             }
         }
@@ -191,8 +248,12 @@ impl Check {
             let (address, bits) = value.value.split_once('/')?;
             let (address, bits) = (address.parse::<IpAddr>().ok()?, bits.parse::<u32>().ok()?);
             let host = match address {
-                IpAddr::V4(address) => address.to_bits() & u32::MAX.checked_shr(bits).unwrap_or_default() == 0,
-                IpAddr::V6(address) => address.to_bits() & u128::MAX.checked_shr(bits).unwrap_or_default() == 0,
+                IpAddr::V4(address) => {
+                    address.to_bits() & u32::MAX.checked_shr(bits).unwrap_or_default() == 0
+                }
+                IpAddr::V6(address) => {
+                    address.to_bits() & u128::MAX.checked_shr(bits).unwrap_or_default() == 0
+                }
             };
             Some(host)
         };
@@ -201,14 +262,20 @@ impl Check {
             self.value::<Cidr>(value, wrong);
         } else if network() != Some(true) {
             let text = value.value.escape_debug();
-            self.found(value, format!("`{text}` is not {wrong}, with no bits set behind the network's own"));
+            self.found(
+                value,
+                format!("`{text}` is not {wrong}, with no bits set behind the network's own"),
+            );
         }
     }
 
     /// A port, or a range that has its lower end first.
     fn ports(&mut self, value: &Spanned<String>) {
         self.value::<PortRange>(value, "a port or a range of ports, such as 80 or 80..90");
-        let ends = value.value.split_once("..").map(|(low, high)| (low.parse::<u16>(), high.parse::<u16>()));
+        let ends = value
+            .value
+            .split_once("..")
+            .map(|(low, high)| (low.parse::<u16>(), high.parse::<u16>()));
         if let Some((Ok(low), Ok(high))) = ends
             && low > high
         {
@@ -253,26 +320,43 @@ impl Check {
     fn nic(&mut self, nic: &NicEntry, net4: Option<Net4>, net6: Option<Net6>) {
         if let Some(address) = &nic.private_ipv4 {
             let parsed = address.value.parse::<Ipv4Addr>().ok();
-            if !parsed.zip(net4).is_some_and(|(address, net4)| net4.has_host(address)) {
-                self.found(address, "must be a host's address in the subnet's `net4`, which must be given too");
+            if !parsed
+                .zip(net4)
+                .is_some_and(|(address, net4)| net4.has_host(address))
+            {
+                self.found(
+                    address,
+                    "must be a host's address in the subnet's `net4`, which must be given too",
+                );
             }
         }
         if let Some(address) = &nic.private_ipv6 {
             let parsed = address.value.parse::<Ipv6Addr>().ok();
             // In another form it would be another address to whoever compares texts.
             let is_shortest = parsed.is_some_and(|parsed| parsed.to_string() == address.value);
-            if !is_shortest || !parsed.zip(net6).is_some_and(|(address, net6)| net6.has_host(address)) {
-                let wrong =
-                    "must be a host's address in the subnet's `net6`, which must be given too, in its shortest form";
+            if !is_shortest
+                || !parsed
+                    .zip(net6)
+                    .is_some_and(|(address, net6)| net6.has_host(address))
+            {
+                let wrong = "must be a host's address in the subnet's `net6`, which must be given too, in its shortest form";
                 self.found(address, wrong);
             }
         }
     }
 
     fn load_balancer(&mut self, entry: &LoadBalancerEntry, names: &Names<'_>) {
-        self.known(&names.subnets, "private subnet", &entry.location, &entry.subnet);
+        self.known(
+            &names.subnets,
+            "private subnet",
+            &entry.location,
+            &entry.subnet,
+        );
         self.listed(entry.algorithm.as_ref(), LoadBalancerAlgorithm::VALUES);
-        self.listed(entry.health_check_protocol.as_ref(), HealthCheckProtocol::VALUES);
+        self.listed(
+            entry.health_check_protocol.as_ref(),
+            HealthCheckProtocol::VALUES,
+        );
         self.listed(entry.stack.as_ref(), NetworkStack::VALUES);
         self.value::<HealthCheckEndpoint>(
             &entry.health_check_endpoint,
@@ -290,7 +374,13 @@ impl Check {
     }
 
     /// A name that something of the same project and location has.
-    fn known(&mut self, names: &HashSet<(&str, &str)>, what: &str, location: &Spanned<String>, name: &Spanned<String>) {
+    fn known(
+        &mut self,
+        names: &HashSet<(&str, &str)>,
+        what: &str,
+        location: &Spanned<String>,
+        name: &Spanned<String>,
+    ) {
         if !names.contains(&(&*location.value, &*name.value)) {
             let (name_shown, location) = (name.value.escape_debug(), location.value.escape_debug());
             let message = format!("the project has no {what} `{name_shown}` in {location}");
@@ -307,7 +397,10 @@ struct Unique {
 
 impl Unique {
     fn new(what: &'static str) -> Self {
-        Self { what, lines: HashMap::new() }
+        Self {
+            what,
+            lines: HashMap::new(),
+        }
     }
 
     fn add(&mut self, check: &mut Check, scope: &str, name: &Spanned<String>) {
@@ -318,7 +411,11 @@ impl Unique {
     fn add_as(&mut self, check: &mut Check, scope: &str, meant: String, name: &Spanned<String>) {
         let line = name.referenced.line();
         if let Some(first) = self.lines.insert((scope.to_owned(), meant), line) {
-            let message = format!("line {first} has {} `{}` already", self.what, name.value.escape_debug());
+            let message = format!(
+                "line {first} has {} `{}` already",
+                self.what,
+                name.value.escape_debug()
+            );
             check.found(name, message);
         }
     }
@@ -331,6 +428,11 @@ fn same_ports(text: &str) -> (&str, &str) {
 
 /// A network in the one way that all ways to write it have in common.
 fn same_network(text: &str) -> String {
-    let parsed = text.split_once('/').and_then(|(address, bits)| Some((address.parse::<IpAddr>().ok()?, bits)));
-    parsed.map_or_else(|| text.to_owned(), |(address, bits)| format!("{address}/{bits}"))
+    let parsed = text
+        .split_once('/')
+        .and_then(|(address, bits)| Some((address.parse::<IpAddr>().ok()?, bits)));
+    parsed.map_or_else(
+        || text.to_owned(),
+        |(address, bits)| format!("{address}/{bits}"),
+    )
 }

@@ -24,7 +24,11 @@ impl Finding {
     }
 
     fn of(location: Location, message: impl Into<String>) -> Self {
-        Self { line: location.line(), column: location.column(), message: message.into() }
+        Self {
+            line: location.line(),
+            column: location.column(),
+            message: message.into(),
+        }
     }
 }
 
@@ -40,7 +44,10 @@ impl Findings {
     #[must_use]
     pub fn new(path: &Path, mut findings: Vec<Finding>) -> Self {
         findings.sort();
-        Self { path: path.to_owned(), findings }
+        Self {
+            path: path.to_owned(),
+            findings,
+        }
     }
 
     /// Where a file is not text.
@@ -48,35 +55,65 @@ impl Findings {
         let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
         let last = before.rsplit('\n').next().unwrap_or_default();
         let place = |before: usize| u64::try_from(before).unwrap_or(u64::MAX).saturating_add(1);
-        let (line, column) = (place(before.matches('\n').count()), place(last.chars().count()));
-        let finding = Finding { line, column, message: "must be UTF-8".to_owned() };
+        let (line, column) = (
+            place(before.matches('\n').count()),
+            place(last.chars().count()),
+        );
+        let finding = Finding {
+            line,
+            column,
+            message: "must be UTF-8".to_owned(),
+        };
         Self::new(path, vec![finding])
     }
 
     /// A file that holds nothing.
     pub(super) fn of_nothing(path: &Path) -> Self {
         let message = "is empty: an inventory says at least `projects: []`".to_owned();
-        Self::new(path, vec![Finding { line: 1, column: 1, message }])
+        Self::new(
+            path,
+            vec![Finding {
+                line: 1,
+                column: 1,
+                message,
+            }],
+        )
     }
 
     /// Why a file is no inventory at all.
     pub(super) fn of_yaml(path: &Path, error: &serde_saphyr::Error) -> Self {
         let text = match error {
-            Error::MultipleDocuments { .. } => "must be one document, and another begins here".to_owned(),
+            Error::MultipleDocuments { .. } => {
+                "must be one document, and another begins here".to_owned()
+            }
             Error::NullIntoString { .. } => "must be a text, not null".to_owned(),
-            Error::Unexpected { expected: "mapping start", .. } => "must be a mapping of keys to values".to_owned(),
-            Error::Unexpected { expected: "sequence start", .. } => "must be a list".to_owned(),
-            Error::InvalidScalar { ty: "i32", .. } => "must be a whole number of 32 bits".to_owned(),
+            Error::Unexpected {
+                expected: "mapping start",
+                ..
+            } => "must be a mapping of keys to values".to_owned(),
+            Error::Unexpected {
+                expected: "sequence start",
+                ..
+            } => "must be a list".to_owned(),
+            Error::InvalidScalar { ty: "i32", .. } => {
+                "must be a whole number of 32 bits".to_owned()
+            }
             _ => error.to_string(),
         };
         let finding = match error.location() {
             Some(location) => {
                 let place = format!(" at line {}, column {}", location.line(), location.column());
                 // The reader's own options are nobody's business here.
-                let text = text.replace(&place, "").replace(", set DuplicateKeyPolicy in Options if acceptable", "");
+                let text = text
+                    .replace(&place, "")
+                    .replace(", set DuplicateKeyPolicy in Options if acceptable", "");
                 Finding::of(location, text)
             }
-            None => Finding { line: 1, column: 1, message: text },
+            None => Finding {
+                line: 1,
+                column: 1,
+                message: text,
+            },
         };
         Self::new(path, vec![finding])
     }
@@ -86,7 +123,11 @@ impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, finding) in self.findings.iter().enumerate() {
             let end = if index == 0 { "" } else { "\n" };
-            let Finding { line, column, message } = finding;
+            let Finding {
+                line,
+                column,
+                message,
+            } = finding;
             write!(f, "{end}{}:{line}:{column}: {message}", self.path.display())?;
         }
         Ok(())

@@ -32,8 +32,16 @@ impl fmt::Display for Step {
             StepKind::Create => write!(f, "+ {}", self.what),
             StepKind::Update => write!(f, "~ {}", self.what),
             StepKind::Delete => write!(f, "- {}", self.what),
-            StepKind::Leave => write!(f, "  {}: not as in the inventory, left to the API", self.what),
-            StepKind::Keep => write!(f, "  {} (not in the inventory, kept without --prune)", self.what),
+            StepKind::Leave => write!(
+                f,
+                "  {}: not as in the inventory, left to the API",
+                self.what
+            ),
+            StepKind::Keep => write!(
+                f,
+                "  {} (not in the inventory, kept without --prune)",
+                self.what
+            ),
         }
     }
 }

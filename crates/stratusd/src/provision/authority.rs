@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
 };
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +42,8 @@ struct Kept {
 
 impl Kept {
     fn parse(stored: &[u8]) -> Result<Self> {
-        serde_json::from_slice(stored).context("the certificate authority in the store is malformed")
+        serde_json::from_slice(stored)
+            .context("the certificate authority in the store is malformed")
     }
 
     fn open(&self, sealer: &Sealer) -> Result<Zeroizing<String>> {
@@ -67,7 +69,10 @@ pub async fn reseal(store: &Store, sealer: &Sealer, world: &World) -> Result<boo
     }
     let key = sealer.seal(&kept.open(sealer)?, world, NAME);
     let value = serde_json::to_vec(&Kept { key, ..kept })?;
-    store.change(Replace { value }).await.map_err(Aborted::failure)?;
+    store
+        .change(Replace { value })
+        .await
+        .map_err(Aborted::failure)?;
     Ok(true)
 }
 
@@ -94,14 +99,27 @@ impl Authority {
     pub async fn of(store: &Store, sealer: &Sealer, world: &World) -> Result<Self> {
         let year = year(world)?;
         let key = KeyPair::generate().context("failed to make a key")?;
-        let certificate = params(year)?.self_signed(&key).context("failed to sign a certificate")?;
+        let certificate = params(year)?
+            .self_signed(&key)
+            .context("failed to sign a certificate")?;
         let sealed = sealer.seal(&key.serialize_pem(), world, NAME);
-        let candidate = serde_json::to_vec(&Kept { certificate: certificate.pem(), key: sealed })?;
-        let kept = store.change(KeepOne { candidate }).await.map_err(Aborted::failure)?;
+        let candidate = serde_json::to_vec(&Kept {
+            certificate: certificate.pem(),
+            key: sealed,
+        })?;
+        let kept = store
+            .change(KeepOne { candidate })
+            .await
+            .map_err(Aborted::failure)?;
         let kept = Kept::parse(&kept)?;
         let key = kept.open(sealer)?;
-        let key = KeyPair::from_pem(&key).context("the key of the certificate authority is malformed")?;
-        Ok(Self { certificate: kept.certificate, issuer: Issuer::new(params(year)?, key), world: world.clone() })
+        let key =
+            KeyPair::from_pem(&key).context("the key of the certificate authority is malformed")?;
+        Ok(Self {
+            certificate: kept.certificate,
+            issuer: Issuer::new(params(year)?, key),
+            world: world.clone(),
+        })
     }
 
     /// Its own certificate in PEM.
@@ -118,7 +136,9 @@ impl Authority {
     pub fn issue(&self, host: &str) -> Result<String> {
         let year = year(&self.world)?;
         let mut params = CertificateParams::new(vec![host.to_owned()])?;
-        params.distinguished_name.push(DnType::CommonName, "Stratus Postgres server");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "Stratus Postgres server");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
         params.not_before = rcgen::date_time_ymd(year - 1, 12, 31);
@@ -131,7 +151,9 @@ impl Authority {
 /// What the authority says of itself: always the same, so that the key alone makes it again.
 fn params(year: i32) -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
-    params.distinguished_name.push(DnType::CommonName, "Stratus Postgres root CA");
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "Stratus Postgres root CA");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params.not_before = rcgen::date_time_ymd(year - 1, 12, 31);

@@ -12,7 +12,9 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::authority::Authority;
-use super::{ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
+use super::{
+    ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted,
+};
 use crate::domain::World;
 
 /// How it behaves.
@@ -45,7 +47,9 @@ pub struct Simulator {
 
 impl fmt::Debug for Simulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Simulator").field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("Simulator")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
     }
 }
 
@@ -70,11 +74,18 @@ impl Simulator {
     /// A simulator whose databases have certificates of this authority.
     #[must_use]
     pub fn new(config: SimulatorConfig, world: World, authority: Authority) -> Self {
-        Self { config, world, authority, databases: Mutex::default() }
+        Self {
+            config,
+            world,
+            authority,
+            databases: Mutex::default(),
+        }
     }
 
     fn databases(&self) -> MutexGuard<'_, HashMap<String, Simulated>> {
-        self.databases.lock().unwrap_or_else(PoisonError::into_inner)
+        self.databases
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A number below `below`, the same for the same seed, database and turn.
@@ -83,14 +94,23 @@ impl Simulator {
         // Neither ids nor locations nor names have a slash.
         let hash = Sha256::new()
             .chain_update(self.config.seed.to_le_bytes())
-            .chain_update(format!("{}/{}/{}", wanted.project_id, wanted.location, wanted.name))
+            .chain_update(format!(
+                "{}/{}/{}",
+                wanted.project_id, wanted.location, wanted.name
+            ))
             .chain_update(database.draws.to_le_bytes())
             .finalize();
-        let drawn = hash.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let drawn = hash
+            .first_chunk::<8>()
+            .map_or(0, |bytes| u64::from_le_bytes(*bytes));
         drawn % below.max(1)
     }
 
-    fn fail_perhaps(&self, wanted: &Wanted, database: &mut Simulated) -> Result<(), ProvisionError> {
+    fn fail_perhaps(
+        &self,
+        wanted: &Wanted,
+        database: &mut Simulated,
+    ) -> Result<(), ProvisionError> {
         if self.draw(wanted, database, 100) < u64::from(self.config.failures) {
             return Err(ProvisionError("a simulated failure".to_owned()));
         }
@@ -100,9 +120,15 @@ impl Simulator {
     /// A time for a step, from now.
     fn time(&self, wanted: &Wanted, database: &mut Simulated) -> i64 {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let more = self.draw(wanted, database, millis(self.config.jitter).saturating_add(1));
+        let more = self.draw(
+            wanted,
+            database,
+            millis(self.config.jitter).saturating_add(1),
+        );
         let takes = millis(self.config.delay).saturating_add(more);
-        self.world.now().saturating_add(i64::try_from(takes).unwrap_or(i64::MAX))
+        self.world
+            .now()
+            .saturating_add(i64::try_from(takes).unwrap_or(i64::MAX))
     }
 
     fn used_bytes(&self, shape: &Shape) -> i64 {
@@ -127,16 +153,26 @@ impl Simulator {
     /// Believes what the service has noted, if that is news: a process before this one, or another replica, was here.
     fn believe(&self, databases: &mut HashMap<String, Simulated>, wanted: &Wanted) {
         let Some(known) = &wanted.known else { return };
-        let database = databases.entry(wanted.id.clone()).or_insert_with(|| self.unmade(&known.shape));
+        let database = databases
+            .entry(wanted.id.clone())
+            .or_insert_with(|| self.unmade(&known.shape));
         // How it stays available is nowhere noted, so there is no news of that.
-        let shape = Shape { ha_type: database.shape.ha_type.clone(), ..known.shape.clone() };
+        let shape = Shape {
+            ha_type: database.shape.ha_type.clone(),
+            ..known.shape.clone()
+        };
         if !database.is_created {
             database.is_created = true;
             database.pending = None;
             database.used_bytes = known.used_bytes;
-            database.created_at = known.earliest_restore_time.map_or(database.created_at, |time| time * 1000);
+            database.created_at = known
+                .earliest_restore_time
+                .map_or(database.created_at, |time| time * 1000);
             database.shape = shape;
-        } else if !database.noted.as_ref().is_some_and(|noted| is_alike(noted, &shape))
+        } else if !database
+            .noted
+            .as_ref()
+            .is_some_and(|noted| is_alike(noted, &shape))
             && !is_alike(&database.shape, &shape)
         {
             database.pending = None;
@@ -157,7 +193,9 @@ impl Simulator {
             }
             Some((at, shape)) => {
                 database.pending = Some((at, shape));
-                Progress::Pending(Duration::from_millis(u64::try_from(at - now).unwrap_or_default()))
+                Progress::Pending(Duration::from_millis(
+                    u64::try_from(at - now).unwrap_or_default(),
+                ))
             }
         }
     }
@@ -165,7 +203,8 @@ impl Simulator {
 
 /// Whether two are alike but for how they stay available.
 fn is_alike(one: &Shape, other: &Shape) -> bool {
-    (&one.version, &one.vm_size, one.storage_size_gib) == (&other.version, &other.vm_size, other.storage_size_gib)
+    (&one.version, &one.vm_size, one.storage_size_gib)
+        == (&other.version, &other.vm_size, other.storage_size_gib)
 }
 
 impl Provisioner for Simulator {
@@ -173,12 +212,16 @@ impl Provisioner for Simulator {
         let now = self.world.now();
         let mut databases = self.databases();
         self.believe(&mut databases, wanted);
-        let Some(database) = databases.get_mut(&wanted.id) else { return Ok(None) };
+        let Some(database) = databases.get_mut(&wanted.id) else {
+            return Ok(None);
+        };
         self.advance(database);
         if !database.is_created {
             return Ok(None);
         }
-        if database.down_until <= now && self.draw(wanted, database, 100) < u64::from(self.config.outages) {
+        if database.down_until <= now
+            && self.draw(wanted, database, 100) < u64::from(self.config.outages)
+        {
             database.down_until = self.time(wanted, database);
         }
         Ok(Some(Observed {
@@ -193,7 +236,9 @@ impl Provisioner for Simulator {
 
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         let mut databases = self.databases();
-        let database = databases.entry(wanted.id.clone()).or_insert_with(|| self.unmade(&wanted.shape));
+        let database = databases
+            .entry(wanted.id.clone())
+            .or_insert_with(|| self.unmade(&wanted.shape));
         if !database.is_created && database.pending.is_none() {
             self.fail_perhaps(wanted, database)?;
             database.pending = Some((self.time(wanted, database), wanted.shape.clone()));
@@ -204,8 +249,13 @@ impl Provisioner for Simulator {
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         let mut databases = self.databases();
         self.believe(&mut databases, wanted);
-        let database = databases.get_mut(&wanted.id).ok_or_else(|| ProvisionError("there is none".to_owned()))?;
-        let is_on_its_way = database.pending.as_ref().is_some_and(|(_, shape)| *shape == wanted.shape);
+        let database = databases
+            .get_mut(&wanted.id)
+            .ok_or_else(|| ProvisionError("there is none".to_owned()))?;
+        let is_on_its_way = database
+            .pending
+            .as_ref()
+            .is_some_and(|(_, shape)| *shape == wanted.shape);
         if database.shape != wanted.shape && !is_on_its_way {
             self.fail_perhaps(wanted, database)?;
             database.pending = Some((self.time(wanted, database), wanted.shape.clone()));
@@ -215,19 +265,33 @@ impl Provisioner for Simulator {
 
     async fn set_password(&self, wanted: &Wanted, _: &Password) -> Result<(), ProvisionError> {
         let mut databases = self.databases();
-        let database = databases.get_mut(&wanted.id).ok_or_else(|| ProvisionError("there is none".to_owned()))?;
+        let database = databases
+            .get_mut(&wanted.id)
+            .ok_or_else(|| ProvisionError("there is none".to_owned()))?;
         self.fail_perhaps(wanted, database)
     }
 
     async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
         let mut databases = self.databases();
-        let database = databases.get_mut(&wanted.id).ok_or_else(|| ProvisionError("there is none".to_owned()))?;
-        let host = format!("{}.{}.{}", wanted.name, wanted.id, self.config.service_domain);
+        let database = databases
+            .get_mut(&wanted.id)
+            .ok_or_else(|| ProvisionError("there is none".to_owned()))?;
+        let host = format!(
+            "{}.{}.{}",
+            wanted.name, wanted.id, self.config.service_domain
+        );
         let server_certificate = match &database.server_certificate {
             Some(certificate) => certificate.clone(),
-            None => self.authority.issue(&host).map_err(|error| ProvisionError(format!("{error:#}")))?,
+            None => self
+                .authority
+                .issue(&host)
+                .map_err(|error| ProvisionError(format!("{error:#}")))?,
         };
         database.server_certificate = Some(server_certificate.clone());
-        Ok(ConnectionDetails { host, ca_certificates: self.authority.certificate().to_owned(), server_certificate })
+        Ok(ConnectionDetails {
+            host,
+            ca_certificates: self.authority.certificate().to_owned(),
+            server_certificate,
+        })
     }
 }

@@ -21,8 +21,13 @@ pub(super) struct Limited {
 
 impl Limited {
     pub(super) fn new(connections: u32, open: Gauge) -> Self {
-        let permits = usize::try_from(connections).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
-        Self { permits: Arc::new(Semaphore::new(permits)), open }
+        let permits = usize::try_from(connections)
+            .unwrap_or(usize::MAX)
+            .min(Semaphore::MAX_PERMITS);
+        Self {
+            permits: Arc::new(Semaphore::new(permits)),
+            open,
+        }
     }
 }
 
@@ -40,7 +45,14 @@ impl<S> Accept<TcpStream, S> for Limited {
             return ready(Err(error));
         }
         self.open.inc();
-        ready(Ok((Held { stream, open: self.open.clone(), _permit: permit }, service)))
+        ready(Ok((
+            Held {
+                stream,
+                open: self.open.clone(),
+                _permit: permit,
+            },
+            service,
+        )))
     }
 }
 
@@ -59,13 +71,21 @@ impl Drop for Held {
 }
 
 impl AsyncRead for Held {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
 impl AsyncWrite for Held {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 

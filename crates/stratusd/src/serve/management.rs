@@ -43,8 +43,14 @@ impl Health {
     }
 
     async fn check(&self) -> Result<(), &'static str> {
-        let serving = self.serving.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(store) = serving else { return Err("starting or stopping\n") };
+        let serving = self
+            .serving
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let Some(store) = serving else {
+            return Err("starting or stopping\n");
+        };
         let asked = async {
             let mut reader = store.reader().await?;
             storage::location::all(&mut reader.connection()).await
@@ -72,7 +78,15 @@ pub(super) fn router(metrics: Arc<Metrics>, health: Health) -> Router {
     };
     let exposition = move || {
         let text = metrics.text();
-        async { ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text) }
+        async {
+            (
+                [(
+                    header::CONTENT_TYPE,
+                    "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                )],
+                text,
+            )
+        }
     };
     Router::new()
         .route("/healthz", get(|| async { "alive\n" }))

@@ -53,8 +53,21 @@ where
             stream.set_read_timeout(Some(idle));
             stream.set_write_timeout(Some(idle));
             let requests = Arc::new(Requests::new());
-            let clock = Clock { requests: Arc::clone(&requests), head, running: None, timer: Box::pin(sleep(head)) };
-            Ok((Watched { stream: Box::pin(stream), clock, idle, seen: 0 }, Watching { service, requests }))
+            let clock = Clock {
+                requests: Arc::clone(&requests),
+                head,
+                running: None,
+                timer: Box::pin(sleep(head)),
+            };
+            Ok((
+                Watched {
+                    stream: Box::pin(stream),
+                    clock,
+                    idle,
+                    seen: 0,
+                },
+                Watching { service, requests },
+            ))
         })
     }
 }
@@ -140,7 +153,10 @@ impl Clock {
     fn start(&mut self) {
         let before = self.requests.begun();
         // Where they are mixed, heads are not told apart from other frames after the first one.
-        if !self.requests.is_one_open() && !self.requests.are_mixed() && self.running != Some(before) {
+        if !self.requests.is_one_open()
+            && !self.requests.are_mixed()
+            && self.running != Some(before)
+        {
             self.running = Some(before);
             self.timer.as_mut().reset(Instant::now() + self.head);
         }
@@ -148,7 +164,9 @@ impl Clock {
 
     /// Nothing has arrived; fails once a head has taken too long.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        self.running = self.running.filter(|before| *before == self.requests.begun());
+        self.running = self
+            .running
+            .filter(|before| *before == self.requests.begun());
         match self.running.map(|_| self.timer.as_mut().poll(cx)) {
             Some(Poll::Ready(())) => Err(io::ErrorKind::TimedOut.into()),
             Some(Poll::Pending) | None => Ok(()),
@@ -172,26 +190,36 @@ impl<S: AsyncRead + AsyncWrite> Watched<S> {
     /// request, such as HTTP/2's pings.
     fn rest(&mut self) -> io::Result<()> {
         let requests = &self.clock.requests;
-        let Some(rested) = requests.rested() else { return Ok(()) };
+        let Some(rested) = requests.rested() else {
+            return Ok(());
+        };
         let is_new = std::mem::replace(&mut self.seen, requests.ended()) != self.seen;
         if rested > self.idle && (is_new || requests.are_mixed()) {
             return Err(io::ErrorKind::TimedOut.into());
         }
         if is_new {
             // Nobody need have looked when the request ended.
-            self.stream.as_mut().set_read_timeout_pinned(Some(self.idle.saturating_sub(rested)));
+            self.stream
+                .as_mut()
+                .set_read_timeout_pinned(Some(self.idle.saturating_sub(rested)));
         }
         Ok(())
     }
 }
 
 impl<S: AsyncRead + AsyncWrite> AsyncRead for Watched<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         self.rest()?;
         let (before, idle) = (buf.filled().len(), self.idle);
         let mut read = self.stream.as_mut().poll_read(cx, buf);
         let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
-        if matches!(&read, Poll::Ready(Err(error)) if is_late(error)) && self.clock.requests.is_one_answered() {
+        if matches!(&read, Poll::Ready(Err(error)) if is_late(error))
+            && self.clock.requests.is_one_answered()
+        {
             // A caller that waits for its answer need not say anything. Looked at again, its time begins anew.
             self.stream.as_mut().set_read_timeout_pinned(Some(idle));
             read = self.stream.as_mut().poll_read(cx, buf);
@@ -204,13 +232,20 @@ impl<S: AsyncRead + AsyncWrite> AsyncRead for Watched<S> {
                 }
                 Poll::Ready(read)
             }
-            Poll::Pending => self.clock.check(cx).map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending),
+            Poll::Pending => self
+                .clock
+                .check(cx)
+                .map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending),
         }
     }
 }
 
 impl<S: AsyncRead + AsyncWrite> AsyncWrite for Watched<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.stream.as_mut().poll_write(cx, buf)
     }
 
@@ -257,7 +292,9 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.requests.begun.fetch_add(1, Ordering::Relaxed);
-        self.requests.are_mixed.store(request.version() == Version::HTTP_2, Ordering::Relaxed);
+        self.requests
+            .are_mixed
+            .store(request.version() == Version::HTTP_2, Ordering::Relaxed);
         let open = Open(Arc::clone(&self.requests));
         let answering = self.service.call(request);
         Box::pin(async move { Ok(answering.await?.map(|body| Answer { body, _open: open })) })
@@ -275,7 +312,10 @@ impl<B: Body + Unpin> Body for Answer<B> {
     type Data = B::Data;
     type Error = B::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         Pin::new(&mut self.body).poll_frame(cx)
     }
 

@@ -33,15 +33,23 @@ impl Tls {
 ///
 /// If the certificate or its key cannot be used.
 pub(super) async fn of(settings: &ServiceSettings, signal: Signal) -> Result<Option<Tls>> {
-    let (Some(certificate), Some(key)) = (&settings.tls_certificate, &settings.tls_key) else { return Ok(None) };
+    let (Some(certificate), Some(key)) = (&settings.tls_certificate, &settings.tls_key) else {
+        return Ok(None);
+    };
     let (certificate, key) = (certificate.as_path().to_owned(), key.as_path().to_owned());
     // An error here means that another provider was installed before, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let seen = changed(&certificate, &key);
     let (chain, secret) = read(&certificate, &key)?;
-    let config = RustlsConfig::from_pem(chain, secret).await.with_context(|| {
-        format!("failed to use the certificate {} with the key {}", certificate.display(), key.display())
-    })?;
+    let config = RustlsConfig::from_pem(chain, secret)
+        .await
+        .with_context(|| {
+            format!(
+                "failed to use the certificate {} with the key {}",
+                certificate.display(),
+                key.display()
+            )
+        })?;
     tokio::spawn(keep_fresh(config.clone(), (certificate, key), seen, signal));
     Ok(Some(Tls { config }))
 }
@@ -70,7 +78,10 @@ async fn keep_fresh(
         }
         seen = now;
         let taken = match read(&certificate, &key) {
-            Ok((chain, secret)) => config.reload_from_pem(chain, secret).await.context("failed to use it with its key"),
+            Ok((chain, secret)) => config
+                .reload_from_pem(chain, secret)
+                .await
+                .context("failed to use it with its key"),
             Err(error) => Err(error),
         };
         match taken {
@@ -81,7 +92,10 @@ async fn keep_fresh(
             Err(error) => {
                 let error = format!("{error:#}");
                 if failure.as_ref() != Some(&error) {
-                    tracing::error!(error, "the new certificate cannot be used, the old one stays");
+                    tracing::error!(
+                        error,
+                        "the new certificate cannot be used, the old one stays"
+                    );
                 }
                 failure = Some(error);
             }
@@ -91,10 +105,14 @@ async fn keep_fresh(
 
 /// What is in the two files.
 fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
-    let read = |path: &Path| fs::read(path).with_context(|| format!("failed to read {}", path.display()));
+    let read =
+        |path: &Path| fs::read(path).with_context(|| format!("failed to read {}", path.display()));
     let (chain, secret) = (read(certificate)?, read(key)?);
     if CertificateDer::pem_slice_iter(&chain).next().is_none() {
-        bail!("there is no certificate in PEM in {}", certificate.display());
+        bail!(
+            "there is no certificate in PEM in {}",
+            certificate.display()
+        );
     }
     Ok((chain, secret))
 }
@@ -103,6 +121,10 @@ fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
 type Changed = [Option<SystemTime>; 2];
 
 fn changed(certificate: &Path, key: &Path) -> Changed {
-    let of = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let of = |path: &Path| {
+        path.metadata()
+            .and_then(|metadata| metadata.modified())
+            .ok()
+    };
     [of(certificate), of(key)]
 }

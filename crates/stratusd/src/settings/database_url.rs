@@ -21,7 +21,9 @@ impl DatabaseUrl {
     ///
     /// If it is none.
     pub fn database(&self) -> anyhow::Result<DatabaseLocation> {
-        self.database.clone().map_err(|reason| anyhow::anyhow!("the database's URL cannot be used: {reason}"))
+        self.database
+            .clone()
+            .map_err(|reason| anyhow::anyhow!("the database's URL cannot be used: {reason}"))
     }
 }
 
@@ -52,7 +54,10 @@ impl fmt::Debug for DatabaseUrl {
 /// The database that a URL names, and how it is shown; or why it names none, without what may be a secret.
 fn place(url: &str) -> Result<(DatabaseLocation, String), String> {
     const NEITHER: &str = "it must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME";
-    if let Some(file) = url.strip_prefix("sqlite://").filter(|file| !file.is_empty()) {
+    if let Some(file) = url
+        .strip_prefix("sqlite://")
+        .filter(|file| !file.is_empty())
+    {
         if file.contains('?') {
             return Err("a file has no options: leave out what follows the `?`".to_owned());
         }
@@ -66,11 +71,17 @@ fn place(url: &str) -> Result<(DatabaseLocation, String), String> {
         return Err("every `@` but the one before the host must be written %40".to_owned());
     }
     // It would be taken for a user's name, and be shown, though it is the query of a URL that names no user.
-    if url.split_once('@').is_some_and(|(user, _)| user.contains("password=")) {
+    if url
+        .split_once('@')
+        .is_some_and(|(user, _)| user.contains("password="))
+    {
         return Err("every `@` behind the host must be written %40".to_owned());
     }
     match url.parse::<Address>() {
-        Ok(address) => Ok((DatabaseLocation::Postgres(url.to_owned()), address.to_string())),
+        Ok(address) => Ok((
+            DatabaseLocation::Postgres(url.to_owned()),
+            address.to_string(),
+        )),
         // What follows a password may be the rest of it, behind an `&`.
         Err(AddressError::Malformed(_)) if url.contains("password=") => Err(NEITHER.to_owned()),
         Err(AddressError::Malformed(error)) => {

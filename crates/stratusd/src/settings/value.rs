@@ -25,12 +25,20 @@ impl<const LEAST: u64> FromStr for Duration<LEAST> {
     fn from_str(text: &str) -> Result<Self, String> {
         let least = std::time::Duration::from_millis(LEAST);
         let told = || {
-            let least = if LEAST == 0 { "zero".to_owned() } else { format!("{least:?}") };
+            let least = if LEAST == 0 {
+                "zero".to_owned()
+            } else {
+                format!("{least:?}")
+            };
             format!("`{text}` is no time from {least} to a day; a time is like 30s, 500ms or 2m")
         };
         let time: SignedDuration = text.parse().map_err(|_| told())?;
         let time = std::time::Duration::try_from(time).map_err(|_| told())?;
-        if (least..=std::time::Duration::from_hours(24)).contains(&time) { Ok(Self(time)) } else { Err(told()) }
+        if (least..=std::time::Duration::from_hours(24)).contains(&time) {
+            Ok(Self(time))
+        } else {
+            Err(told())
+        }
     }
 }
 
@@ -56,11 +64,19 @@ impl FromStr for Lifetime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let told = || format!("`{text}` is no time from a second to 36500 days; a time is like 12h or 90d");
+        let told = || {
+            format!("`{text}` is no time from a second to 36500 days; a time is like 12h or 90d")
+        };
         let span: Span = text.parse().map_err(|_| told())?;
-        let time = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| told())?;
+        let time = span
+            .to_duration(SpanRelativeTo::days_are_24_hours())
+            .map_err(|_| told())?;
         let longest = SignedDuration::from_hours(24 * 36_500);
-        if (SignedDuration::from_secs(1)..=longest).contains(&time) { Ok(Self(time)) } else { Err(told()) }
+        if (SignedDuration::from_secs(1)..=longest).contains(&time) {
+            Ok(Self(time))
+        } else {
+            Err(told())
+        }
     }
 }
 
@@ -80,8 +96,13 @@ impl FromStr for Connections {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
-        number.map(Self).ok_or_else(|| format!("`{text}` is no number from 1 to 1000000"))
+        let number = text
+            .parse()
+            .ok()
+            .filter(|number| (1..=1_000_000).contains(number));
+        number
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is no number from 1 to 1000000"))
     }
 }
 
@@ -107,8 +128,13 @@ impl FromStr for Bytes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = text.parse().ok().filter(|number| (1 << 10..=1 << 30).contains(number));
-        number.map(Self).ok_or_else(|| format!("`{text}` is no number of bytes from 1024 to 1073741824"))
+        let number = text
+            .parse()
+            .ok()
+            .filter(|number| (1 << 10..=1 << 30).contains(number));
+        number
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is no number of bytes from 1024 to 1073741824"))
     }
 }
 
@@ -135,7 +161,9 @@ impl FromStr for Percent {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = text.parse().ok().filter(|number| *number <= 100);
-        number.map(Self).ok_or_else(|| format!("`{text}` is no number from 0 to 100"))
+        number
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is no number from 0 to 100"))
     }
 }
 
@@ -192,7 +220,9 @@ impl FromStr for Directives {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parsed = tracing_subscriber::EnvFilter::try_new(text);
-        parsed.map(|_| Self(text.to_owned())).map_err(|error| format!("`{text}` is no filter: {error}"))
+        parsed
+            .map(|_| Self(text.to_owned()))
+            .map_err(|error| format!("`{text}` is no filter: {error}"))
     }
 }
 
@@ -218,7 +248,11 @@ impl FromStr for FilePath {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.is_empty() { Err("a file must have a name".to_owned()) } else { Ok(Self(text.into())) }
+        if text.is_empty() {
+            Err("a file must have a name".to_owned())
+        } else {
+            Ok(Self(text.into()))
+        }
     }
 }
 
@@ -246,7 +280,8 @@ impl FromStr for Domain {
     /// As RFC 1123 has it, in lower case, and short enough for the longest name of a resource before it.
     fn from_str(text: &str) -> Result<Self, String> {
         let is_label = |label: &str| {
-            let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+            let is_inner =
+                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
             (1..=63).contains(&label.len())
                 && label.bytes().all(is_inner)
                 && !label.starts_with('-')
@@ -256,7 +291,9 @@ impl FromStr for Domain {
         if is_domain {
             return Ok(Self(text.to_owned()));
         }
-        Err(format!("`{text}` is no domain: labels of a-z, 0-9 and -, with dots between, up to 150 characters"))
+        Err(format!(
+            "`{text}` is no domain: labels of a-z, 0-9 and -, with dots between, up to 150 characters"
+        ))
     }
 }
 

@@ -25,17 +25,25 @@ enum Inner<'c> {
 
 impl fmt::Debug for Connection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("wrote", &self.wrote).finish_non_exhaustive()
+        f.debug_struct("Connection")
+            .field("wrote", &self.wrote)
+            .finish_non_exhaustive()
     }
 }
 
 impl<'c> Connection<'c> {
     pub(super) fn sqlite(connection: &'c mut SqliteConnection) -> Self {
-        Self { inner: Inner::Sqlite(connection), wrote: false }
+        Self {
+            inner: Inner::Sqlite(connection),
+            wrote: false,
+        }
     }
 
     pub(super) fn postgres(link: &'c mut Link) -> Self {
-        Self { inner: Inner::Postgres(link), wrote: false }
+        Self {
+            inner: Inner::Postgres(link),
+            wrote: false,
+        }
     }
 
     /// All rows of a query.
@@ -44,7 +52,10 @@ impl<'c> Connection<'c> {
         sql: impl Into<Sql>,
         parameters: &[&dyn Parameter],
     ) -> Result<Vec<R>, StorageError> {
-        let statement = Statement { sql: sql.into(), parameters };
+        let statement = Statement {
+            sql: sql.into(),
+            parameters,
+        };
         match &mut self.inner {
             Inner::Sqlite(connection) => Ok(diesel::RunQueryDsl::load(statement, *connection)?),
             Inner::Postgres(link) => link.load(statement).await,
@@ -66,7 +77,10 @@ impl<'c> Connection<'c> {
         sql: impl Into<Sql>,
         parameters: &[&dyn Parameter],
     ) -> Result<bool, StorageError> {
-        Ok(self.fetch_optional::<Present>(sql, parameters).await?.is_some())
+        Ok(self
+            .fetch_optional::<Present>(sql, parameters)
+            .await?
+            .is_some())
     }
 
     /// Runs a statement that writes; gives how many rows it touched.
@@ -76,7 +90,10 @@ impl<'c> Connection<'c> {
         parameters: &[&dyn Parameter],
     ) -> Result<usize, StorageError> {
         self.wrote = true;
-        let statement = Statement { sql: sql.into(), parameters };
+        let statement = Statement {
+            sql: sql.into(),
+            parameters,
+        };
         match &mut self.inner {
             Inner::Sqlite(connection) => Ok(diesel::RunQueryDsl::execute(statement, *connection)?),
             Inner::Postgres(link) => link.execute(statement).await,

@@ -39,12 +39,15 @@ pub(super) async fn add(
     let (project, location, id) = of;
     let sql = "INSERT INTO resource_count (project_id, kind, location, slot, items) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $5";
-    c.execute(sql, &[&project, &kind.text(), &location, &slot(id), &items]).await?;
+    c.execute(sql, &[&project, &kind.text(), &location, &slot(id), &items])
+        .await?;
     Ok(())
 }
 
 /// Ids are random, so their last characters spread evenly.
 fn slot(id: &str) -> i64 {
-    let sum = id.bytes().rev().take(4).fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    let sum = id.bytes().rev().take(4).fold(0_u32, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(u32::from(byte))
+    });
     i64::from(sum % SLOTS)
 }

@@ -63,7 +63,10 @@ pub struct Database {
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database").field("id", &self.id).field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("Database")
+            .field("id", &self.id)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
     }
 }
 
@@ -146,9 +149,13 @@ pub async fn lookup_id(
     place: (&str, &str),
     id: &str,
 ) -> Result<Option<Database>, StorageError> {
-    let sql =
-        concat!("SELECT ", columns!(), " FROM postgres_database WHERE project_id = $1 AND location = $2 AND id = $3");
-    c.fetch_optional::<Database>(sql, &[&place.0, &place.1, &id]).await
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM postgres_database WHERE project_id = $1 AND location = $2 AND id = $3"
+    );
+    c.fetch_optional::<Database>(sql, &[&place.0, &place.1, &id])
+        .await
 }
 
 /// One of a location, by name.
@@ -157,13 +164,22 @@ pub async fn lookup_name(
     place: (&str, &str),
     name: &str,
 ) -> Result<Option<Database>, StorageError> {
-    let sql =
-        concat!("SELECT ", columns!(), " FROM postgres_database WHERE project_id = $1 AND location = $2 AND name = $3");
-    c.fetch_optional::<Database>(sql, &[&place.0, &place.1, &name]).await
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM postgres_database WHERE project_id = $1 AND location = $2 AND name = $3"
+    );
+    c.fetch_optional::<Database>(sql, &[&place.0, &place.1, &name])
+        .await
 }
 
 /// Makes a database that is due at once. `now` is in milliseconds since 1970.
-pub async fn insert(c: &mut Connection<'_>, project: &str, new: &Database, now: i64) -> Result<(), StorageError> {
+pub async fn insert(
+    c: &mut Connection<'_>,
+    project: &str,
+    new: &Database,
+    now: i64,
+) -> Result<(), StorageError> {
     let sql = "INSERT INTO postgres_database (project_id, id, location, name, flavor, ha_type, state, \
                storage_size_gib, target_storage_size_gib, version, target_version, vm_size, target_vm_size, \
                maintenance_window_start_at, parent, tags, firewall_rules, password, password_is_set, \
@@ -197,7 +213,13 @@ pub async fn insert(c: &mut Connection<'_>, project: &str, new: &Database, now: 
         ],
     )
     .await?;
-    count::add(c, count::Kind::Postgres, (project, &new.location, &new.id), 1).await
+    count::add(
+        c,
+        count::Kind::Postgres,
+        (project, &new.location, &new.id),
+        1,
+    )
+    .await
 }
 
 /// Changes what the owner may change, and makes the database due at once. `now` is in milliseconds since 1970.
@@ -205,7 +227,12 @@ pub async fn insert(c: &mut Connection<'_>, project: &str, new: &Database, now: 
 /// # Errors
 ///
 /// A conflict if it is not at the revision any more that `changed` was read at.
-pub async fn retarget(c: &mut Connection<'_>, project: &str, changed: &Database, now: i64) -> Result<(), StorageError> {
+pub async fn retarget(
+    c: &mut Connection<'_>,
+    project: &str,
+    changed: &Database,
+    now: i64,
+) -> Result<(), StorageError> {
     let sql = "UPDATE postgres_database SET ha_type = $4, target_storage_size_gib = $5, target_vm_size = $6, \
                tags = $7, due_at = $8, revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3";
     let touched = c
@@ -223,7 +250,11 @@ pub async fn retarget(c: &mut Connection<'_>, project: &str, changed: &Database,
             ],
         )
         .await?;
-    if touched == 1 { Ok(()) } else { Err(StorageError::Conflict) }
+    if touched == 1 {
+        Ok(())
+    } else {
+        Err(StorageError::Conflict)
+    }
 }
 
 /// Sets another password, and makes the database due at once. `now` is in milliseconds since 1970.
@@ -239,8 +270,23 @@ pub async fn set_password(
 ) -> Result<(), StorageError> {
     let sql = "UPDATE postgres_database SET password = $4, password_is_set = FALSE, due_at = $5, \
                revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3";
-    let touched = c.execute(sql, &[&project, &changed.id, &changed.revision, &changed.password, &now]).await?;
-    if touched == 1 { Ok(()) } else { Err(StorageError::Conflict) }
+    let touched = c
+        .execute(
+            sql,
+            &[
+                &project,
+                &changed.id,
+                &changed.revision,
+                &changed.password,
+                &now,
+            ],
+        )
+        .await?;
+    if touched == 1 {
+        Ok(())
+    } else {
+        Err(StorageError::Conflict)
+    }
 }
 
 /// A sealed password and where it is.
@@ -263,13 +309,19 @@ pub async fn sealed_after(
 ) -> Result<Vec<Sealed>, StorageError> {
     let sql = "SELECT project_id, id, password FROM postgres_database \
                WHERE (project_id, id) > ($1, $2) ORDER BY project_id, id LIMIT $3";
-    c.fetch_all::<Sealed>(sql, &[&after.0, &after.1, &limit]).await
+    c.fetch_all::<Sealed>(sql, &[&after.0, &after.1, &limit])
+        .await
 }
 
 /// Replaces a sealed password by the same one sealed otherwise, unless it was changed meanwhile.
-pub async fn reseal(c: &mut Connection<'_>, old: &Sealed, password: &[u8]) -> Result<(), StorageError> {
+pub async fn reseal(
+    c: &mut Connection<'_>,
+    old: &Sealed,
+    password: &[u8],
+) -> Result<(), StorageError> {
     let sql = "UPDATE postgres_database SET password = $4 WHERE project_id = $1 AND id = $2 AND password = $3";
-    c.execute(sql, &[&old.project_id, &old.id, &old.password, &password]).await?;
+    c.execute(sql, &[&old.project_id, &old.id, &old.password, &password])
+        .await?;
     Ok(())
 }
 
@@ -356,7 +408,12 @@ pub struct Outcome {
 /// Records what came out, and lets go of the database. Tells whether the lease still held.
 ///
 /// Whoever changed the database meanwhile has made it due at once, and so it stays.
-pub async fn settle(c: &mut Connection<'_>, due: &Due, lease: &str, outcome: &Outcome) -> Result<bool, StorageError> {
+pub async fn settle(
+    c: &mut Connection<'_>,
+    due: &Due,
+    lease: &str,
+    outcome: &Outcome,
+) -> Result<bool, StorageError> {
     let sql = "UPDATE postgres_database SET state = $4, storage_size_gib = $5, version = $6, vm_size = $7, \
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
                earliest_restore_time = $12, latest_restore_time = $13, used_bytes = $14, attempts = $15, \
@@ -390,14 +447,24 @@ pub async fn settle(c: &mut Connection<'_>, due: &Due, lease: &str, outcome: &Ou
 }
 
 /// Prolongs a lease. Tells whether it still held.
-pub async fn prolong(c: &mut Connection<'_>, due: &Due, lease: &str, until: i64) -> Result<bool, StorageError> {
+pub async fn prolong(
+    c: &mut Connection<'_>,
+    due: &Due,
+    lease: &str,
+    until: i64,
+) -> Result<bool, StorageError> {
     let sql = "UPDATE postgres_database SET lease_until = $4 WHERE project_id = $1 AND id = $2 AND lease = $3";
-    Ok(c.execute(sql, &[&due.project_id, &due.database.id, &lease, &until]).await? == 1)
+    Ok(
+        c.execute(sql, &[&due.project_id, &due.database.id, &lease, &until])
+            .await?
+            == 1,
+    )
 }
 
 /// Frees whatever a service that died has left taken. Only where no other service works on the same database.
 pub async fn free_all(c: &mut Connection<'_>) -> Result<(), StorageError> {
-    let sql = "UPDATE postgres_database SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL";
+    let sql =
+        "UPDATE postgres_database SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL";
     c.execute(sql, &[]).await?;
     Ok(())
 }

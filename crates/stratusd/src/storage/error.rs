@@ -42,26 +42,37 @@ impl StorageError {
 
     /// Whether the database has refused a statement for a reason that diesel has no name for.
     pub(super) fn is_nameless(&self) -> bool {
-        let Self::Other(cause) = self else { return false };
-        matches!(cause.downcast_ref(), Some(Error::DatabaseError(DatabaseErrorKind::Unknown, _)))
+        let Self::Other(cause) = self else {
+            return false;
+        };
+        matches!(
+            cause.downcast_ref(),
+            Some(Error::DatabaseError(DatabaseErrorKind::Unknown, _))
+        )
     }
 }
 
 impl From<diesel::result::Error> for StorageError {
     fn from(error: diesel::result::Error) -> Self {
         use DatabaseErrorKind::{
-            ClosedConnection, ForeignKeyViolation, ReadOnlyTransaction, SerializationFailure, UnableToSendCommand,
-            UniqueViolation, Unknown,
+            ClosedConnection, ForeignKeyViolation, ReadOnlyTransaction, SerializationFailure,
+            UnableToSendCommand, UniqueViolation, Unknown,
         };
         match &error {
             // Keys that exist by now, references that are gone by now, and transactions in each other's way.
-            Error::DatabaseError(UniqueViolation | ForeignKeyViolation | SerializationFailure, _) => Self::Conflict,
+            Error::DatabaseError(
+                UniqueViolation | ForeignKeyViolation | SerializationFailure,
+                _,
+            ) => Self::Conflict,
             Error::DatabaseError(Unknown, told) if told.message() == DEADLOCK => Self::Conflict,
             // The last one is a server that was the first of several until a moment ago.
-            Error::DatabaseError(ClosedConnection | UnableToSendCommand | ReadOnlyTransaction, _) => {
+            Error::DatabaseError(
+                ClosedConnection | UnableToSendCommand | ReadOnlyTransaction,
+                _,
+            ) => Self::Unavailable(error.into()),
+            Error::DatabaseError(Unknown, told) if is_sqlite_busy(told.message()) => {
                 Self::Unavailable(error.into())
             }
-            Error::DatabaseError(Unknown, told) if is_sqlite_busy(told.message()) => Self::Unavailable(error.into()),
             _ => Self::Other(error.into()),
         }
     }
@@ -70,7 +81,10 @@ impl From<diesel::result::Error> for StorageError {
 /// Another process writes to the file, or it cannot be written at the moment: what SQLite calls `SQLITE_BUSY`,
 /// `SQLITE_LOCKED` and `SQLITE_FULL`, of which only the words get here.
 fn is_sqlite_busy(message: &str) -> bool {
-    matches!(message, "database is locked" | "database table is locked" | "database or disk is full")
+    matches!(
+        message,
+        "database is locked" | "database table is locked" | "database or disk is full"
+    )
 }
 
 /// Why a change was not made.

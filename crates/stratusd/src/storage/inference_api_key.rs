@@ -10,7 +10,8 @@ pub async fn insert(
     hash: &[u8],
     now: i64,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO inference_api_key (project_id, id, hash, created_at) VALUES ($1, $2, $3, $4)";
+    let sql =
+        "INSERT INTO inference_api_key (project_id, id, hash, created_at) VALUES ($1, $2, $3, $4)";
     c.execute(sql, &[&project, &id, &hash, &now]).await?;
     Ok(())
 }

@@ -75,7 +75,10 @@ impl Queue {
 
     /// Lets nothing more come.
     pub(super) fn close(&self) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+        self.0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 }
 
@@ -99,15 +102,25 @@ pub(super) struct Pending<C: Change> {
 }
 
 impl<C: Change> Pending<C> {
-    pub(super) fn new(offer: Offer<C>, reply: oneshot::Sender<Result<C::Answer, Aborted<C::Refusal>>>) -> Self {
-        Self { offer, change: None, outcome: None, reply }
+    pub(super) fn new(
+        offer: Offer<C>,
+        reply: oneshot::Sender<Result<C::Answer, Aborted<C::Refusal>>>,
+    ) -> Self {
+        Self {
+            offer,
+            change: None,
+            outcome: None,
+            reply,
+        }
     }
 }
 
 impl<C: Change> Job for Pending<C> {
     fn run<'a>(&'a mut self, tx: &'a mut Connection<'_>) -> BoxFuture<'a, Ran> {
         Box::pin(async move {
-            let Some(change) = &self.change else { return Ran::Failed(StorageError::Closed) };
+            let Some(change) = &self.change else {
+                return Ran::Failed(StorageError::Closed);
+            };
             // A panic in one change is no reason to lose the others of its batch.
             let ran = AssertUnwindSafe(change.make(tx)).catch_unwind().await;
             match ran {
@@ -132,7 +145,9 @@ impl<C: Change> Job for Pending<C> {
 
     fn answer(self: Box<Self>, committed: Result<(), StorageError>) {
         let outcome = match committed {
-            Ok(()) => self.outcome.unwrap_or(Err(Aborted::Failed(StorageError::Closed))),
+            Ok(()) => self
+                .outcome
+                .unwrap_or(Err(Aborted::Failed(StorageError::Closed))),
             Err(error) => Err(Aborted::Failed(error)),
         };
         // Whoever waited may have gone.

@@ -66,7 +66,12 @@ pub async fn page(
     }
     if let Some(location) = location {
         let sql = match page.order {
-            Order::Id => sql!(" AND location = $4", "t.id > $2", "id", " INDEXED BY load_balancer_by_location"),
+            Order::Id => sql!(
+                " AND location = $4",
+                "t.id > $2",
+                "id",
+                " INDEXED BY load_balancer_by_location"
+            ),
             Order::Name => sql!(" AND location = $4", "t.name > $2", "name, id", ""),
         };
         fetch(c, sql, &[&project, &page.after, &page.size, &location]).await
@@ -97,7 +102,11 @@ pub async fn lookup_id(
     place: (&str, &str),
     id: &str,
 ) -> Result<Option<LoadBalancer>, StorageError> {
-    c.fetch_optional::<LoadBalancer>(select!("t.location = $2 AND t.id = $3"), &[&place.0, &place.1, &id]).await
+    c.fetch_optional::<LoadBalancer>(
+        select!("t.location = $2 AND t.id = $3"),
+        &[&place.0, &place.1, &id],
+    )
+    .await
 }
 
 /// One of a location, by name.
@@ -106,12 +115,20 @@ pub async fn lookup_name(
     place: (&str, &str),
     name: &str,
 ) -> Result<Option<LoadBalancer>, StorageError> {
-    c.fetch_optional::<LoadBalancer>(select!("t.location = $2 AND t.name = $3"), &[&place.0, &place.1, &name]).await
+    c.fetch_optional::<LoadBalancer>(
+        select!("t.location = $2 AND t.name = $3"),
+        &[&place.0, &place.1, &name],
+    )
+    .await
 }
 
 /// All of a project.
-pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<LoadBalancer>, StorageError> {
-    c.fetch_all::<LoadBalancer>(select!("TRUE ORDER BY t.location, t.name"), &[&project]).await
+pub async fn of_project(
+    c: &mut Connection<'_>,
+    project: &str,
+) -> Result<Vec<LoadBalancer>, StorageError> {
+    c.fetch_all::<LoadBalancer>(select!("TRUE ORDER BY t.location, t.name"), &[&project])
+        .await
 }
 
 /// What is attached to one, by id.
@@ -125,7 +142,11 @@ pub async fn vms(c: &mut Connection<'_>, project: &str, id: &str) -> Result<Vec<
 }
 
 /// Makes a load balancer.
-pub async fn insert(c: &mut Connection<'_>, project: &str, new: &LoadBalancer) -> Result<(), StorageError> {
+pub async fn insert(
+    c: &mut Connection<'_>,
+    project: &str,
+    new: &LoadBalancer,
+) -> Result<(), StorageError> {
     let sql = "INSERT INTO load_balancer (project_id, id, location, name, algorithm, src_port, dst_port, \
                health_check_endpoint, health_check_protocol, stack, cert_enabled, subnet_id) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
@@ -147,7 +168,13 @@ pub async fn insert(c: &mut Connection<'_>, project: &str, new: &LoadBalancer) -
         ],
     )
     .await?;
-    count::add(c, count::Kind::LoadBalancer, (project, &new.location, &new.id), 1).await
+    count::add(
+        c,
+        count::Kind::LoadBalancer,
+        (project, &new.location, &new.id),
+        1,
+    )
+    .await
 }
 
 /// Changes everything but id, location and name.
@@ -155,7 +182,11 @@ pub async fn insert(c: &mut Connection<'_>, project: &str, new: &LoadBalancer) -
 /// # Errors
 ///
 /// A conflict if it is not at the revision any more that `changed` was read at.
-pub async fn update(c: &mut Connection<'_>, project: &str, changed: &LoadBalancer) -> Result<(), StorageError> {
+pub async fn update(
+    c: &mut Connection<'_>,
+    project: &str,
+    changed: &LoadBalancer,
+) -> Result<(), StorageError> {
     let sql = "UPDATE load_balancer SET algorithm = $4, src_port = $5, dst_port = $6, health_check_endpoint = $7, \
                health_check_protocol = $8, stack = $9, cert_enabled = $10, subnet_id = $11, revision = revision + 1 \
                WHERE project_id = $1 AND id = $2 AND revision = $3";
@@ -177,11 +208,20 @@ pub async fn update(c: &mut Connection<'_>, project: &str, changed: &LoadBalance
             ],
         )
         .await?;
-    if touched == 1 { Ok(()) } else { Err(StorageError::Conflict) }
+    if touched == 1 {
+        Ok(())
+    } else {
+        Err(StorageError::Conflict)
+    }
 }
 
 /// Attaches exactly these, a JSON array of ids, in place of what is attached.
-pub async fn attach_only(c: &mut Connection<'_>, project: &str, id: &str, vms: &str) -> Result<(), StorageError> {
+pub async fn attach_only(
+    c: &mut Connection<'_>,
+    project: &str,
+    id: &str,
+    vms: &str,
+) -> Result<(), StorageError> {
     c.execute(
         Sql {
             sqlite: "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2 \
@@ -213,7 +253,12 @@ pub async fn attach_only(c: &mut Connection<'_>, project: &str, id: &str, vms: &
 ///
 /// A conflict if the load balancer is not at the revision any more that `of` was read at: whoever attaches at the same
 /// time would take for attached what is about to go.
-pub async fn detach(c: &mut Connection<'_>, project: &str, of: &LoadBalancer, vm: &str) -> Result<(), StorageError> {
+pub async fn detach(
+    c: &mut Connection<'_>,
+    project: &str,
+    of: &LoadBalancer,
+    vm: &str,
+) -> Result<(), StorageError> {
     let sql = "UPDATE load_balancer SET revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3";
     if c.execute(sql, &[&project, &of.id, &of.revision]).await? == 0 {
         return Err(StorageError::Conflict);
@@ -224,9 +269,26 @@ pub async fn detach(c: &mut Connection<'_>, project: &str, of: &LoadBalancer, vm
 }
 
 /// Removes a load balancer; what was attached is free.
-pub async fn delete(c: &mut Connection<'_>, project: &str, gone: &LoadBalancer) -> Result<(), StorageError> {
-    c.execute("DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2", &[&project, &gone.id])
-        .await?;
-    c.execute("DELETE FROM load_balancer WHERE project_id = $1 AND id = $2", &[&project, &gone.id]).await?;
-    count::add(c, count::Kind::LoadBalancer, (project, &gone.location, &gone.id), -1).await
+pub async fn delete(
+    c: &mut Connection<'_>,
+    project: &str,
+    gone: &LoadBalancer,
+) -> Result<(), StorageError> {
+    c.execute(
+        "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2",
+        &[&project, &gone.id],
+    )
+    .await?;
+    c.execute(
+        "DELETE FROM load_balancer WHERE project_id = $1 AND id = $2",
+        &[&project, &gone.id],
+    )
+    .await?;
+    count::add(
+        c,
+        count::Kind::LoadBalancer,
+        (project, &gone.location, &gone.id),
+        -1,
+    )
+    .await
 }

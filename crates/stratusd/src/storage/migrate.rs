@@ -26,17 +26,30 @@ struct Encoding {
 /// Brings a PostgreSQL database to this version, under an advisory lock that ends with the connection.
 pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), StorageError> {
     // That a table is there already is no news. The number is of no meaning, but for being the same in all that migrate.
-    connection.batch_execute("SET client_min_messages = warning; SELECT pg_advisory_lock(7597125)").await?;
-    let encoding: Vec<Encoding> = diesel::sql_query("SHOW server_encoding").load(&mut connection).await?;
-    if let Some(Encoding { server_encoding }) = encoding.into_iter().find(|it| it.server_encoding != "UTF8") {
+    connection
+        .batch_execute("SET client_min_messages = warning; SELECT pg_advisory_lock(7597125)")
+        .await?;
+    let encoding: Vec<Encoding> = diesel::sql_query("SHOW server_encoding")
+        .load(&mut connection)
+        .await?;
+    if let Some(Encoding { server_encoding }) =
+        encoding.into_iter().find(|it| it.server_encoding != "UTF8")
+    {
         let told = format!(
             "the database holds texts in {server_encoding}, and must hold them in UTF8: make another with CREATE \
              DATABASE … ENCODING 'UTF8' TEMPLATE template0"
         );
         return Err(StorageError::Version(told));
     }
-    let run = move || migrate(&mut AsyncConnectionWrapper::<AsyncPgConnection>::from(connection), POSTGRES);
-    tokio::task::spawn_blocking(run).await.map_err(|error| StorageError::Other(error.into()))?
+    let run = move || {
+        migrate(
+            &mut AsyncConnectionWrapper::<AsyncPgConnection>::from(connection),
+            POSTGRES,
+        )
+    };
+    tokio::task::spawn_blocking(run)
+        .await
+        .map_err(|error| StorageError::Other(error.into()))?
 }
 
 /// Brings an SQLite database to this version. The caller holds the lock.
@@ -53,8 +66,15 @@ fn migrate<DB: Backend>(
         Err(error) => StorageError::Version(format!("the database cannot be migrated: {error}")),
     };
     let known = MigrationSource::<DB>::migrations(&migrations).map_err(told)?;
-    let is_known = |version: &MigrationVersion<'_>| known.iter().any(|known| known.name().version() == *version);
-    if !harness.applied_migrations().map_err(told)?.iter().all(is_known) {
+    let is_known = |version: &MigrationVersion<'_>| {
+        known.iter().any(|known| known.name().version() == *version)
+    };
+    if !harness
+        .applied_migrations()
+        .map_err(told)?
+        .iter()
+        .all(is_known)
+    {
         return Err(StorageError::Version(NEWER.to_owned()));
     }
     harness.run_pending_migrations(migrations).map_err(told)?;

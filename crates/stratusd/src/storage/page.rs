@@ -49,7 +49,10 @@ pub(super) async fn fetch<T: Record>(
     let rows = c.fetch_all::<Listed<T>>(sql.items, parameters).await?;
     let count = match rows.first() {
         Some(first) => first.count,
-        None => c.fetch_optional::<Size>(sql.count, parameters).await?.map_or(0, |size| size.count),
+        None => c
+            .fetch_optional::<Size>(sql.count, parameters)
+            .await?
+            .map_or(0, |size| size.count),
     };
     Ok((count, rows.into_iter().map(|row| row.item).collect()))
 }
@@ -67,7 +70,10 @@ where
     i64: FromSql<BigInt, DB>,
 {
     fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
-        Ok(Self { count: NamedRow::get::<BigInt, _>(row, "count")?, item: T::build(row)? })
+        Ok(Self {
+            count: NamedRow::get::<BigInt, _>(row, "count")?,
+            item: T::build(row)?,
+        })
     }
 }
 

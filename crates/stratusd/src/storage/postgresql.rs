@@ -42,8 +42,15 @@ pub(super) struct Postgres {
 impl Postgres {
     /// Half of the connections are for changes, the others for reading; there is one of each at least.
     pub(super) async fn open(url: &str, config: &StoreConfig) -> Result<Self, StorageError> {
-        let StoreConfig { connections, patience, world, .. } = config;
-        let address: Address = url.parse().map_err(|error: AddressError| StorageError::Other(error.into()))?;
+        let StoreConfig {
+            connections,
+            patience,
+            world,
+            ..
+        } = config;
+        let address: Address = url
+            .parse()
+            .map_err(|error: AddressError| StorageError::Other(error.into()))?;
         let server = Server::new(&address, *patience, world.clone())?;
         migrate::postgres(server.connect().await?.into_inner()).await?;
         let writers = connections.div_ceil(2);
@@ -53,16 +60,33 @@ impl Postgres {
         let (jobs, waiting) = Queue::new();
         let (waiting, workers) = (Arc::new(Mutex::new(waiting)), TaskTracker::new());
         for _ in 0..writers {
-            workers
-                .spawn(Worker { server: server.clone(), world: world.clone(), link: None }.work(Arc::clone(&waiting)));
+            workers.spawn(
+                Worker {
+                    server: server.clone(),
+                    world: world.clone(),
+                    link: None,
+                }
+                .work(Arc::clone(&waiting)),
+            );
         }
         workers.close();
-        Ok(Self { server, readers, jobs, workers })
+        Ok(Self {
+            server,
+            readers,
+            jobs,
+            workers,
+        })
     }
 
     async fn pooled(&self) -> Result<Object<Server>, StorageError> {
-        let busy = || Err(PoolError::Backend(StorageError::Unavailable("all connections are taken".into())));
-        let taken = tokio::time::timeout(WAIT, self.readers.get()).await.unwrap_or_else(|_| busy());
+        let busy = || {
+            Err(PoolError::Backend(StorageError::Unavailable(
+                "all connections are taken".into(),
+            )))
+        };
+        let taken = tokio::time::timeout(WAIT, self.readers.get())
+            .await
+            .unwrap_or_else(|_| busy());
         taken.map_err(|error| match error {
             PoolError::Backend(error) => error,
             other => StorageError::Unavailable(other.into()),
@@ -74,14 +98,23 @@ impl Backend for Postgres {
     fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
         Box::pin(async {
             let link = Box::new(self.pooled().await?);
-            Ok(Reader(Held::Postgres(PostgresReader { link, is_snapshot: false })))
+            Ok(Reader(Held::Postgres(PostgresReader {
+                link,
+                is_snapshot: false,
+            })))
         })
     }
 
     fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
         Box::pin(async {
-            let mut reader = PostgresReader { link: Box::new(self.pooled().await?), is_snapshot: true };
-            reader.link.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+            let mut reader = PostgresReader {
+                link: Box::new(self.pooled().await?),
+                is_snapshot: true,
+            };
+            reader
+                .link
+                .control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                .await?;
             Ok(Reader(Held::Postgres(reader)))
         })
     }
@@ -137,10 +170,18 @@ impl Worker {
         loop {
             match self.once(job).await {
                 Ok(()) => return Ok(()),
-                Err(Failure::Again(error)) if runs < if error.is_conflict() { RUNS } else { NAMELESS_RUNS } => {
+                Err(Failure::Again(error))
+                    if runs
+                        < if error.is_conflict() {
+                            RUNS
+                        } else {
+                            NAMELESS_RUNS
+                        } =>
+                {
                     // Those in each other's way step aside, each for as long as it happens to draw.
                     let [drawn] = self.world.random();
-                    tokio::time::sleep(STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX)).await;
+                    tokio::time::sleep(STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX))
+                        .await;
                     runs += 1;
                 }
                 Err(Failure::Again(error) | Failure::Final(error)) => return Err(error),
@@ -166,12 +207,18 @@ impl Worker {
                 }
                 return Ok(());
             }
-            Ran::Failed(error @ (StorageError::Unavailable(_) | StorageError::Closed)) => Err(Failure::Final(error)),
+            Ran::Failed(error @ (StorageError::Unavailable(_) | StorageError::Closed)) => {
+                Err(Failure::Final(error))
+            }
             Ran::Failed(error) => {
                 link.control("ROLLBACK").await.map_err(Failure::Final)?;
                 self.link = Some(link);
                 let may_pass = error.is_conflict() || error.is_nameless();
-                return Err(if may_pass { Failure::Again(error) } else { Failure::Final(error) });
+                return Err(if may_pass {
+                    Failure::Again(error)
+                } else {
+                    Failure::Final(error)
+                });
             }
         };
         // After a failure of its own a connection is not used again.

@@ -17,11 +17,16 @@ pub struct Project {
 
 /// All projects, by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Project>, StorageError> {
-    c.fetch_all::<Project>("SELECT id, name FROM project ORDER BY name", &[]).await
+    c.fetch_all::<Project>("SELECT id, name FROM project ORDER BY name", &[])
+        .await
 }
 
 /// Makes a project. `now` is in milliseconds since 1970.
-pub async fn insert(c: &mut Connection<'_>, project: &Project, now: i64) -> Result<(), StorageError> {
+pub async fn insert(
+    c: &mut Connection<'_>,
+    project: &Project,
+    now: i64,
+) -> Result<(), StorageError> {
     let sql = "INSERT INTO project (id, name, created_at) VALUES ($1, $2, $3)";
     c.execute(sql, &[&project.id, &project.name, &now]).await?;
     Ok(())
@@ -40,18 +45,37 @@ pub async fn has_databases(c: &mut Connection<'_>, id: &str) -> Result<bool, Sto
 /// A conflict if it has databases.
 pub async fn delete(c: &mut Connection<'_>, id: &str) -> Result<(), StorageError> {
     // Whoever refers comes before what is referred to.
-    c.execute("DELETE FROM load_balancer_vm WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM load_balancer WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM nic WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM firewall_subnet WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM firewall_rule WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM firewall WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM private_subnet_link WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM private_subnet WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM vm WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM inference_api_key WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM resource_count WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM token WHERE project_id = $1", &[&id]).await?;
-    c.execute("DELETE FROM project WHERE id = $1", &[&id]).await?;
+    c.execute("DELETE FROM load_balancer_vm WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute("DELETE FROM load_balancer WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute("DELETE FROM nic WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute("DELETE FROM firewall_subnet WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute("DELETE FROM firewall_rule WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute("DELETE FROM firewall WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute(
+        "DELETE FROM private_subnet_link WHERE project_id = $1",
+        &[&id],
+    )
+    .await?;
+    c.execute("DELETE FROM private_subnet WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute("DELETE FROM vm WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute(
+        "DELETE FROM inference_api_key WHERE project_id = $1",
+        &[&id],
+    )
+    .await?;
+    c.execute("DELETE FROM resource_count WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute("DELETE FROM token WHERE project_id = $1", &[&id])
+        .await?;
+    c.execute("DELETE FROM project WHERE id = $1", &[&id])
+        .await?;
     Ok(())
 }

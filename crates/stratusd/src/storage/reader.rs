@@ -44,12 +44,18 @@ pub(super) struct SqliteReader {
 
 impl Drop for SqliteReader {
     fn drop(&mut self) {
-        let Some(mut connection) = self.connection.take() else { return };
+        let Some(mut connection) = self.connection.take() else {
+            return;
+        };
         // One whose transaction does not end is of no use to the next.
         if self.is_snapshot && execute(&mut connection, "COMMIT").is_err() {
             return;
         }
-        self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        self.idle
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(connection);
     }
 }
 
@@ -67,7 +73,11 @@ impl Reader {
     /// Never: a reader has its connection until it is dropped.
     pub fn connection(&mut self) -> Connection<'_> {
         match &mut self.0 {
-            Held::Sqlite(held) => Connection::sqlite(held.connection.as_mut().expect("it is there until the drop")),
+            Held::Sqlite(held) => Connection::sqlite(
+                held.connection
+                    .as_mut()
+                    .expect("it is there until the drop"),
+            ),
             Held::Postgres(held) => Connection::postgres(&mut held.link),
         }
     }

@@ -13,18 +13,28 @@ struct Value {
 
 /// A value by its name.
 pub async fn lookup(c: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
-    let found = c.fetch_optional::<Value>("SELECT value FROM service_state WHERE name = $1", &[&name]).await?;
+    let found = c
+        .fetch_optional::<Value>("SELECT value FROM service_state WHERE name = $1", &[&name])
+        .await?;
     Ok(found.map(|found| found.value))
 }
 
 /// Keeps a value under a name that has none.
 pub async fn insert(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
-    c.execute("INSERT INTO service_state (name, value) VALUES ($1, $2)", &[&name, &value]).await?;
+    c.execute(
+        "INSERT INTO service_state (name, value) VALUES ($1, $2)",
+        &[&name, &value],
+    )
+    .await?;
     Ok(())
 }
 
 /// Replaces a value.
 pub async fn update(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
-    c.execute("UPDATE service_state SET value = $2 WHERE name = $1", &[&name, &value]).await?;
+    c.execute(
+        "UPDATE service_state SET value = $2 WHERE name = $1",
+        &[&name, &value],
+    )
+    .await?;
     Ok(())
 }

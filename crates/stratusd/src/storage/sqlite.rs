@@ -62,20 +62,38 @@ impl Sqlite {
         connection.batch_execute(&format!("PRAGMA cache_size = -{WRITER_CACHE}"))?;
         let (jobs, waiting) = Queue::new();
         let (end, ended) = oneshot::channel();
-        let writer = Writer { connection, waiting, committing: Duration::ZERO };
+        let writer = Writer {
+            connection,
+            waiting,
+            committing: Duration::ZERO,
+        };
         let work = move || {
             // Its connection is closed with it; the last one out folds the log into the file.
             writer.work();
             let _ = end.send(());
         };
-        let started = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(work);
+        let started = std::thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(work);
         started.map_err(|error| StorageError::Other(error.into()))?;
-        let idle = Arc::new(Idle { file: file.to_owned(), connections: Mutex::default() });
-        Ok(Self { idle, jobs, ended: Mutex::new(Some(ended)) })
+        let idle = Arc::new(Idle {
+            file: file.to_owned(),
+            connections: Mutex::default(),
+        });
+        Ok(Self {
+            idle,
+            jobs,
+            ended: Mutex::new(Some(ended)),
+        })
     }
 
     fn reader(&self, is_snapshot: bool) -> Result<Reader, StorageError> {
-        let idle = self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self
+            .idle
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         let mut connection = if let Some(connection) = idle {
             connection
         } else {
@@ -87,7 +105,11 @@ impl Sqlite {
         if is_snapshot {
             execute(&mut connection, "BEGIN")?;
         }
-        let reader = SqliteReader { connection: Some(connection), is_snapshot, idle: Arc::clone(&self.idle) };
+        let reader = SqliteReader {
+            connection: Some(connection),
+            is_snapshot,
+            idle: Arc::clone(&self.idle),
+        };
         Ok(Reader(Held::Sqlite(reader)))
     }
 }
@@ -98,7 +120,9 @@ fn connect(file: &Path) -> Result<SqliteConnection, StorageError> {
     };
     // SQLite would take a name that begins with `file:` for an address.
     let path = std::path::absolute(file).map_err(|error| told(&error))?;
-    let path = path.to_str().ok_or_else(|| told(&"its path is not in UTF-8"))?;
+    let path = path
+        .to_str()
+        .ok_or_else(|| told(&"its path is not in UTF-8"))?;
     make_private(file).map_err(|error| told(&error))?;
     let mut connection = SqliteConnection::establish(path).map_err(|error| told(&error))?;
     // First of all, since the others may have to wait as well.
@@ -141,7 +165,9 @@ fn beside(file: &Path, ending: &str) -> io::Result<File> {
 
 /// Waits for the lock beside a database, so that whoever waits can be told to stop.
 async fn lock_file(file: &Path) -> Result<File, StorageError> {
-    let told = |error: io::Error| StorageError::InUse(format!("failed to lock {}: {error}", file.display()));
+    let told = |error: io::Error| {
+        StorageError::InUse(format!("failed to lock {}: {error}", file.display()))
+    };
     let lock = beside(file, ".lock").map_err(told)?;
     loop {
         match lock.try_lock() {
@@ -158,13 +184,14 @@ async fn lock_file(file: &Path) -> Result<File, StorageError> {
 ///
 /// If another service has it.
 pub fn claim(file: &Path) -> Result<File, StorageError> {
-    let told = |words: String| StorageError::InUse(format!("failed to claim {}: {words}", file.display()));
+    let told =
+        |words: String| StorageError::InUse(format!("failed to claim {}: {words}", file.display()));
     let claim = beside(file, ".serve").map_err(|error| told(error.to_string()))?;
     match claim.try_lock() {
         Ok(()) => Ok(claim),
-        Err(TryLockError::WouldBlock) => {
-            Err(told("another stratusd serves it; use PostgreSQL for several replicas".to_owned()))
-        }
+        Err(TryLockError::WouldBlock) => Err(told(
+            "another stratusd serves it; use PostgreSQL for several replicas".to_owned(),
+        )),
         Err(TryLockError::Error(error)) => Err(told(error.to_string())),
     }
 }
@@ -184,9 +211,17 @@ impl Backend for Sqlite {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            self.idle.connections.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.idle
+                .connections
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clear();
             self.jobs.close();
-            let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let ended = self
+                .ended
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             if let Some(ended) = ended {
                 let _ = ended.await;
             }
@@ -239,7 +274,9 @@ impl Writer {
         if batch.len() > 1 {
             match self.together(batch) {
                 Ok(true) => return batch.drain(..).for_each(|job| job.answer(Ok(()))),
-                Err(error @ StorageError::Unavailable(_)) => return self.refuse(batch.drain(..), &error),
+                Err(error @ StorageError::Unavailable(_)) => {
+                    return self.refuse(batch.drain(..), &error);
+                }
                 Ok(false) | Err(_) => {}
             }
         }
@@ -296,7 +333,8 @@ impl Writer {
 
     /// Refuses jobs, and whatever came meanwhile, because nobody can write at the moment: it has waited as well.
     fn refuse(&mut self, jobs: impl Iterator<Item = Box<dyn Job>>, error: &StorageError) {
-        let told = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+        let told =
+            std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
         for job in jobs.chain(self.come()) {
             job.answer(Err(StorageError::Unavailable(told.clone().into())));
         }
@@ -323,11 +361,16 @@ impl Writer {
 
 /// Runs a statement that begins or ends a transaction, kept prepared as the others are.
 pub(super) fn execute(connection: &mut SqliteConnection, sql: &'static str) -> QueryResult<()> {
-    let statement = Statement { sql: sql.into(), parameters: &[] };
+    let statement = Statement {
+        sql: sql.into(),
+        parameters: &[],
+    };
     diesel::RunQueryDsl::execute(statement, connection).map(|_| ())
 }
 
 /// Runs a job to its end: there is nothing in it that waits, but for statements, which SQLite ends before they return.
 fn run(job: &mut dyn Job, tx: &mut Connection<'_>) -> Ran {
-    job.run(tx).now_or_never().unwrap_or(Ran::Failed(StorageError::Closed))
+    job.run(tx)
+        .now_or_never()
+        .unwrap_or(Ran::Failed(StorageError::Closed))
 }

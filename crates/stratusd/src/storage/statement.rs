@@ -21,7 +21,10 @@ pub(super) struct Sql {
 
 impl From<&'static str> for Sql {
     fn from(text: &'static str) -> Self {
-        Self { sqlite: text, postgres: text }
+        Self {
+            sqlite: text,
+            postgres: text,
+        }
     }
 }
 
@@ -44,9 +47,14 @@ impl Statement<'_> {
         for part in parts {
             let digits = part.bytes().take_while(u8::is_ascii_digit).count();
             let (number, rest) = part.split_at(digits);
-            let number: usize = number.parse().map_err(|_| wrong("a `$` is followed by a number"))?;
+            let number: usize = number
+                .parse()
+                .map_err(|_| wrong("a `$` is followed by a number"))?;
             let parameter = self.parameters.get(number.wrapping_sub(1));
-            bind(*parameter.ok_or_else(|| wrong("there is a parameter of each number"))?, out.reborrow())?;
+            bind(
+                *parameter.ok_or_else(|| wrong("there is a parameter of each number"))?,
+                out.reborrow(),
+            )?;
             out.push_sql(rest);
         }
         Ok(())
@@ -69,13 +77,17 @@ impl Query for Statement<'_> {
 
 impl QueryFragment<Sqlite> for Statement<'_> {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        self.walk(self.sql.sqlite, out, |parameter, out| parameter.bind_sqlite(out))
+        self.walk(self.sql.sqlite, out, |parameter, out| {
+            parameter.bind_sqlite(out)
+        })
     }
 }
 
 impl QueryFragment<Pg> for Statement<'_> {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        self.walk(self.sql.postgres, out, |parameter, out| parameter.bind_postgres(out))
+        self.walk(self.sql.postgres, out, |parameter, out| {
+            parameter.bind_postgres(out)
+        })
     }
 }
 
@@ -124,7 +136,10 @@ parameter! {
 }
 
 /// A value that is made from a row of either database, its columns by their names.
-pub(super) trait Record: QueryableByName<Sqlite> + QueryableByName<Pg> + Send + 'static {}
+pub(super) trait Record:
+    QueryableByName<Sqlite> + QueryableByName<Pg> + Send + 'static
+{
+}
 
 impl<T: QueryableByName<Sqlite> + QueryableByName<Pg> + Send + 'static> Record for T {}
 

@@ -157,8 +157,20 @@ pub async fn update(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<()
 
 /// Removes a virtual machine, also from whatever has it.
 pub async fn delete(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
-    c.execute("DELETE FROM load_balancer_vm WHERE project_id = $1 AND vm_id = $2", &[&project, &vm.id]).await?;
-    c.execute("UPDATE nic SET vm_id = NULL WHERE project_id = $1 AND vm_id = $2", &[&project, &vm.id]).await?;
-    c.execute("DELETE FROM vm WHERE project_id = $1 AND id = $2", &[&project, &vm.id]).await?;
+    c.execute(
+        "DELETE FROM load_balancer_vm WHERE project_id = $1 AND vm_id = $2",
+        &[&project, &vm.id],
+    )
+    .await?;
+    c.execute(
+        "UPDATE nic SET vm_id = NULL WHERE project_id = $1 AND vm_id = $2",
+        &[&project, &vm.id],
+    )
+    .await?;
+    c.execute(
+        "DELETE FROM vm WHERE project_id = $1 AND id = $2",
+        &[&project, &vm.id],
+    )
+    .await?;
     count::add(c, count::Kind::Vm, (project, &vm.location, &vm.id), -1).await
 }

@@ -276,20 +276,31 @@ fn everything_wrong_with_an_inventory_is_told_at_once() {
     ];
     let told: Vec<String> = cases.into_iter().map(said).collect();
     let missing = home.fail(&["apply", "missing.yaml"]);
-    assert_snapshot!("wrong_inventories", format!("{}\n{missing}", told.join("\n")));
+    assert_snapshot!(
+        "wrong_inventories",
+        format!("{}\n{missing}", told.join("\n"))
+    );
 }
 
 #[test]
 fn the_schema_of_inventories_is_published() {
     let home = Home::sqlite();
-    let schema: serde_json::Value = serde_json::from_str(&home.succeed(&["schema"])).expect("it is JSON");
+    let schema: serde_json::Value =
+        serde_json::from_str(&home.succeed(&["schema"])).expect("it is JSON");
     assert_json_snapshot!("inventory_schema", schema);
     let published = concat!(env!("CARGO_MANIFEST_DIR"), "/inventory.schema.json");
     let published = std::fs::read_to_string(published).expect("the schema is beside the crate");
-    assert_eq!(published, format!("{schema:#}\n"), "run `stratusd schema > crates/stratusd/inventory.schema.json`");
+    assert_eq!(
+        published,
+        format!("{schema:#}\n"),
+        "run `stratusd schema > crates/stratusd/inventory.schema.json`"
+    );
     // Another judge of the schema and of an inventory.
     let validator = jsonschema::draft202012::new(&schema).expect("it is a schema");
-    assert!(validator.is_valid(&serde_json::json!({ "locations": [{ "name": "here" }], "projects": [] })));
+    assert!(
+        validator
+            .is_valid(&serde_json::json!({ "locations": [{ "name": "here" }], "projects": [] }))
+    );
     assert!(!validator.is_valid(&serde_json::json!({ "locations": [{ "nam": "here" }] })));
 }
 
@@ -320,9 +331,13 @@ fn settings_come_from_flags_then_environment_then_file_then_defaults() {
         .output()
         .expect("the program starts");
     let said = String::from_utf8(output.stdout).expect("it is text");
-    assert!(!said.contains("hidden") && !said.contains("a secret"), "{said}");
+    assert!(
+        !said.contains("hidden") && !said.contains("a secret"),
+        "{said}"
+    );
     assert_snapshot!("settings", said);
-    said.parse::<toml::Table>().expect("what is printed is a file of settings");
+    said.parse::<toml::Table>()
+        .expect("what is printed is a file of settings");
 }
 
 #[test]
@@ -335,7 +350,12 @@ fn wrong_settings_are_told_without_their_secrets() {
     };
     let config = &["config", "--config", "stratus.toml"];
     let mut told = vec![
-        fails(config, "listn = \"x\"\n").split(';').next().expect("something is said").to_owned() + "\n",
+        fails(config, "listn = \"x\"\n")
+            .split(';')
+            .next()
+            .expect("something is said")
+            .to_owned()
+            + "\n",
         fails(config, "listen = \"x\"\n"),
         fails(config, "listen = [1]\n"),
         fails(config, "database_url = \"postgres://me:hidden@db\n"),
@@ -350,10 +370,26 @@ fn wrong_settings_are_told_without_their_secrets() {
         fails(config, "rate_burst = 5\n"),
         fails(config, "tls_key = \"key.pem\"\n"),
         fails(&["serve", "--rate-burst", "5"], ""),
-        fails(&["serve", "--database-url", "sqlite://stratus.db?mode=ro"], ""),
-        fails(&["serve", "--listen", "127.0.0.1:0", "--management-listen", "256.0.0.1:1"], ""),
+        fails(
+            &["serve", "--database-url", "sqlite://stratus.db?mode=ro"],
+            "",
+        ),
+        fails(
+            &[
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--management-listen",
+                "256.0.0.1:1",
+            ],
+            "",
+        ),
     ];
-    let keyless = home.command(&["serve"]).env_remove("STRATUS_ENCRYPTION_KEYS_FILE").output().expect("it starts");
+    let keyless = home
+        .command(&["serve"])
+        .env_remove("STRATUS_ENCRYPTION_KEYS_FILE")
+        .output()
+        .expect("it starts");
     told.push(String::from_utf8_lossy(&keyless.stderr).into_owned());
     std::fs::write(home.keys(), "not a key\n").expect("the folder is writable");
     told.push(home.fail(&["serve"]));
@@ -366,15 +402,25 @@ fn wrong_settings_are_told_without_their_secrets() {
 fn a_wrong_value_is_told_of_the_flag_or_of_the_variable_that_gave_it() {
     let home = Home::sqlite();
     let fails = |arguments: &[&str]| {
-        let output = home.command(arguments).env("STRATUS_IDLE_TIMEOUT", "soon").output().expect("the program starts");
+        let output = home
+            .command(arguments)
+            .env("STRATUS_IDLE_TIMEOUT", "soon")
+            .output()
+            .expect("the program starts");
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8(output.stderr).expect("it is text")
     };
     let told = fails(&["serve"]);
-    assert!(told.starts_with("error: invalid value 'soon' for 'STRATUS_IDLE_TIMEOUT': "), "{told}");
+    assert!(
+        told.starts_with("error: invalid value 'soon' for 'STRATUS_IDLE_TIMEOUT': "),
+        "{told}"
+    );
     for flag in [&["--idle-timeout", "later"][..], &["--idle-timeout=later"]] {
         let told = fails(&[&["serve"], flag].concat());
-        assert!(told.starts_with("error: invalid value 'later' for '--idle-timeout <DURATION>': "), "{told}");
+        assert!(
+            told.starts_with("error: invalid value 'later' for '--idle-timeout <DURATION>': "),
+            "{told}"
+        );
     }
 }
 
@@ -382,28 +428,49 @@ fn a_wrong_value_is_told_of_the_flag_or_of_the_variable_that_gave_it() {
 fn keys_come_from_where_settings_count_most() {
     let home = Home::sqlite();
     home.apply(&two_projects());
-    std::fs::write(home.path().join("keys.toml"), "encryption_keys = \"not a key\"\n").expect("the folder is writable");
-    std::fs::write(home.path().join("both.toml"), "encryption_keys = \"x\"\nencryption_keys_file = \"y\"\n")
-        .expect("the folder is writable");
+    std::fs::write(
+        home.path().join("keys.toml"),
+        "encryption_keys = \"not a key\"\n",
+    )
+    .expect("the folder is writable");
+    std::fs::write(
+        home.path().join("both.toml"),
+        "encryption_keys = \"x\"\nencryption_keys_file = \"y\"\n",
+    )
+    .expect("the folder is writable");
     let rotate = |arguments: &[&str], environment: &[(&str, &str)]| {
         let mut command = home.command(&[&["key", "rotate"], arguments].concat());
-        command.env_remove("STRATUS_ENCRYPTION_KEYS_FILE").envs(environment.iter().copied());
+        command
+            .env_remove("STRATUS_ENCRYPTION_KEYS_FILE")
+            .envs(environment.iter().copied());
         let output = command.output().expect("the program starts");
         String::from_utf8([output.stdout, output.stderr].concat()).expect("it is text")
     };
     let (text, file) = ("STRATUS_ENCRYPTION_KEYS", "STRATUS_ENCRYPTION_KEYS_FILE");
     let key = std::fs::read_to_string(home.keys()).expect("it is there");
     for (arguments, environment) in [
-        (&["--encryption-keys-file", "keys"][..], &[(text, "not a key")][..]),
+        (
+            &["--encryption-keys-file", "keys"][..],
+            &[(text, "not a key")][..],
+        ),
         (&["--encryption-keys", key.trim()], &[(file, "missing")]),
         (&["--config", "keys.toml"], &[(file, "keys")]),
-        (&["--config", "keys.toml", "--encryption-keys-file", "keys"], &[]),
+        (
+            &["--config", "keys.toml", "--encryption-keys-file", "keys"],
+            &[],
+        ),
     ] {
         let said = rotate(arguments, environment);
-        assert!(said.starts_with("sealed 0 secrets"), "{arguments:?} {environment:?}: {said}");
+        assert!(
+            said.starts_with("sealed 0 secrets"),
+            "{arguments:?} {environment:?}: {said}"
+        );
     }
     for (arguments, environment) in [
-        (&["--encryption-keys-file", "keys", "--encryption-keys", "x"][..], &[][..]),
+        (
+            &["--encryption-keys-file", "keys", "--encryption-keys", "x"][..],
+            &[][..],
+        ),
         (&[], &[(text, "x"), (file, "keys")]),
         (&["--config", "both.toml"], &[]),
     ] {
@@ -420,44 +487,102 @@ fn a_reader_that_goes_away_is_the_end_and_no_failure() {
     let home = Home::sqlite();
     home.apply(&two_projects());
     home.token("shop", &[]);
-    for command in
-        ["config", "schema", "key generate", "key rotate", "apply inventory.yaml", "token list --project shop"]
-    {
+    for command in [
+        "config",
+        "schema",
+        "key generate",
+        "key rotate",
+        "apply inventory.yaml",
+        "token list --project shop",
+    ] {
         let arguments: Vec<&str> = command.split_whitespace().collect();
         let (reader, writer) = std::io::pipe().expect("a pipe can be made");
         drop(reader);
-        let output = home.command(&arguments).stdout(writer).output().expect("the program starts");
-        assert!(output.status.success() && output.stderr.is_empty(), "{command}: {output:?}");
+        let output = home
+            .command(&arguments)
+            .stdout(writer)
+            .output()
+            .expect("the program starts");
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{command}: {output:?}"
+        );
     }
     // Any other failure is told.
-    let full = std::fs::File::options().write(true).open("/dev/full").expect("there is such a device");
-    let output = home.command(&["config"]).stdout(full).output().expect("the program starts");
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("there is such a device");
+    let output = home
+        .command(&["config"])
+        .stdout(full)
+        .output()
+        .expect("the program starts");
     let said = String::from_utf8(output.stderr).expect("it is text");
-    assert!(said.starts_with("error: failed to write to standard output: "), "{said}");
+    assert!(
+        said.starts_with("error: failed to write to standard output: "),
+        "{said}"
+    );
 }
 
 #[test]
 fn no_part_of_a_databases_password_is_printed() {
     let home = Home::sqlite();
     for (url, shown) in [
-        ("postgres://me:hid#den@db/stratus", "postgres://me:[redacted]@db:5432/stratus"),
-        ("postgres://me:hid?den@db/stratus", "postgres://me:[redacted]@db:5432/stratus"),
-        ("postgres://me:hid/den@db/stratus", "postgres://me:[redacted]@db:5432/stratus"),
-        ("postgres://me:hid%40den:hidden@db:6000/stratus", "postgres://me:[redacted]@db:6000/stratus"),
-        ("postgres://db/stratus?user=me&password=hidden", "postgres://me:[redacted]@db:5432/stratus"),
+        (
+            "postgres://me:hid#den@db/stratus",
+            "postgres://me:[redacted]@db:5432/stratus",
+        ),
+        (
+            "postgres://me:hid?den@db/stratus",
+            "postgres://me:[redacted]@db:5432/stratus",
+        ),
+        (
+            "postgres://me:hid/den@db/stratus",
+            "postgres://me:[redacted]@db:5432/stratus",
+        ),
+        (
+            "postgres://me:hid%40den:hidden@db:6000/stratus",
+            "postgres://me:[redacted]@db:6000/stratus",
+        ),
+        (
+            "postgres://db/stratus?user=me&password=hidden",
+            "postgres://me:[redacted]@db:5432/stratus",
+        ),
         ("postgres://:hidden@db", "postgres://:[redacted]@db:5432"),
-        ("postgres://me%40x@a,b:6000/stratus", "postgres://me%40x@a:5432,b:6000/stratus"),
-        ("postgresql://[::1]/stratus?application_name=hidden", "postgres://[::1]:5432/stratus"),
-        ("postgres:///stratus?host=/run/postgresql", "postgres://%2Frun%2Fpostgresql:5432/stratus"),
-        ("postgres://me@%2Frun%2Fpostgresql/stratus", "postgres://me@%2Frun%2Fpostgresql:5432/stratus"),
+        (
+            "postgres://me%40x@a,b:6000/stratus",
+            "postgres://me%40x@a:5432,b:6000/stratus",
+        ),
+        (
+            "postgresql://[::1]/stratus?application_name=hidden",
+            "postgres://[::1]:5432/stratus",
+        ),
+        (
+            "postgres:///stratus?host=/run/postgresql",
+            "postgres://%2Frun%2Fpostgresql:5432/stratus",
+        ),
+        (
+            "postgres://me@%2Frun%2Fpostgresql/stratus",
+            "postgres://me@%2Frun%2Fpostgresql:5432/stratus",
+        ),
         // Whatever is behind the first `@` would be a host's name.
         ("postgres://me:hid@den@db/stratus", "[malformed]"),
         ("postgres://db/stratus?hidden=hidden", "[malformed]"),
-        ("postgres://db.example/stratus?user=me&password=hid@den", "[malformed]"),
+        (
+            "postgres://db.example/stratus?user=me&password=hid@den",
+            "[malformed]",
+        ),
     ] {
         let printed = home.succeed(&["config", "--database-url", url]);
-        assert!(printed.starts_with(&format!("database_url = \"{shown}\" # flag\n")), "{url}: {printed}");
-        assert!(!printed.contains("hid") && !printed.contains("den"), "{url}: {printed}");
+        assert!(
+            printed.starts_with(&format!("database_url = \"{shown}\" # flag\n")),
+            "{url}: {printed}"
+        );
+        assert!(
+            !printed.contains("hid") && !printed.contains("den"),
+            "{url}: {printed}"
+        );
     }
 }
 
@@ -465,17 +590,32 @@ fn no_part_of_a_databases_password_is_printed() {
 fn what_is_wrong_with_a_databases_url_is_said_without_its_values() {
     let home = Home::sqlite();
     for (url, why) in [
-        ("postgres://me:hidden@db/stratus?statement_timeout=5s", "unknown option `statement_timeout`"),
-        ("postgres://me:hidden@db/stratus?connect_timeout=hidden", "invalid value for option `connect_timeout`"),
-        ("postgres://me:hidden@db:hidden/stratus", "invalid value for option `port`"),
-        ("postgres://me:hid@den@db/stratus", "every `@` but the one before the host must be written %40"),
+        (
+            "postgres://me:hidden@db/stratus?statement_timeout=5s",
+            "unknown option `statement_timeout`",
+        ),
+        (
+            "postgres://me:hidden@db/stratus?connect_timeout=hidden",
+            "invalid value for option `connect_timeout`",
+        ),
+        (
+            "postgres://me:hidden@db:hidden/stratus",
+            "invalid value for option `port`",
+        ),
+        (
+            "postgres://me:hid@den@db/stratus",
+            "every `@` but the one before the host must be written %40",
+        ),
         (
             "postgres://db/stratus?password=hid&den=1",
             "it must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME",
         ),
     ] {
         let said = home.fail(&["token", "list", "--project", "shop", "--database-url", url]);
-        assert_eq!(said, format!("error: the database's URL cannot be used: {why}\n"));
+        assert_eq!(
+            said,
+            format!("error: the database's URL cannot be used: {why}\n")
+        );
     }
 }
 
@@ -483,16 +623,27 @@ fn what_is_wrong_with_a_databases_url_is_said_without_its_values() {
 fn the_settings_that_are_shipped_hold_unless_a_file_says_else() {
     let home = Home::sqlite();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    for (settings, around) in
-        [("deploy/stratus.toml", "deploy/stratusd.service"), ("deploy/container.toml", "../../Dockerfile")]
-    {
+    for (settings, around) in [
+        ("deploy/stratus.toml", "deploy/stratusd.service"),
+        ("deploy/container.toml", "../../Dockerfile"),
+    ] {
         let mut command = home.command(&["config"]);
-        let output = command.env_remove("STRATUS_DATABASE_URL").env("STRATUS_CONFIG", root.join(settings)).output();
-        let said = String::from_utf8(output.expect("the program starts").stdout).expect("it is text");
-        assert!(said.starts_with("database_url = \"sqlite:///var/lib/stratus/stratus.db\" # file\n"), "{said}");
+        let output = command
+            .env_remove("STRATUS_DATABASE_URL")
+            .env("STRATUS_CONFIG", root.join(settings))
+            .output();
+        let said =
+            String::from_utf8(output.expect("the program starts").stdout).expect("it is text");
+        assert!(
+            said.starts_with("database_url = \"sqlite:///var/lib/stratus/stratus.db\" # file\n"),
+            "{said}"
+        );
         let around = std::fs::read_to_string(root.join(around)).expect("it is there");
         assert!(around.contains("/etc/stratus/stratus.toml"), "{around}");
-        assert!(!around.contains("STRATUS_DATABASE_URL"), "a variable would count before the file:\n{around}");
+        assert!(
+            !around.contains("STRATUS_DATABASE_URL"),
+            "a variable would count before the file:\n{around}"
+        );
     }
 }
 
@@ -501,16 +652,26 @@ fn help_says_what_there_is() {
     let home = Home::sqlite();
     for command in ["", "serve", "apply", "token issue", "key rotate"] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
-        assert_snapshot!(format!("help {command}").trim().replace(' ', "_"), home.succeed(&arguments));
+        assert_snapshot!(
+            format!("help {command}").trim().replace(' ', "_"),
+            home.succeed(&arguments)
+        );
     }
 }
 
 #[test]
 fn an_inventory_that_is_no_text_is_told_where() {
     let home = Home::sqlite();
-    std::fs::write(home.path().join("inventory.yaml"), b"locations: []\nprojects: [ \xff ]\n").expect("it is writable");
+    std::fs::write(
+        home.path().join("inventory.yaml"),
+        b"locations: []\nprojects: [ \xff ]\n",
+    )
+    .expect("it is writable");
     let said = home.fail(&["apply", "inventory.yaml"]);
-    assert!(said.contains("inventory.yaml:2:13: must be UTF-8"), "{said}");
+    assert!(
+        said.contains("inventory.yaml:2:13: must be UTF-8"),
+        "{said}"
+    );
 }
 
 #[cfg(unix)]
@@ -534,24 +695,45 @@ fn an_sqlite_file_is_served_once_however_it_is_named() {
     let home = Home::sqlite();
     home.apply("projects: [{ name: shop }]\n");
     let _service = home.serve(&[]);
-    std::os::unix::fs::symlink("stratus.db", home.path().join("link.db")).expect("the folder is writable");
+    std::os::unix::fs::symlink("stratus.db", home.path().join("link.db"))
+        .expect("the folder is writable");
     for name in ["stratus.db", "./stratus.db", "link.db"] {
-        let ports = ["--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0"];
+        let ports = [
+            "--listen",
+            "127.0.0.1:0",
+            "--management-listen",
+            "127.0.0.1:0",
+        ];
         let url = format!("sqlite://{name}");
         let said = home.fail(&[&["serve", "--database-url", &url], &ports[..]].concat());
-        assert!(said.contains("another stratusd serves it"), "{name}: {said}");
+        assert!(
+            said.contains("another stratusd serves it"),
+            "{name}: {said}"
+        );
     }
 }
 
 #[test]
 fn a_postgres_database_must_hold_every_text() {
-    let Some(mut home) = Home::postgres() else { return };
+    let Some(mut home) = Home::postgres() else {
+        return;
+    };
     let name = format!("latin_{}", std::process::id());
-    let create = format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING LATIN1 LC_COLLATE 'C' LC_CTYPE 'C'");
-    let psql = std::process::Command::new(binary("psql")).args([&home.database_url, "-qc", &create]).status();
+    let create = format!(
+        "CREATE DATABASE {name} TEMPLATE template0 ENCODING LATIN1 LC_COLLATE 'C' LC_CTYPE 'C'"
+    );
+    let psql = std::process::Command::new(binary("psql"))
+        .args([&home.database_url, "-qc", &create])
+        .status();
     assert!(psql.is_ok_and(|status| status.success()));
-    let (server, _) = home.database_url.rsplit_once('/').expect("the URL names a database");
+    let (server, _) = home
+        .database_url
+        .rsplit_once('/')
+        .expect("the URL names a database");
     home.database_url = format!("{server}/{name}");
     let said = home.fail(&["token", "list", "--project", "shop"]);
-    assert!(said.contains("holds texts in LATIN1, and must hold them in UTF8"), "{said}");
+    assert!(
+        said.contains("holds texts in LATIN1, and must hold them in UTF8"),
+        "{said}"
+    );
 }

@@ -19,16 +19,29 @@ const PLACE: &str = "/location/eu-central-h1";
 fn replicas(home: &Home, count: usize) -> (Vec<Service>, Vec<Caller>) {
     home.apply(&two_projects());
     let token = home.token("shop", &[]);
-    let services: Vec<Service> = (0..count).map(|_| home.serve(&["--simulate-delay", "1h"])).collect();
-    let callers = services.iter().map(|service| Caller::new(&service.base, SHOP, &token)).collect();
+    let services: Vec<Service> = (0..count)
+        .map(|_| home.serve(&["--simulate-delay", "1h"]))
+        .collect();
+    let callers = services
+        .iter()
+        .map(|service| Caller::new(&service.base, SHOP, &token))
+        .collect();
     (services, callers)
 }
 
 /// Calls at once, each through the next replica.
 async fn at_once(callers: &[Caller], calls: Vec<(String, Value)>, patches: bool) -> Vec<Answer> {
-    let sent = calls.into_iter().zip(callers.iter().cycle()).map(|((path, body), caller)| async move {
-        if patches { caller.patch(&path, body).await } else { caller.post(&path, body).await }
-    });
+    let sent =
+        calls
+            .into_iter()
+            .zip(callers.iter().cycle())
+            .map(|((path, body), caller)| async move {
+                if patches {
+                    caller.patch(&path, body).await
+                } else {
+                    caller.post(&path, body).await
+                }
+            });
     join_all(sent).await
 }
 
@@ -36,7 +49,9 @@ async fn at_once(callers: &[Caller], calls: Vec<(String, Value)>, patches: bool)
 fn successes(answers: &[Answer], field: &str) -> usize {
     for refused in answers.iter().filter(|answer| answer.status != 200) {
         match refused.error() {
-            (400, "InvalidRequest") => assert!(!refused.detail(field).is_null(), "{}", refused.body),
+            (400, "InvalidRequest") => {
+                assert!(!refused.detail(field).is_null(), "{}", refused.body)
+            }
             (409, "Conflict") => {}
             _ => panic!("{} {}", refused.status, refused.body),
         }
@@ -48,51 +63,104 @@ async fn exactly_one_create_wins(callers: &[Caller]) {
     let body = json!({ "size": "standard-2", "storage_size": 64 });
     for round in 0..5 {
         let calls = vec![(format!("{PLACE}/postgres/same-{round}"), body.clone()); 24];
-        assert_eq!(successes(&at_once(callers, calls, false).await, "name"), 1, "of the databases");
+        assert_eq!(
+            successes(&at_once(callers, calls, false).await, "name"),
+            1,
+            "of the databases"
+        );
         let calls = vec![(format!("{PLACE}/private-subnet/same-{round}"), json!({})); 24];
-        assert_eq!(successes(&at_once(callers, calls, false).await, "name"), 1, "of the subnets");
+        assert_eq!(
+            successes(&at_once(callers, calls, false).await, "name"),
+            1,
+            "of the subnets"
+        );
     }
     let listed = callers[0].get("/postgres").await.ok();
-    assert_eq!((listed["count"].as_i64(), listed["items"].as_array().map(Vec::len)), (Some(5), Some(5)));
+    assert_eq!(
+        (
+            listed["count"].as_i64(),
+            listed["items"].as_array().map(Vec::len)
+        ),
+        (Some(5), Some(5))
+    );
 }
 
 async fn a_vm_has_one_load_balancer(callers: &[Caller]) {
     let shop = &callers[0];
-    let vms = shop.get(&format!("{PLACE}/vm?order_column=name")).await.ok();
-    let vms: Vec<&Value> = vms["items"].as_array().unwrap().iter().map(|vm| &vm["id"]).collect();
+    let vms = shop
+        .get(&format!("{PLACE}/vm?order_column=name"))
+        .await
+        .ok();
+    let vms: Vec<&Value> = vms["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|vm| &vm["id"])
+        .collect();
     let update = |vms: Value| json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": vms });
     for round in 0..10 {
         for name in ["web", "api"] {
-            let cleared = shop.patch(&format!("{PLACE}/load-balancer/{name}"), update(json!([]))).await;
+            let cleared = shop
+                .patch(&format!("{PLACE}/load-balancer/{name}"), update(json!([])))
+                .await;
             cleared.ok();
         }
         let both = json!([vms[round % 3], vms[(round + 1) % 3]]);
         let calls: Vec<_> = ["web", "api", "web", "api"]
             .iter()
-            .map(|name| (format!("{PLACE}/load-balancer/{name}"), update(both.clone())))
+            .map(|name| {
+                (
+                    format!("{PLACE}/load-balancer/{name}"),
+                    update(both.clone()),
+                )
+            })
             .collect();
         let answers = at_once(callers, calls, true).await;
-        assert!((1..=2).contains(&successes(&answers, "vms")), "one load balancer has won, perhaps twice");
+        assert!(
+            (1..=2).contains(&successes(&answers, "vms")),
+            "one load balancer has won, perhaps twice"
+        );
         let winners: HashSet<&str> = answers
             .iter()
             .filter(|answer| answer.status == 200)
             .map(|answer| answer.body["name"].as_str().unwrap())
             .collect();
-        assert_eq!(winners.len(), 1, "a virtual machine is attached to two load balancers");
+        assert_eq!(
+            winners.len(),
+            1,
+            "a virtual machine is attached to two load balancers"
+        );
     }
 }
 
 async fn two_connects_make_one_link(callers: &[Caller]) {
-    let id = async |name: &str| callers[0].get(&format!("{PLACE}/private-subnet/{name}")).await.ok()["id"].clone();
+    let id = async |name: &str| {
+        callers[0]
+            .get(&format!("{PLACE}/private-subnet/{name}"))
+            .await
+            .ok()["id"]
+            .clone()
+    };
     let (backend, frontend) = (id("backend").await, id("frontend").await);
-    let there = (format!("{PLACE}/private-subnet/backend/connect"), json!({ "connected-subnet-id": frontend }));
-    let back = (format!("{PLACE}/private-subnet/frontend/connect"), json!({ "connected-subnet-id": backend }));
+    let there = (
+        format!("{PLACE}/private-subnet/backend/connect"),
+        json!({ "connected-subnet-id": frontend }),
+    );
+    let back = (
+        format!("{PLACE}/private-subnet/frontend/connect"),
+        json!({ "connected-subnet-id": backend }),
+    );
     let calls = [there, back].into_iter().cycle().take(16).collect();
-    assert_eq!(successes(&at_once(callers, calls, false).await, "connected-subnet-id"), 1);
+    assert_eq!(
+        successes(&at_once(callers, calls, false).await, "connected-subnet-id"),
+        1
+    );
 }
 
 async fn networks_never_overlap(callers: &[Caller]) {
-    let calls = (0..60).map(|number| (format!("{PLACE}/private-subnet/net-{number}"), json!({}))).collect();
+    let calls = (0..60)
+        .map(|number| (format!("{PLACE}/private-subnet/net-{number}"), json!({})))
+        .collect();
     let answers = at_once(callers, calls, false).await;
     let nets: HashSet<(String, String)> = answers
         .into_iter()
@@ -111,34 +179,49 @@ async fn no_update_is_lost(callers: &[Caller]) {
         let mut body = json!({
             "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": [],
         });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         body
     };
     for round in 0..20 {
         let (stack, cert) = (["ipv4", "ipv6"][round % 2], round % 3 == 0);
-        let calls =
-            vec![(web.clone(), body(json!({ "stack": stack }))), (web.clone(), body(json!({ "cert_enabled": cert })))];
+        let calls = vec![
+            (web.clone(), body(json!({ "stack": stack }))),
+            (web.clone(), body(json!({ "cert_enabled": cert }))),
+        ];
         for answer in at_once(callers, calls, true).await {
             answer.ok();
         }
         let now = callers[0].patch(&web, body(json!({}))).await.ok();
-        assert_eq!((&now["stack"], &now["cert_enabled"]), (&json!(stack), &json!(cert)), "round {round}");
+        assert_eq!(
+            (&now["stack"], &now["cert_enabled"]),
+            (&json!(stack), &json!(cert)),
+            "round {round}"
+        );
     }
 }
 
 /// What is attached in one change while another detaches is as if one had come after the other.
 async fn attaching_and_detaching_take_turns(callers: &[Caller]) {
     let shop = &callers[0];
-    let vms = shop.get(&format!("{PLACE}/vm?order_column=name")).await.ok();
+    let vms = shop
+        .get(&format!("{PLACE}/vm?order_column=name"))
+        .await
+        .ok();
     let (one, two) = (&vms["items"][0]["id"], &vms["items"][1]["id"]);
     let web = format!("{PLACE}/load-balancer/web");
     let update = |vms: Value| json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": vms });
     let attached = |load_balancer: &Value| {
         let vms = load_balancer["vms"].as_array().unwrap();
-        vms.iter().map(|vm| vm["id"].clone()).collect::<HashSet<Value>>()
+        vms.iter()
+            .map(|vm| vm["id"].clone())
+            .collect::<HashSet<Value>>()
     };
     let detach_path = format!("{web}/detach-vm");
-    shop.patch(&format!("{PLACE}/load-balancer/api"), update(json!([]))).await.ok();
+    shop.patch(&format!("{PLACE}/load-balancer/api"), update(json!([])))
+        .await
+        .ok();
     for round in 0..100 {
         shop.patch(&web, update(json!([one]))).await.ok();
         let detach = json!({ "vm_id": one });
@@ -147,9 +230,16 @@ async fn attaching_and_detaching_take_turns(callers: &[Caller]) {
         let (patched, detached) = futures_util::join!(attach, detach);
         let (patched, detached) = (attached(&patched.ok()), attached(&detached.ok()));
         assert_eq!(patched, HashSet::from([one.clone(), two.clone()]));
-        let last = if detached.is_empty() { patched } else { HashSet::from([two.clone()]) };
+        let last = if detached.is_empty() {
+            patched
+        } else {
+            HashSet::from([two.clone()])
+        };
         // Whoever detaches what is not attached is told what is.
-        let seen = shop.post(&detach_path, json!({ "vm_id": vms["items"][2]["id"] })).await.ok();
+        let seen = shop
+            .post(&detach_path, json!({ "vm_id": vms["items"][2]["id"] }))
+            .await
+            .ok();
         assert_eq!(attached(&seen), last, "round {round}");
     }
 }
@@ -181,7 +271,13 @@ async fn three_replicas_on_postgres_keep_their_promises() {
 async fn a_second_service_on_one_sqlite_file_is_refused() {
     let home = Home::sqlite();
     let (_services, _) = replicas(&home, 1);
-    let said = home.fail(&["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0"]);
+    let said = home.fail(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--management-listen",
+        "127.0.0.1:0",
+    ]);
     assert!(said.contains("another stratusd serves it"), "{said}");
 }
 
@@ -195,13 +291,21 @@ async fn inventories_are_applied_one_by_one() {
         let grown = two_projects().replacen("rules: [", &rule, 1);
         std::fs::write(home.path().join("inventory.yaml"), grown).expect("the folder is writable");
         let running: Vec<_> = (0..6)
-            .map(|_| home.command(&["apply", "inventory.yaml"]).stdout(std::process::Stdio::piped()).spawn())
+            .map(|_| {
+                home.command(&["apply", "inventory.yaml"])
+                    .stdout(std::process::Stdio::piped())
+                    .spawn()
+            })
             .collect();
         let mut made = 0;
         for one in running {
-            let output = one.and_then(std::process::Child::wait_with_output).expect("the program runs");
+            let output = one
+                .and_then(std::process::Child::wait_with_output)
+                .expect("the program runs");
             assert!(output.status.success());
-            made += String::from_utf8_lossy(&output.stdout).matches("+ project").count();
+            made += String::from_utf8_lossy(&output.stdout)
+                .matches("+ project")
+                .count();
         }
         assert_eq!(made, 1, "one of them makes the rule, and says so");
     }
@@ -215,15 +319,29 @@ async fn a_file_that_somebody_else_writes_to_is_unavailable() {
     // Whoever waits for an answer is not idle.
     let service = home.serve(&["--idle-timeout", "2s"]);
     let callers = [Caller::new(&service.base, SHOP, &home.token("shop", &[]))];
-    let file = home.database_url.strip_prefix("sqlite://").expect("it is a file");
+    let file = home
+        .database_url
+        .strip_prefix("sqlite://")
+        .expect("it is a file");
     let mut other = SqliteConnection::establish(file).expect("it opens");
-    other.batch_execute("BEGIN IMMEDIATE").expect("nobody else writes");
+    other
+        .batch_execute("BEGIN IMMEDIATE")
+        .expect("nobody else writes");
     let begun = Instant::now();
-    let calls = (0..12).map(|number| (format!("{PLACE}/private-subnet/held-{number}"), json!({}))).collect();
+    let calls = (0..12)
+        .map(|number| (format!("{PLACE}/private-subnet/held-{number}"), json!({})))
+        .collect();
     for answer in at_once(&callers, calls, false).await {
         assert_eq!(answer.error(), (503, "Unavailable"), "{}", answer.body);
     }
-    assert!(begun.elapsed() < Duration::from_secs(25), "it took {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(25),
+        "it took {:?}",
+        begun.elapsed()
+    );
     other.batch_execute("ROLLBACK").expect("it is over");
-    callers[0].post_nothing(&format!("{PLACE}/private-subnet/free")).await.ok();
+    callers[0]
+        .post_nothing(&format!("{PLACE}/private-subnet/free"))
+        .await
+        .ok();
 }

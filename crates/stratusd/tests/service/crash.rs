@@ -39,13 +39,18 @@ async fn write(caller: Caller, writer: u32, round: u32, stop: Arc<AtomicBool>) -
             break;
         }
         let name = format!("w{writer}-r{round}-n{number}");
-        let (subnet, database) = (format!("{PLACE}/private-subnet/{name}"), format!("{PLACE}/postgres/{name}"));
+        let (subnet, database) = (
+            format!("{PLACE}/private-subnet/{name}"),
+            format!("{PLACE}/postgres/{name}"),
+        );
         if !make(&caller, &mut told, subnet, json!({})).await {
             break;
         }
         if number % 3 == 0 {
             let body = json!({ "size": "standard-2", "storage_size": 64 });
-            if !make(&caller, &mut told, database.clone(), body).await || !reset(&caller, &mut told, database).await {
+            if !make(&caller, &mut told, database.clone(), body).await
+                || !reset(&caller, &mut told, database).await
+            {
                 break;
             }
         }
@@ -56,7 +61,10 @@ async fn write(caller: Caller, writer: u32, round: u32, stop: Arc<AtomicBool>) -
 /// Whether the service still answered.
 async fn make(caller: &Caller, told: &mut Told, path: String, body: Value) -> bool {
     told.open.insert(path.clone());
-    match caller.try_call(reqwest::Method::POST, &path, Some(&body)).await {
+    match caller
+        .try_call(reqwest::Method::POST, &path, Some(&body))
+        .await
+    {
         Ok(answer) => {
             told.open.remove(&path);
             told.made.insert(path, answer.ok());
@@ -70,8 +78,13 @@ async fn reset(caller: &Caller, told: &mut Told, path: String) -> bool {
     for turn in 0..2 {
         let password = format!("Password-{turn}-of-it");
         let body = json!({ "password": password });
-        let answer =
-            caller.try_call(reqwest::Method::POST, &format!("{path}/reset-superuser-password"), Some(&body)).await;
+        let answer = caller
+            .try_call(
+                reqwest::Method::POST,
+                &format!("{path}/reset-superuser-password"),
+                Some(&body),
+            )
+            .await;
         match (answer, told.passwords.get_mut(&path)) {
             (Ok(answer), _) => {
                 answer.ok();
@@ -109,7 +122,9 @@ async fn check(caller: &Caller, told: &Told) {
                 caller.post(path, body).await.ok();
             }
             200 if path.contains("private-subnet") => {
-                let rules = now.body["firewalls"][0]["firewall_rules"].as_array().map(Vec::len);
+                let rules = now.body["firewalls"][0]["firewall_rules"]
+                    .as_array()
+                    .map(Vec::len);
                 assert_eq!(rules, Some(2), "{path}: {}", now.body);
             }
             200 => {}
@@ -123,9 +138,14 @@ async fn all(caller: &Caller, path: &str) -> (i64, Vec<Value>) {
     let mut items = Vec::new();
     let mut after = String::new();
     loop {
-        let page = caller.get(&format!("{path}?page_size=1000{after}")).await.ok();
+        let page = caller
+            .get(&format!("{path}?page_size=1000{after}"))
+            .await
+            .ok();
         let new = page["items"].as_array().expect("a page has items").clone();
-        let Some(last) = new.last() else { return (page["count"].as_i64().unwrap(), items) };
+        let Some(last) = new.last() else {
+            return (page["count"].as_i64().unwrap(), items);
+        };
         after = format!("&start_after={}", last["id"].as_str().unwrap());
         items.extend(new);
     }
@@ -146,20 +166,32 @@ async fn a_reader_beside_the_service_takes_nothing_away() {
     caller.get(&subnet("before")).await.ok();
     #[cfg(target_os = "linux")]
     {
-        let inode = std::fs::metadata(home.path().join("stratus.db")).expect("it is there").ino();
+        let inode = std::fs::metadata(home.path().join("stratus.db"))
+            .expect("it is there")
+            .ino();
         let locks = std::fs::read_to_string("/proc/locks").expect("Linux says");
         let is_held = |line: &str| {
             let fields: Vec<_> = line.split_whitespace().collect();
             fields.contains(&&*service.id().to_string())
-                && fields.iter().any(|field| field.ends_with(&format!(":{inode}")))
+                && fields
+                    .iter()
+                    .any(|field| field.ends_with(&format!(":{inode}")))
                 && fields.ends_with(&["1073741826", "1073742335"])
         };
-        assert!(locks.lines().any(is_held), "the service has no lock on its file:\n{locks}");
+        assert!(
+            locks.lines().any(is_held),
+            "the service has no lock on its file:\n{locks}"
+        );
     }
-    let file = home.database_url.strip_prefix("sqlite://").expect("it is a file");
+    let file = home
+        .database_url
+        .strip_prefix("sqlite://")
+        .expect("it is a file");
     let mut reader = SqliteConnection::establish(file).expect("it opens");
     let backup = home.path().join("backup.db");
-    reader.batch_execute(&format!("VACUUM INTO '{}'", backup.display())).expect("a backup can be made");
+    reader
+        .batch_execute(&format!("VACUUM INTO '{}'", backup.display()))
+        .expect("a backup can be made");
     drop(reader);
     home.succeed(&["token", "list", "--project", "shop"]);
     caller.post_nothing(&subnet("after")).await.ok();

@@ -17,8 +17,15 @@ struct Asker {
     ids: Vec<String>,
 }
 
-const LOCATIONS: [&str; 4] = ["eu-central-h1", "eu-central-h1", "us-east-a2", "eu-north-h1"];
-const NAMES: [&str; 8] = ["web", "api", "backend", "frontend", "far", "one", "two", "web-only"];
+const LOCATIONS: [&str; 4] = [
+    "eu-central-h1",
+    "eu-central-h1",
+    "us-east-a2",
+    "eu-north-h1",
+];
+const NAMES: [&str; 8] = [
+    "web", "api", "backend", "frontend", "far", "one", "two", "web-only",
+];
 
 impl Asker {
     fn of<T: Clone>(&mut self, all: &[T]) -> T {
@@ -27,7 +34,14 @@ impl Asker {
 
     fn id(&mut self) -> String {
         if self.ids.is_empty() || self.random.random_ratio(1, 20) {
-            return self.of(&["vm000000000000000000000000", "nonsense", "", "ps00000000000000000000000z"]).to_owned();
+            return self
+                .of(&[
+                    "vm000000000000000000000000",
+                    "nonsense",
+                    "",
+                    "ps00000000000000000000000z",
+                ])
+                .to_owned();
         }
         let ids = std::mem::take(&mut self.ids);
         let id = self.of(&ids);
@@ -48,7 +62,9 @@ impl Asker {
     fn reference(&mut self, prefix: &str) -> String {
         match self.random.random_range(0..10) {
             0..6 => self.of(&NAMES).to_owned(),
-            6..9 => Some(self.id_of(prefix)).filter(|id| !id.is_empty()).unwrap_or_else(|| "x".to_owned()),
+            6..9 => Some(self.id_of(prefix))
+                .filter(|id| !id.is_empty())
+                .unwrap_or_else(|| "x".to_owned()),
             _ => format!("new-{}", self.random.random_range(0..400)),
         }
     }
@@ -60,54 +76,125 @@ impl Asker {
         if self.random.random() {
             // Also texts that no name is, for these are put in order too.
             let names = [&NAMES[..], &["Zebra", "_", "%C3%A9", "w%00", "Backend"]].concat();
-            let after = if order == "name" { self.of(&names).to_owned() } else { self.id() };
+            let after = if order == "name" {
+                self.of(&names).to_owned()
+            } else {
+                self.id()
+            };
             query.push(format!("start_after={after}"));
         }
         query.join("&")
     }
 
     fn next(&mut self) -> Asked {
-        let project = if self.random.random_ratio(1, 50) { RIVAL } else { SHOP };
+        let project = if self.random.random_ratio(1, 50) {
+            RIVAL
+        } else {
+            SHOP
+        };
         let location = self.of(&LOCATIONS);
         let place = format!("/project/{project}/location/{location}");
         let (method, path, body) = match self.random.random_range(0..15) {
-            0 => ("GET", format!("{place}/load-balancer?{}", self.list()), None),
-            1 => ("GET", format!("/project/{project}/load-balancer?{}", self.list()), None),
-            2 => ("PATCH", format!("{place}/load-balancer/{}", self.reference("1b")), Some(self.load_balancer())),
+            0 => (
+                "GET",
+                format!("{place}/load-balancer?{}", self.list()),
+                None,
+            ),
+            1 => (
+                "GET",
+                format!("/project/{project}/load-balancer?{}", self.list()),
+                None,
+            ),
+            2 => (
+                "PATCH",
+                format!("{place}/load-balancer/{}", self.reference("1b")),
+                Some(self.load_balancer()),
+            ),
             3 => {
                 let body = json!({ "vm_id": self.id_of("vm") });
-                ("POST", format!("{place}/load-balancer/{}/detach-vm", self.reference("1b")), Some(body))
+                (
+                    "POST",
+                    format!("{place}/load-balancer/{}/detach-vm", self.reference("1b")),
+                    Some(body),
+                )
             }
-            4 => ("GET", format!("/project/{project}/postgres?{}", self.list()), None),
-            5 => ("GET", format!("{place}/postgres/{}", self.reference("pg")), None),
-            6 => ("POST", format!("{place}/postgres/{}", self.reference("pg")), Some(self.database())),
-            7 => ("PATCH", format!("{place}/postgres/{}", self.reference("pg")), Some(self.change())),
+            4 => (
+                "GET",
+                format!("/project/{project}/postgres?{}", self.list()),
+                None,
+            ),
+            5 => (
+                "GET",
+                format!("{place}/postgres/{}", self.reference("pg")),
+                None,
+            ),
+            6 => (
+                "POST",
+                format!("{place}/postgres/{}", self.reference("pg")),
+                Some(self.database()),
+            ),
+            7 => (
+                "PATCH",
+                format!("{place}/postgres/{}", self.reference("pg")),
+                Some(self.change()),
+            ),
             8 => {
-                let body =
-                    json!({ "password": self.of(&["weak", "Abcdefgh1234", "ABCDEFGHIJKLM", "Ünïcode Passw0rd"]) });
-                ("POST", format!("{place}/postgres/{}/reset-superuser-password", self.reference("pg")), Some(body))
+                let body = json!({ "password": self.of(&["weak", "Abcdefgh1234", "ABCDEFGHIJKLM", "Ünïcode Passw0rd"]) });
+                (
+                    "POST",
+                    format!(
+                        "{place}/postgres/{}/reset-superuser-password",
+                        self.reference("pg")
+                    ),
+                    Some(body),
+                )
             }
-            9 => ("GET", format!("{place}/private-subnet/{}", self.reference("ps")), None),
+            9 => (
+                "GET",
+                format!("{place}/private-subnet/{}", self.reference("ps")),
+                None,
+            ),
             10 => {
-                let body = self.random.random::<bool>().then(|| json!({ "firewall_id": self.id_of("fw") }));
-                ("POST", format!("{place}/private-subnet/{}", self.reference("ps")), body)
+                let body = self
+                    .random
+                    .random::<bool>()
+                    .then(|| json!({ "firewall_id": self.id_of("fw") }));
+                (
+                    "POST",
+                    format!("{place}/private-subnet/{}", self.reference("ps")),
+                    body,
+                )
             }
             11 => {
                 let body = json!({ "connected-subnet-id": self.id_of("ps") });
-                ("POST", format!("{place}/private-subnet/{}/connect", self.reference("ps")), Some(body))
+                (
+                    "POST",
+                    format!("{place}/private-subnet/{}/connect", self.reference("ps")),
+                    Some(body),
+                )
             }
             12 => {
                 let body = json!({ "private_subnet_id": self.id_of("ps") });
-                ("POST", format!("{place}/firewall/{}/detach-subnet", self.reference("fw")), Some(body))
+                (
+                    "POST",
+                    format!("{place}/firewall/{}/detach-subnet", self.reference("fw")),
+                    Some(body),
+                )
             }
             13 => ("GET", format!("{place}/vm?{}", self.list()), None),
-            _ => ("POST", format!("/project/{project}/inference-api-key"), None),
+            _ => (
+                "POST",
+                format!("/project/{project}/inference-api-key"),
+                None,
+            ),
         };
         Asked { method, path, body }
     }
 
     fn load_balancer(&mut self) -> Value {
-        let vms: Vec<String> = (0..self.random.random_range(0..3)).map(|_| self.id_of("vm")).collect();
+        let vms: Vec<String> = (0..self.random.random_range(0..3))
+            .map(|_| self.id_of("vm"))
+            .collect();
         let mut body = json!({
             "algorithm": self.of(&["round_robin", "hash_based"]),
             "src_port": self.random.random_range(0..1000),
@@ -173,21 +260,44 @@ impl Asker {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_databases_answer_alike() {
-    let Some(postgres) = Home::postgres() else { return };
+    let Some(postgres) = Home::postgres() else {
+        return;
+    };
     let (sqlite, postgres) = (Bare::new(Home::sqlite()).await, Bare::new(postgres).await);
     assert_eq!(sqlite.token, postgres.token, "the worlds are the same");
-    let seed = std::env::var("STRATUS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121);
-    let mut asker = Asker { random: StdRng::seed_from_u64(seed), ids: Vec::new() };
+    let seed = std::env::var("STRATUS_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(20_261_121);
+    let mut asker = Asker {
+        random: StdRng::seed_from_u64(seed),
+        ids: Vec::new(),
+    };
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
     for number in 0..REQUESTS {
         let asked = asker.next();
         let (one, other) = (sqlite.answer(&asked).await, postgres.answer(&asked).await);
-        let text = |answer: &(u16, Vec<(String, String)>, Vec<u8>)| String::from_utf8_lossy(&answer.2).into_owned();
-        assert_eq!(one, other, "request {number} of seed {seed}, {asked:?}: {} / {}", text(&one), text(&other));
-        assert!(one.0 < 500, "request {number} of seed {seed}, {asked:?}: {}", text(&one));
+        let text = |answer: &(u16, Vec<(String, String)>, Vec<u8>)| {
+            String::from_utf8_lossy(&answer.2).into_owned()
+        };
+        assert_eq!(
+            one,
+            other,
+            "request {number} of seed {seed}, {asked:?}: {} / {}",
+            text(&one),
+            text(&other)
+        );
+        assert!(
+            one.0 < 500,
+            "request {number} of seed {seed}, {asked:?}: {}",
+            text(&one)
+        );
         *statuses.entry(one.0).or_default() += 1;
         asker.hear(&serde_json::from_slice(&one.2).unwrap_or_default());
     }
     // Neither good nor bad requests may be rare, or the comparison says little.
-    assert!(statuses[&200] > REQUESTS / 5 && statuses[&400] > REQUESTS / 20, "{statuses:?}");
+    assert!(
+        statuses[&200] > REQUESTS / 5 && statuses[&400] > REQUESTS / 20,
+        "{statuses:?}"
+    );
 }

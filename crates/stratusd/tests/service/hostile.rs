@@ -35,7 +35,11 @@ impl Target {
         home.apply(&two_projects());
         let token = home.token("shop", &[]);
         let service = home.serve(more);
-        Self { home, service, token }
+        Self {
+            home,
+            service,
+            token,
+        }
     }
 
     fn caller(&self) -> Caller {
@@ -43,9 +47,15 @@ impl Target {
     }
 
     fn connect(&self) -> TcpStream {
-        let address = self.service.base.strip_prefix("http://").expect("it speaks HTTP");
+        let address = self
+            .service
+            .base
+            .strip_prefix("http://")
+            .expect("it speaks HTTP");
         let stream = TcpStream::connect(address).expect("the service listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it can be set");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("it can be set");
         stream
     }
 
@@ -76,15 +86,28 @@ impl Target {
 
     /// The service is as it was.
     async fn still_serves(&self) {
-        assert_eq!(self.caller().get(&format!("{PLACE}/vm")).await.ok()["count"], 3);
+        assert_eq!(
+            self.caller().get(&format!("{PLACE}/vm")).await.ok()["count"],
+            3
+        );
     }
 }
 
 fn told(answer: &str) -> (u16, String) {
-    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    let status = answer
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .unwrap_or_default();
     let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     let body: Value = serde_json::from_str(body).unwrap_or_default();
-    (status, body["error"]["type"].as_str().unwrap_or_default().to_owned())
+    (
+        status,
+        body["error"]["type"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+    )
 }
 
 fn bad_request() -> (u16, String) {
@@ -109,11 +132,19 @@ async fn bodies_that_are_no_good_are_told_apart_and_survived() {
         b"\"\\ud800\"",
     ];
     for body in bodies {
-        assert_eq!(target.told("POST", &path, body), bad_request(), "{:?}", &body[..body.len().min(40)]);
+        assert_eq!(
+            target.told("POST", &path, body),
+            bad_request(),
+            "{:?}",
+            &body[..body.len().min(40)]
+        );
         target.still_serves().await;
     }
     let large = format!("{{\"size\":\"{}\"}}", "x".repeat(2 << 20));
-    assert_eq!(target.told("POST", &path, large.as_bytes()), (413, "PayloadTooLarge".to_owned()));
+    assert_eq!(
+        target.told("POST", &path, large.as_bytes()),
+        (413, "PayloadTooLarge".to_owned())
+    );
     target.still_serves().await;
 }
 
@@ -134,7 +165,10 @@ async fn paths_that_climb_or_hide_something_find_nothing() {
     ] {
         let (status, kind) = target.told("GET", path, b"");
         assert!(matches!(status, 400 | 404), "{path}: {status} {kind}");
-        assert!(!kind.is_empty(), "{path}: the error has the contract's shape");
+        assert!(
+            !kind.is_empty(),
+            "{path}: the error has the contract's shape"
+        );
     }
     let (status, kind) = target.told("GET", "/location/..%2f/vm", b"");
     assert_eq!((status, &*kind), (404, "InvalidLocation"));
@@ -146,30 +180,60 @@ async fn paths_that_climb_or_hide_something_find_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn heads_that_are_no_good_are_refused() {
     let target = Target::new(&[]);
-    let huge = format!("GET / HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n", "a".repeat(1 << 20));
+    let huge = format!(
+        "GET / HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n",
+        "a".repeat(1 << 20)
+    );
     assert_eq!(told(&target.raw(huge.as_bytes())).0, 431);
-    let many: String = (0..1000).map(|number| format!("x-{number}: 1\r\n")).collect();
-    assert_eq!(told(&target.raw(format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes())).0, 431);
-    assert_eq!(told(&target.raw(b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n")).0, 400);
+    let many: String = (0..1000)
+        .map(|number| format!("x-{number}: 1\r\n"))
+        .collect();
     assert_eq!(
-        told(&target.raw(b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n")).0,
+        told(&target.raw(format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes())).0,
+        431
+    );
+    assert_eq!(
+        told(&target.raw(b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n")).0,
+        400
+    );
+    assert_eq!(
+        told(
+            &target.raw(
+                b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"
+            )
+        )
+        .0,
         400
     );
     let conflicting = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n";
     // RFC 9112, section 6.3: the length does not count, and the connection ends with the answer, so that nobody can
     // take the same bytes for another request.
-    let answer = target.raw(&[&conflicting[..], b"GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n"].concat());
+    let answer = target.raw(
+        &[
+            &conflicting[..],
+            b"GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n",
+        ]
+        .concat(),
+    );
     assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
     target.still_serves().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_senders_and_silent_ones_are_let_go() {
-    let target = Target::new(&["--header-timeout", "1s", "--body-timeout", "1s", "--idle-timeout", "2s"]);
+    let target = Target::new(&[
+        "--header-timeout",
+        "1s",
+        "--body-timeout",
+        "1s",
+        "--idle-timeout",
+        "2s",
+    ]);
     let start = Instant::now();
     // A head that never ends, a body that never comes, and nothing at all.
     let mut head = target.connect();
-    head.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nx-slow: ").expect("it is open");
+    head.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nx-slow: ")
+        .expect("it is open");
     let mut body = target.connect();
     let token = &target.token;
     let announced = format!(
@@ -179,12 +243,19 @@ async fn slow_senders_and_silent_ones_are_let_go() {
     body.write_all(announced.as_bytes()).expect("it is open");
     let mut silent = target.connect();
     let mut answers = [String::new(), String::new(), String::new()];
-    for (stream, answer) in [&mut head, &mut body, &mut silent].into_iter().zip(&mut answers) {
+    for (stream, answer) in [&mut head, &mut body, &mut silent]
+        .into_iter()
+        .zip(&mut answers)
+    {
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         *answer = String::from_utf8_lossy(&bytes).into_owned();
     }
-    assert!(start.elapsed() < Duration::from_secs(15), "they were kept for {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(15),
+        "they were kept for {:?}",
+        start.elapsed()
+    );
     assert_eq!(told(&answers[1]).0, 408, "{}", answers[1]);
     target.still_serves().await;
 }
@@ -197,7 +268,9 @@ fn answer(stream: &mut impl Read) -> String {
         bytes.extend(byte);
     }
     let head = String::from_utf8(bytes).expect("a head is text");
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
     let mut body = vec![0; length.map_or(0, |length| length.parse().expect("it is a number"))];
     stream.read_exact(&mut body).expect("the body comes whole");
     head + &String::from_utf8(body).expect("the body is text")
@@ -231,12 +304,18 @@ async fn a_connection_may_rest_before_and_between_requests_but_not_for_ever() {
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(2500));
         stream.write_all(GET).expect("it is open");
-        assert_eq!(told(&answer(&mut stream)), (401, "MissingCredentials".to_owned()));
+        assert_eq!(
+            told(&answer(&mut stream)),
+            (401, "MissingCredentials".to_owned())
+        );
     }
     let used = time_until_cut(stream, &[], Duration::ZERO);
     let silent = time_until_cut(target.connect(), &[], Duration::ZERO);
     for time in [used, silent] {
-        assert!((5500..11_500).contains(&time.as_millis()), "it was kept for {time:?}");
+        assert!(
+            (5500..11_500).contains(&time.as_millis()),
+            "it was kept for {time:?}"
+        );
     }
     target.still_serves().await;
 }
@@ -245,7 +324,11 @@ async fn a_connection_may_rest_before_and_between_requests_but_not_for_ever() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_may_rest_after_a_long_request_as_after_a_short_one() {
     let target = Target::new(&["--idle-timeout", "4s"]);
-    let file = target.home.database_url.strip_prefix("sqlite://").expect("it is a file");
+    let file = target
+        .home
+        .database_url
+        .strip_prefix("sqlite://")
+        .expect("it is a file");
     let mut other = SqliteConnection::establish(file).expect("it opens");
     let mut stream = target.connect();
     let token = &target.token;
@@ -253,14 +336,19 @@ async fn a_connection_may_rest_after_a_long_request_as_after_a_short_one() {
         "POST /project/{SHOP}{PLACE}/private-subnet/rested HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
          content-length: 0\r\n\r\n"
     );
-    other.batch_execute("BEGIN IMMEDIATE").expect("nobody else writes");
+    other
+        .batch_execute("BEGIN IMMEDIATE")
+        .expect("nobody else writes");
     stream.write_all(post.as_bytes()).expect("it is open");
     std::thread::sleep(Duration::from_millis(2500));
     other.batch_execute("ROLLBACK").expect("it is over");
     assert_eq!(told(&answer(&mut stream)).0, 200);
     std::thread::sleep(Duration::from_millis(2500));
     let _ = stream.write_all(GET);
-    assert_eq!(told(&answer(&mut stream)), (401, "MissingCredentials".to_owned()));
+    assert_eq!(
+        told(&answer(&mut stream)),
+        (401, "MissingCredentials".to_owned())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -286,7 +374,11 @@ async fn the_time_of_a_head_begins_with_its_first_byte() {
     ];
     for (connect, pieces) in heads {
         let time = time_until_cut(connect(), pieces, pause);
-        assert!((900..8000).contains(&time.as_millis()), "{} pieces were heard for {time:?}", pieces.len());
+        assert!(
+            (900..8000).contains(&time.as_millis()),
+            "{} pieces were heard for {time:?}",
+            pieces.len()
+        );
     }
     target.still_serves().await;
 }
@@ -294,20 +386,39 @@ async fn the_time_of_a_head_begins_with_its_first_byte() {
 #[tokio::test(flavor = "multi_thread")]
 async fn under_tls_what_counts_is_what_is_said_and_not_its_records() {
     let home = Home::sqlite();
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate can be made");
-    for (name, text) in [("cert.pem", made.cert.pem()), ("key.pem", made.signing_key.serialize_pem())] {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+        .expect("a certificate can be made");
+    for (name, text) in [
+        ("cert.pem", made.cert.pem()),
+        ("key.pem", made.signing_key.serialize_pem()),
+    ] {
         std::fs::write(home.path().join(name), text).expect("the folder is writable");
     }
     let times = ["--header-timeout", "1s", "--idle-timeout", "6s"];
-    let service = home.serve(&[&["--tls-certificate", "cert.pem", "--tls-key", "key.pem"], &times[..]].concat());
+    let service = home.serve(
+        &[
+            &["--tls-certificate", "cert.pem", "--tls-key", "key.pem"],
+            &times[..],
+        ]
+        .concat(),
+    );
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut roots = rustls::RootCertStore::empty();
     roots.add(made.cert.der().clone()).expect("it is one");
-    let config = Arc::new(rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth());
+    let config = Arc::new(
+        rustls::ClientConfig::builder()
+            .with_root_certificates(roots)
+            .with_no_client_auth(),
+    );
     let connect = || {
-        let address = service.base.strip_prefix("https://").expect("it speaks TLS");
+        let address = service
+            .base
+            .strip_prefix("https://")
+            .expect("it speaks TLS");
         let mut stream = TcpStream::connect(address).expect("the service listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it can be set");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("it can be set");
         let name = "localhost".try_into().expect("it is a name");
         let mut tls = rustls::ClientConnection::new(Arc::clone(&config), name).expect("it is good");
         while tls.is_handshaking() {
@@ -321,33 +432,55 @@ async fn under_tls_what_counts_is_what_is_said_and_not_its_records() {
     assert_eq!(told(&answer(&mut rested)).0, 401);
     rested.write_all(b"GET / ").expect("it is open");
     let time = time_until_cut(rested.sock, &[], Duration::ZERO);
-    assert!((900..5000).contains(&time.as_millis()), "a head was heard for {time:?}");
+    assert!(
+        (900..5000).contains(&time.as_millis()),
+        "a head was heard for {time:?}"
+    );
     // The beginning of a record of 4 KiB, which nobody can read before its end.
-    let drips: [&[u8]; 40] = std::array::from_fn(|at| if at == 0 { &b"\x17\x03\x03\x10\0"[..] } else { b"x" });
+    let drips: [&[u8]; 40] = std::array::from_fn(|at| {
+        if at == 0 {
+            &b"\x17\x03\x03\x10\0"[..]
+        } else {
+            b"x"
+        }
+    });
     let time = time_until_cut(connect().sock, &drips, Duration::from_millis(300));
-    assert!((5500..11_000).contains(&time.as_millis()), "a record was heard for {time:?}");
+    assert!(
+        (5500..11_000).contains(&time.as_millis()),
+        "a record was heard for {time:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_of_http_2_is_not_cut_between_its_requests() {
     let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "18s"]);
     let mut stream = target.connect();
-    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").expect("it is open");
+    stream
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .expect("it is open");
     for id in [1, 3] {
         // HEADERS that end stream and headers: GET, http, /, and `x` as the authority.
-        stream.write_all(&[0, 0, 6, 1, 5, 0, 0, 0, id, 0x82, 0x86, 0x84, 0x41, 1, b'x']).expect("it is open");
+        stream
+            .write_all(&[0, 0, 6, 1, 5, 0, 0, 0, id, 0x82, 0x86, 0x84, 0x41, 1, b'x'])
+            .expect("it is open");
         loop {
             let mut head = [0; 9];
-            stream.read_exact(&mut head).expect("the connection is open");
+            stream
+                .read_exact(&mut head)
+                .expect("the connection is open");
             let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
-            stream.read_exact(&mut payload).expect("a frame comes whole");
+            stream
+                .read_exact(&mut payload)
+                .expect("a frame comes whole");
             // The end of the stream is in a frame of data, which carries the error.
             if (head[3], head[8]) == (0, id) && head[4] & 1 == 1 {
                 break;
             }
         }
         // A frame between the requests, and more than the time of a head.
-        stream.write_all(b"\0\0\x08\x06\0\0\0\0\0pingping").expect("it is open");
+        stream
+            .write_all(b"\0\0\x08\x06\0\0\0\0\0pingping")
+            .expect("it is open");
         std::thread::sleep(Duration::from_millis(1500));
     }
 }
@@ -361,7 +494,10 @@ async fn a_connection_of_http_2_without_requests_is_closed_however_often_it_ping
     ];
     pieces.extend([&b"\0\0\x08\x06\0\0\0\0\0pingping"[..]; 50]);
     let time = time_until_cut(target.connect(), &pieces, Duration::from_millis(250));
-    assert!((1900..9000).contains(&time.as_millis()), "it was kept for {time:?}");
+    assert!(
+        (1900..9000).contains(&time.as_millis()),
+        "it was kept for {time:?}"
+    );
     target.still_serves().await;
 }
 
@@ -371,21 +507,39 @@ async fn a_head_that_is_too_large_is_told_so_and_the_next_is_served() {
     let mut stream = target.connect();
     let large = "a".repeat(40_000);
     for (request, id) in [
-        (format!("GET /nothing HTTP/1.1\r\nhost: x\r\nx-request-id: mine\r\nx-large: {large}\r\n\r\n"), "mine"),
+        (
+            format!(
+                "GET /nothing HTTP/1.1\r\nhost: x\r\nx-request-id: mine\r\nx-large: {large}\r\n\r\n"
+            ),
+            "mine",
+        ),
         (format!("GET /{large} HTTP/1.1\r\nhost: x\r\n\r\n"), ""),
     ] {
         stream.write_all(request.as_bytes()).expect("it is open");
         let answer = answer(&mut stream);
         assert_eq!(told(&answer), (431, "BadRequest".to_owned()), "{answer}");
-        let told_id = answer.lines().find_map(|line| line.strip_prefix("x-request-id: "));
-        assert!(told_id.is_some_and(|told| !told.is_empty() && told.starts_with(id)), "{answer}");
+        let told_id = answer
+            .lines()
+            .find_map(|line| line.strip_prefix("x-request-id: "));
+        assert!(
+            told_id.is_some_and(|told| !told.is_empty() && told.starts_with(id)),
+            "{answer}"
+        );
     }
     stream.write_all(GET).expect("it is open");
-    assert_eq!(told(&answer(&mut stream)), (401, "MissingCredentials".to_owned()));
+    assert_eq!(
+        told(&answer(&mut stream)),
+        (401, "MissingCredentials".to_owned())
+    );
     target.still_serves().await;
-    let metrics = reqwest::get(format!("{}/metrics", target.service.management)).await.expect("it answers");
+    let metrics = reqwest::get(format!("{}/metrics", target.service.management))
+        .await
+        .expect("it answers");
     let metrics = metrics.text().await.expect("it is text");
-    assert!(metrics.contains("stratus_requests_total{operation=\"none\",status=\"431\"} 2"), "{metrics}");
+    assert!(
+        metrics.contains("stratus_requests_total{operation=\"none\",status=\"431\"} 2"),
+        "{metrics}"
+    );
 }
 
 /// How many of these connections the service has closed, once it has closed any.
@@ -397,27 +551,44 @@ async fn closed_of(held: &[TcpStream]) -> usize {
         Ok(read) => read == 0,
         Err(error) => error.kind() != ErrorKind::WouldBlock,
     };
-    let closed = eventually(async || Some(held.iter().filter(is_closed).count()).filter(|closed| *closed > 0));
+    let closed = eventually(async || {
+        Some(held.iter().filter(is_closed).count()).filter(|closed| *closed > 0)
+    });
     closed.await.unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_management_port_has_limits_of_its_own() {
     let target = Target::new(&[]);
-    let address = target.service.management.strip_prefix("http://").expect("it speaks HTTP");
+    let address = target
+        .service
+        .management
+        .strip_prefix("http://")
+        .expect("it speaks HTTP");
     let connect = || {
         let stream = TcpStream::connect(address).expect("the service listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it can be set");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("it can be set");
         stream
     };
-    let time = time_until_cut(connect(), &[b"GET /healthz HTTP/1.1\r\nhost: "], Duration::ZERO);
-    assert!((4500..15_000).contains(&time.as_millis()), "a slow head was heard for {time:?}");
+    let time = time_until_cut(
+        connect(),
+        &[b"GET /healthz HTTP/1.1\r\nhost: "],
+        Duration::ZERO,
+    );
+    assert!(
+        (4500..15_000).contains(&time.as_millis()),
+        "a slow head was heard for {time:?}"
+    );
     let held: Vec<TcpStream> = (0..65).map(|_| connect()).collect();
     assert_eq!(closed_of(&held).await, 1);
     drop(held);
     target.still_serves().await;
     let health = format!("{}/healthz", target.service.management);
-    let healthy = eventually(async || reqwest::get(&health).await.ok()).await.expect("those that left make room");
+    let healthy = eventually(async || reqwest::get(&health).await.ok())
+        .await
+        .expect("those that left make room");
     assert_eq!(healthy.status(), 200);
 }
 
@@ -428,7 +599,12 @@ async fn one_connection_too_many_is_closed_and_the_others_are_not() {
     assert_eq!(closed_of(&held).await, 1);
     drop(held);
     let caller = target.caller();
-    let served = eventually(async || caller.try_call(reqwest::Method::GET, "/postgres", None).await.ok());
+    let served = eventually(async || {
+        caller
+            .try_call(reqwest::Method::GET, "/postgres", None)
+            .await
+            .ok()
+    });
     served.await.expect("those that left make room").ok();
     target.still_serves().await;
 }
@@ -484,5 +660,9 @@ on_both! {
 fn forms_of(secret: &str) -> [String; 3] {
     let hex = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
     let list = format!("{:?}", secret.as_bytes());
-    [secret.to_owned(), hex, list.trim_matches(['[', ']']).to_owned()]
+    [
+        secret.to_owned(),
+        hex,
+        list.trim_matches(['[', ']']).to_owned(),
+    ]
 }

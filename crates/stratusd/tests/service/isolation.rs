@@ -18,14 +18,33 @@ const PLACE: &str = "/location/eu-central-h1";
 async fn things(shop: &Caller) -> Things {
     let of = async |path: &str| {
         let answer = shop.get(&format!("{PLACE}/{path}")).await.ok();
-        answer["id"].as_str().or(answer["items"][0]["id"].as_str()).expect("there is an id").to_owned()
+        answer["id"]
+            .as_str()
+            .or(answer["items"][0]["id"].as_str())
+            .expect("there is an id")
+            .to_owned()
     };
-    let subnet = shop.get(&format!("{PLACE}/private-subnet/backend")).await.ok();
-    let firewall = subnet["firewalls"][0]["id"].as_str().expect("there is a firewall").to_owned();
+    let subnet = shop
+        .get(&format!("{PLACE}/private-subnet/backend"))
+        .await
+        .ok();
+    let firewall = subnet["firewalls"][0]["id"]
+        .as_str()
+        .expect("there is a firewall")
+        .to_owned();
     BTreeMap::from([
-        ("load_balancer", (of("load-balancer?order_column=name&start_after=api").await, "web")),
+        (
+            "load_balancer",
+            (
+                of("load-balancer?order_column=name&start_after=api").await,
+                "web",
+            ),
+        ),
         ("postgres", (of("postgres/secret").await, "secret")),
-        ("private_subnet", (of("private-subnet/backend").await, "backend")),
+        (
+            "private_subnet",
+            (of("private-subnet/backend").await, "backend"),
+        ),
         ("firewall", (firewall, "web-only")),
         ("vm", (of("vm?order_column=name").await, "app-1")),
     ])
@@ -57,7 +76,10 @@ fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value
 
 /// The path of an operation after the project, with this reference in it.
 fn path(operation: &api_server::server::Operation, reference: &str) -> String {
-    let path = operation.path.strip_prefix("/project/{project_id}").expect("every path begins with the project");
+    let path = operation
+        .path
+        .strip_prefix("/project/{project_id}")
+        .expect("every path begins with the project");
     let mut path = path.replace("{location}", "eu-central-h1");
     if let Some((start, end)) = path.find('{').zip(path.find('}')) {
         path.replace_range(start..=end, reference);
@@ -72,7 +94,10 @@ async fn call(
     body: Option<&Value>,
 ) -> Answer {
     let path = path(operation, reference);
-    caller.try_call(operation.method.clone(), &path, body).await.expect("the service answers")
+    caller
+        .try_call(operation.method.clone(), &path, body)
+        .await
+        .expect("the service answers")
 }
 
 on_both! {
@@ -172,7 +197,12 @@ async fn state(caller: &Caller) -> Vec<Value> {
     for path in ["/load-balancer", "/postgres"] {
         all.push(caller.get(path).await.ok());
     }
-    for path in ["vm", "postgres/secret", "private-subnet/backend", "private-subnet/frontend"] {
+    for path in [
+        "vm",
+        "postgres/secret",
+        "private-subnet/backend",
+        "private-subnet/frontend",
+    ] {
         all.push(caller.get(&format!("{PLACE}/{path}")).await.ok());
     }
     all

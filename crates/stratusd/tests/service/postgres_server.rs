@@ -26,18 +26,28 @@ fn issued(host: &str) -> (String, String, String) {
 async fn a_servers_certificate_is_judged_as_libpq_says() {
     let (root, certificate, key) = issued("localhost");
     let files = [("server.crt", &*certificate), ("server.key", &*key)];
-    let Some((mut home, cluster)) = Home::on_server(&[("ssl", "on")], &files) else { return };
+    let Some((mut home, cluster)) = Home::on_server(&[("ssl", "on")], &files) else {
+        return;
+    };
     std::fs::write(home.path().join("root.pem"), &root).expect("the folder is writable");
-    std::fs::write(home.path().join("other.pem"), issued("localhost").0).expect("the folder is writable");
+    std::fs::write(home.path().join("other.pem"), issued("localhost").0)
+        .expect("the folder is writable");
     let by_number = cluster.url();
     let by_name = by_number.replace("127.0.0.1", "localhost");
     let mut outcome = |url: &str, query: &str| {
         home.database_url = format!("{url}?{query}");
         let mut command = home.command(&["token", "list", "--project", "nobody"]);
-        let output = command.env("SSL_CERT_FILE", home.path().join("other.pem")).output().expect("the program starts");
+        let output = command
+            .env("SSL_CERT_FILE", home.path().join("other.pem"))
+            .output()
+            .expect("the program starts");
         let said = String::from_utf8(output.stderr).expect("the program prints text");
         // Whoever gets as far as to look for a project has a connection.
-        if said.contains("there is no project") { "connected".to_owned() } else { said }
+        if said.contains("there is no project") {
+            "connected".to_owned()
+        } else {
+            said
+        }
     };
     let second_of_two = by_number.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1");
     // The system takes what connects to it; nobody answers.
@@ -45,8 +55,14 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
     let silent_host = silent.local_addr().expect("it has one").to_string();
     let second_of_silent = by_number.replace("127.0.0.1", &format!("{silent_host},127.0.0.1"));
     for good in [
-        (&second_of_two, "sslmode=verify-ca&sslrootcert=root.pem&target_session_attrs=read-write"),
-        (&second_of_silent, "sslmode=verify-ca&sslrootcert=root.pem&load_balance_hosts=disable"),
+        (
+            &second_of_two,
+            "sslmode=verify-ca&sslrootcert=root.pem&target_session_attrs=read-write",
+        ),
+        (
+            &second_of_silent,
+            "sslmode=verify-ca&sslrootcert=root.pem&load_balance_hosts=disable",
+        ),
         (&second_of_two, "sslmode=require&load_balance_hosts=random"),
         (&by_name, "sslmode=verify-full&sslrootcert=root.pem"),
         (&by_number, "sslmode=verify-ca&sslrootcert=root.pem"),
@@ -57,30 +73,76 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
     ] {
         assert_eq!(outcome(good.0, good.1), "connected", "{good:?}");
     }
-    let port = by_number.rsplit_once(':').and_then(|(_, rest)| rest.split_once('/')).expect("it has a port").0;
+    let port = by_number
+        .rsplit_once(':')
+        .and_then(|(_, rest)| rest.split_once('/'))
+        .expect("it has a port")
+        .0;
     let by_address = "postgres://stratus@/postgres".to_owned();
-    let socket =
-        format!("host=/run/postgresql&hostaddr=127.0.0.1&port={port}&sslmode=verify-full&sslrootcert=other.pem");
-    let address = format!("hostaddr=127.0.0.1&port={port}&sslmode=verify-full&sslrootcert=other.pem");
+    let socket = format!(
+        "host=/run/postgresql&hostaddr=127.0.0.1&port={port}&sslmode=verify-full&sslrootcert=other.pem"
+    );
+    let address =
+        format!("hostaddr=127.0.0.1&port={port}&sslmode=verify-full&sslrootcert=other.pem");
     let by_password = by_number.replace("stratus@", "stratus:pass?word@");
     for (url, query, why) in [
         // The question mark within a password does not begin the settings.
-        (&by_password, "sslmode=verify-full&sslrootcert=root.pem", "not valid for name"),
-        (&by_number, "sslmode=verify-full&sslrootcert=root.pem", "not valid for name"),
-        (&by_name, "sslmode=verify-full&sslrootcert=other.pem", "invalid peer certificate"),
-        (&by_name, "sslmode=verify-ca&sslrootcert=other.pem", "invalid peer certificate"),
-        (&by_name, "sslmode=require&sslrootcert=other.pem", "invalid peer certificate"),
+        (
+            &by_password,
+            "sslmode=verify-full&sslrootcert=root.pem",
+            "not valid for name",
+        ),
+        (
+            &by_number,
+            "sslmode=verify-full&sslrootcert=root.pem",
+            "not valid for name",
+        ),
+        (
+            &by_name,
+            "sslmode=verify-full&sslrootcert=other.pem",
+            "invalid peer certificate",
+        ),
+        (
+            &by_name,
+            "sslmode=verify-ca&sslrootcert=other.pem",
+            "invalid peer certificate",
+        ),
+        (
+            &by_name,
+            "sslmode=require&sslrootcert=other.pem",
+            "invalid peer certificate",
+        ),
         // The system's authorities (another one here) have not issued it.
         (&by_name, "sslmode=verify-full", "invalid peer certificate"),
         // A name of the socket's folder counts less than an address.
         (&by_address, &socket, "error performing TLS handshake"),
         (&by_address, &address, "error performing TLS handshake"),
         (&by_address, "sslmode=verify-full", "it names no host"),
-        (&by_address.replace('@', "@a,b"), "hostaddr=127.0.0.1", "do not belong together"),
-        (&by_name, "sslmode=verify-full&sslrootcert=missing.pem", "failed to read missing.pem"),
-        (&by_name, "sslmode=verify-full&sslrootcert=keys", "there is no certificate in keys"),
-        (&by_name, "sslmode=allow", "sslmode must be one of disable, prefer, require, verify-ca, verify-full"),
-        (&by_name, "sslcert=root.pem", "sslcert and sslkey must be given together"),
+        (
+            &by_address.replace('@', "@a,b"),
+            "hostaddr=127.0.0.1",
+            "do not belong together",
+        ),
+        (
+            &by_name,
+            "sslmode=verify-full&sslrootcert=missing.pem",
+            "failed to read missing.pem",
+        ),
+        (
+            &by_name,
+            "sslmode=verify-full&sslrootcert=keys",
+            "there is no certificate in keys",
+        ),
+        (
+            &by_name,
+            "sslmode=allow",
+            "sslmode must be one of disable, prefer, require, verify-ca, verify-full",
+        ),
+        (
+            &by_name,
+            "sslcert=root.pem",
+            "sslcert and sslkey must be given together",
+        ),
     ] {
         let said = outcome(url, query);
         assert!(said.contains(why), "{query}: {said}");
@@ -89,16 +151,26 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_without_tls_is_not_spoken_to_where_tls_is_asked_for() {
-    let Some((mut home, cluster)) = Home::on_server(&[], &[]) else { return };
+    let Some((mut home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
     home.database_url = format!("{}?sslmode=require", cluster.url());
-    assert!(home.fail(&["token", "list", "--project", "nobody"]).contains("server does not support TLS"));
+    assert!(
+        home.fail(&["token", "list", "--project", "nobody"])
+            .contains("server does not support TLS")
+    );
     home.database_url = format!("{}?sslmode=prefer", cluster.url());
-    assert!(home.fail(&["token", "list", "--project", "nobody"]).contains("there is no project"));
+    assert!(
+        home.fail(&["token", "list", "--project", "nobody"])
+            .contains("there is no project")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_comes_back_is_used_again() {
-    let Some((home, mut cluster)) = Home::on_server(&[], &[]) else { return };
+    let Some((home, mut cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
     home.apply(&two_projects());
     let service = home.serve(&["--log-format", "json"]);
     let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
@@ -108,31 +180,53 @@ async fn a_server_that_comes_back_is_used_again() {
     // The token is remembered for a second; after that it is the first thing that cannot be read.
     for _ in 0..2 {
         assert_eq!(caller.get(&subnet("before")).await.error().0, 503);
-        assert_eq!(caller.post_nothing(&subnet("meanwhile")).await.error().0, 503);
+        assert_eq!(
+            caller.post_nothing(&subnet("meanwhile")).await.error().0,
+            503
+        );
         tokio::time::sleep(Duration::from_millis(1100)).await;
     }
-    let ready = reqwest::get(format!("{}/readyz", service.management)).await.expect("it answers");
+    let ready = reqwest::get(format!("{}/readyz", service.management))
+        .await
+        .expect("it answers");
     assert_eq!(ready.status(), 503);
     cluster.start_again();
     let start = Instant::now();
-    while reqwest::get(format!("{}/readyz", service.management)).await.expect("it answers").status() != 200 {
-        assert!(start.elapsed() < Duration::from_mins(1), "the service does not find its database again");
+    while reqwest::get(format!("{}/readyz", service.management))
+        .await
+        .expect("it answers")
+        .status()
+        != 200
+    {
+        assert!(
+            start.elapsed() < Duration::from_mins(1),
+            "the service does not find its database again"
+        );
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     // Each connection finds out by itself, so more than one is tried.
     for number in 0..20 {
         assert_eq!(caller.get(&subnet("before")).await.ok(), made);
-        caller.post_nothing(&subnet(&format!("after-{number}"))).await.ok();
+        caller
+            .post_nothing(&subnet(&format!("after-{number}")))
+            .await
+            .ok();
     }
     service.terminate();
     let (is_well, log) = service.wait();
     // Down to what the system said.
-    assert!(is_well && log.contains("the database cannot be reached") && log.contains("os error"), "{log}");
+    assert!(
+        is_well && log.contains("the database cannot be reached") && log.contains("os error"),
+        "{log}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_made_once() {
-    let Some((home, cluster)) = Home::on_server(&[("log_connections", "on"), ("log_disconnections", "on")], &[]) else {
+    let Some((home, cluster)) = Home::on_server(
+        &[("log_connections", "on"), ("log_disconnections", "on")],
+        &[],
+    ) else {
         return;
     };
     home.apply(&two_projects());
@@ -151,18 +245,32 @@ async fn connections_are_made_once() {
     let log = cluster.log();
     // One more brought the database to its version.
     let of_service = log.matches("connection authorized").count() - before;
-    assert!((3..=5).contains(&of_service), "{of_service} connections were made:\n{log}");
-    assert!(!log.contains("unexpected EOF"), "a connection was left without a word:\n{log}");
-    assert!(!log.contains("already a transaction in progress"), "a reader left its transaction open:\n{log}");
+    assert!(
+        (3..=5).contains(&of_service),
+        "{of_service} connections were made:\n{log}"
+    );
+    assert!(
+        !log.contains("unexpected EOF"),
+        "a connection was left without a word:\n{log}"
+    );
+    assert!(
+        !log.contains("already a transaction in progress"),
+        "a reader left its transaction open:\n{log}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stands_still_is_given_up() {
-    let Some((home, cluster)) = Home::on_server(&[], &[]) else { return };
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
     home.apply(&two_projects());
     let service = home.serve(&["--shutdown-timeout", "3s"]);
     let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
-    caller.post_nothing("/location/eu-central-h1/private-subnet/before").await.ok();
+    caller
+        .post_nothing("/location/eu-central-h1/private-subnet/before")
+        .await
+        .ok();
     cluster.signal("STOP");
     let begun = Instant::now();
     let asked: Vec<_> = (0..12)
@@ -170,9 +278,17 @@ async fn a_server_that_stands_still_is_given_up() {
             let caller = caller.clone();
             tokio::spawn(async move {
                 if number % 2 == 0 {
-                    caller.get("/location/eu-central-h1/private-subnet/before").await.error().0
+                    caller
+                        .get("/location/eu-central-h1/private-subnet/before")
+                        .await
+                        .error()
+                        .0
                 } else {
-                    caller.post_nothing(&format!("/location/eu-central-h1/private-subnet/n{number}")).await.error().0
+                    caller
+                        .post_nothing(&format!("/location/eu-central-h1/private-subnet/n{number}"))
+                        .await
+                        .error()
+                        .0
                 }
             })
         })
@@ -180,10 +296,18 @@ async fn a_server_that_stands_still_is_given_up() {
     for answer in asked {
         assert_eq!(answer.await.expect("it is answered"), 503);
     }
-    assert!(begun.elapsed() < Duration::from_secs(45), "it took {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(45),
+        "it took {:?}",
+        begun.elapsed()
+    );
     let begun = Instant::now();
     service.terminate();
     assert!(service.wait().0);
-    assert!(begun.elapsed() < Duration::from_mins(1), "it took {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_mins(1),
+        "it took {:?}",
+        begun.elapsed()
+    );
     cluster.signal("CONT");
 }

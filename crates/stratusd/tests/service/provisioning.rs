@@ -152,10 +152,17 @@ on_both! {
 
 /// How many steps failed, by the service's own count.
 async fn failed_steps(service: &Service) -> u64 {
-    let metrics = reqwest::get(format!("{}/metrics", service.management)).await.expect("it answers");
+    let metrics = reqwest::get(format!("{}/metrics", service.management))
+        .await
+        .expect("it answers");
     let metrics = metrics.text().await.expect("it is text");
-    let count = metrics.lines().find_map(|line| line.strip_prefix("stratus_reconcile_steps_failed_total "));
-    count.expect("it is counted").parse().expect("it is a number")
+    let count = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("stratus_reconcile_steps_failed_total "));
+    count
+        .expect("it is counted")
+        .parse()
+        .expect("it is a number")
 }
 
 /// What is simulated comes from the seed and from what is asked for, not from ids or the hour.
@@ -176,8 +183,13 @@ async fn the_same_seed_fails_the_same_steps() {
         ]);
         let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         let path = format!("{PLACE}/postgres/a");
-        caller.post(&path, json!({ "size": "standard-2", "storage_size": 64 })).await.ok();
-        caller.wait_for(&path, |database| database["state"] == "running").await;
+        caller
+            .post(&path, json!({ "size": "standard-2", "storage_size": 64 }))
+            .await
+            .ok();
+        caller
+            .wait_for(&path, |database| database["state"] == "running")
+            .await;
         failed_steps(&service).await
     };
     let mut seen = HashSet::new();
@@ -203,7 +215,9 @@ fn simulator(home: &Home, world: &World) -> impl Future<Output = Simulator> {
     async move {
         let store = store(home).await;
         let sealer = Sealer::parse(&keys).expect("the keys are good");
-        let authority = Authority::of(&store, &sealer, world).await.expect("there is one");
+        let authority = Authority::of(&store, &sealer, world)
+            .await
+            .expect("there is one");
         Simulator::new(config, world.clone(), authority)
     }
 }
@@ -212,7 +226,10 @@ fn simulator(home: &Home, world: &World) -> impl Future<Output = Simulator> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn simulators_of_several_replicas_agree() {
     let (home, world) = (Home::sqlite(), World::real());
-    let (one, other) = (simulator(&home, &world).await, simulator(&home, &world).await);
+    let (one, other) = (
+        simulator(&home, &world).await,
+        simulator(&home, &world).await,
+    );
     let shape = |storage_size_gib| Shape {
         version: "17".to_owned(),
         vm_size: "standard-2".to_owned(),
@@ -229,30 +246,65 @@ async fn simulators_of_several_replicas_agree() {
         shape: shape(storage_size_gib),
         known: known.cloned(),
     };
-    let seen =
-        async |by: &Simulator, wanted: &Wanted| by.observe(wanted).await.expect("it looks").expect("it is there");
+    let seen = async |by: &Simulator, wanted: &Wanted| {
+        by.observe(wanted)
+            .await
+            .expect("it looks")
+            .expect("it is there")
+    };
     assert_eq!(one.create(&wanted(64, None)).await, Ok(Progress::Done));
     let small = seen(&one, &wanted(64, None)).await;
-    assert_eq!(seen(&other, &wanted(64, Some(&small))).await.shape, shape(64));
+    assert_eq!(
+        seen(&other, &wanted(64, Some(&small))).await.shape,
+        shape(64)
+    );
     let growing = wanted(128, Some(&small));
     assert_eq!(one.resize(&growing).await, Ok(Progress::Done));
-    assert_eq!(seen(&one, &growing).await.shape, shape(128), "what it has done is not forgotten before it is noted");
+    assert_eq!(
+        seen(&one, &growing).await.shape,
+        shape(128),
+        "what it has done is not forgotten before it is noted"
+    );
     let large = seen(&one, &growing).await;
     let grown = wanted(128, Some(&large));
     for by in [&one, &other] {
         assert_eq!(seen(by, &grown).await.shape, shape(128));
     }
     // What the owner wants is no news of what there is.
-    let available = |shape: Shape| Shape { ha_type: "sync".to_owned(), ..shape };
-    let noted = Observed { shape: available(shape(128)), ..large.clone() };
-    let doubled = Wanted { shape: available(shape(128)), known: Some(noted), ..grown };
-    assert_eq!(seen(&one, &doubled).await.shape, shape(128), "nobody has made it so yet");
+    let available = |shape: Shape| Shape {
+        ha_type: "sync".to_owned(),
+        ..shape
+    };
+    let noted = Observed {
+        shape: available(shape(128)),
+        ..large.clone()
+    };
+    let doubled = Wanted {
+        shape: available(shape(128)),
+        known: Some(noted),
+        ..grown
+    };
+    assert_eq!(
+        seen(&one, &doubled).await.shape,
+        shape(128),
+        "nobody has made it so yet"
+    );
     assert_eq!(one.resize(&doubled).await, Ok(Progress::Done));
     assert_eq!(seen(&one, &doubled).await.shape, available(shape(128)));
     // After a restart nothing is made up.
-    let earlier = Observed { earliest_restore_time: Some(1_700_000_000), ..large };
-    let again = seen(&simulator(&home, &world).await, &wanted(128, Some(&earlier))).await;
-    assert_eq!((again.shape, again.used_bytes), (shape(128), small.used_bytes));
+    let earlier = Observed {
+        earliest_restore_time: Some(1_700_000_000),
+        ..large
+    };
+    let again = seen(
+        &simulator(&home, &world).await,
+        &wanted(128, Some(&earlier)),
+    )
+    .await;
+    assert_eq!(
+        (again.shape, again.used_bytes),
+        (shape(128), small.used_bytes)
+    );
     assert_eq!(again.earliest_restore_time, Some(1_700_000_000));
 }
 
@@ -262,26 +314,55 @@ async fn a_step_that_does_not_end_is_given_up() {
     let bare = Bare::new(Home::sqlite()).await;
     let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
     let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
-    assert_eq!(bare.answer(&Asked { method: "POST", path, body }).await.0, 200);
-    for (step_limit, grace) in [(Duration::from_millis(300), LEASE), (LEASE * 100, Duration::from_millis(300))] {
+    assert_eq!(
+        bare.answer(&Asked {
+            method: "POST",
+            path,
+            body
+        })
+        .await
+        .0,
+        200
+    );
+    for (step_limit, grace) in [
+        (Duration::from_millis(300), LEASE),
+        (LEASE * 100, Duration::from_millis(300)),
+    ] {
         let watched = Arc::new(Watched::default());
         let _hangs = watched.holds_passwords.lock().await;
         let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
-        let config = ReconcilerConfig { step_limit, grace, is_alone: true, ..config() };
+        let config = ReconcilerConfig {
+            step_limit,
+            grace,
+            is_alone: true,
+            ..config()
+        };
         let around = around(&keys);
         let (store, steps) = (store(&bare.home).await, Arc::new(Steps::default()));
-        let reconciler = Reconciler::new(store, around, Watching(Arc::clone(&watched)), config, Arc::clone(&steps));
+        let reconciler = Reconciler::new(
+            store,
+            around,
+            Watching(Arc::clone(&watched)),
+            config,
+            Arc::clone(&steps),
+        );
         let stop = CancellationToken::new();
         let worker = tokio::spawn(reconciler.run(stop.clone()));
         if step_limit < LEASE {
             let has_failed = async || (steps.failed.load(Ordering::SeqCst) > 0).then_some(());
-            eventually(has_failed).await.expect("the step counts as failed");
+            eventually(has_failed)
+                .await
+                .expect("the step counts as failed");
         } else {
-            let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+            let is_asked =
+                async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
             eventually(is_asked).await.expect("the step has begun");
         }
         stop.cancel();
-        tokio::time::timeout(Duration::from_mins(1), worker).await.expect("it ends in time").expect("it ends well");
+        tokio::time::timeout(Duration::from_mins(1), worker)
+            .await
+            .expect("it ends in time")
+            .expect("it ends well");
     }
 }
 
@@ -291,23 +372,60 @@ async fn availability_and_networks_reach_the_provisioner() {
     let bare = Bare::new(Home::sqlite()).await;
     let ask = async |method: &'static str, name: &str, body: Value| {
         let path = format!("/project/{SHOP}{PLACE}/postgres/{name}");
-        let (status, _, body) = bare.answer(&Asked { method, path, body: Some(body) }).await;
+        let (status, _, body) = bare
+            .answer(&Asked {
+                method,
+                path,
+                body: Some(body),
+            })
+            .await;
         assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
     };
-    ask("POST", "open", json!({ "size": "standard-2", "storage_size": 64 })).await;
-    ask("POST", "closed", json!({ "size": "standard-2", "storage_size": 64, "restrict_by_default": true })).await;
+    ask(
+        "POST",
+        "open",
+        json!({ "size": "standard-2", "storage_size": 64 }),
+    )
+    .await;
+    ask(
+        "POST",
+        "closed",
+        json!({ "size": "standard-2", "storage_size": 64, "restrict_by_default": true }),
+    )
+    .await;
     let watched = Arc::new(Watched::default());
     let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
     let stop = CancellationToken::new();
-    let worker = tokio::spawn(reconciler(&bare.home, &keys, Arc::clone(&watched)).await.run(stop.clone()));
+    let worker = tokio::spawn(
+        reconciler(&bare.home, &keys, Arc::clone(&watched))
+            .await
+            .run(stop.clone()),
+    );
     let wait = async |is_done: &dyn Fn() -> bool| {
-        eventually(async || is_done().then_some(())).await.expect("it comes to that");
+        eventually(async || is_done().then_some(()))
+            .await
+            .expect("it comes to that");
     };
     wait(&|| watched.finished.load(Ordering::SeqCst) >= 2).await;
-    assert!(watched.resized.lock().unwrap().is_empty(), "they were made as they shall be");
+    assert!(
+        watched.resized.lock().unwrap().is_empty(),
+        "they were made as they shall be"
+    );
     ask("PATCH", "open", json!({ "ha_type": "sync" })).await;
-    wait(&|| watched.resized.lock().unwrap().values().any(|shape| shape.ha_type == "sync")).await;
-    assert_eq!(watched.resized.lock().unwrap().len(), 1, "of the other nothing was changed");
+    wait(&|| {
+        watched
+            .resized
+            .lock()
+            .unwrap()
+            .values()
+            .any(|shape| shape.ha_type == "sync")
+    })
+    .await;
+    assert_eq!(
+        watched.resized.lock().unwrap().len(),
+        1,
+        "of the other nothing was changed"
+    );
     let open_to = watched.open_to.lock().unwrap().clone();
     assert_eq!(open_to["open"], ["0.0.0.0/0", "::/0"]);
     assert!(open_to["closed"].is_empty());
@@ -318,27 +436,49 @@ async fn availability_and_networks_reach_the_provisioner() {
 /// A worker that cannot prolong its lease lets go before another may take the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_ends_with_its_lease() {
-    let Some((home, mut cluster)) = Home::on_server(&[], &[]) else { return };
+    let Some((home, mut cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
     let bare = Bare::new(home).await;
     let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
     let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
-    assert_eq!(bare.answer(&Asked { method: "POST", path, body }).await.0, 200);
+    assert_eq!(
+        bare.answer(&Asked {
+            method: "POST",
+            path,
+            body
+        })
+        .await
+        .0,
+        200
+    );
     let watched = Arc::new(Watched::default());
     // The provisioner takes its time, until long after the lease.
     let at_the_door = watched.holds_passwords.lock().await;
     let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
     let stop = CancellationToken::new();
-    let worker = tokio::spawn(reconciler(&bare.home, &keys, Arc::clone(&watched)).await.run(stop.clone()));
+    let worker = tokio::spawn(
+        reconciler(&bare.home, &keys, Arc::clone(&watched))
+            .await
+            .run(stop.clone()),
+    );
     let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
     eventually(is_asked).await.expect("the step has begun");
     let begun = Instant::now();
     cluster.stop();
     while watched.passwords_begun.load(Ordering::SeqCst) > 0 {
-        assert!(begun.elapsed() < LEASE * 5, "the step goes on though its lease has ended");
+        assert!(
+            begun.elapsed() < LEASE * 5,
+            "the step goes on though its lease has ended"
+        );
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     // It is prolonged each third of its time, and holds until its end though that fails.
-    assert!(begun.elapsed() > LEASE / 2, "it was given up long before: {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() > LEASE / 2,
+        "it was given up long before: {:?}",
+        begun.elapsed()
+    );
     drop(at_the_door);
     stop.cancel();
     cluster.start_again();
@@ -351,10 +491,20 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
     let bare = Bare::new(Home::sqlite()).await;
     let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
     let ask = async |path: String, body: Value| {
-        let (status, _, body) = bare.answer(&Asked { method: "POST", path, body: Some(body) }).await;
+        let (status, _, body) = bare
+            .answer(&Asked {
+                method: "POST",
+                path,
+                body: Some(body),
+            })
+            .await;
         assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
     };
-    ask(path.clone(), json!({ "size": "standard-2", "storage_size": 64 })).await;
+    ask(
+        path.clone(),
+        json!({ "size": "standard-2", "storage_size": 64 }),
+    )
+    .await;
     let watched = Arc::new(Watched::default());
     // The provisioner takes its time for passwords.
     let at_the_door = watched.holds_passwords.lock().await;
@@ -366,22 +516,45 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
         grace: Duration::from_mins(1),
         is_alone: true,
     };
-    let (store, around, steps) = (bare.store.clone(), bare.around.clone(), Arc::new(Steps::default()));
+    let (store, around, steps) = (
+        bare.store.clone(),
+        bare.around.clone(),
+        Arc::new(Steps::default()),
+    );
     let stop = CancellationToken::new();
     let reconciler = Reconciler::new(store, around, Watching(Arc::clone(&watched)), config, steps);
     let worker = tokio::spawn(reconciler.run(stop.clone()));
     // Its clock stands still unless somebody asks.
-    let tick = async || bare.answer(&Asked { method: "GET", path: path.clone(), body: None }).await;
+    let tick = async || {
+        bare.answer(&Asked {
+            method: "GET",
+            path: path.clone(),
+            body: None,
+        })
+        .await
+    };
     let is_on_its_way = eventually(async || {
         tick().await;
         (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(())
     });
-    is_on_its_way.await.expect("the first password is on its way");
-    ask(format!("{path}/reset-superuser-password"), json!({ "password": "Changed-Meanwhile-1" })).await;
+    is_on_its_way
+        .await
+        .expect("the first password is on its way");
+    ask(
+        format!("{path}/reset-superuser-password"),
+        json!({ "password": "Changed-Meanwhile-1" }),
+    )
+    .await;
     drop(at_the_door);
     let is_set = eventually(async || {
         tick().await;
-        watched.passwords.lock().unwrap().values().any(|password| password == "Changed-Meanwhile-1").then_some(())
+        watched
+            .passwords
+            .lock()
+            .unwrap()
+            .values()
+            .any(|password| password == "Changed-Meanwhile-1")
+            .then_some(())
     });
     is_set.await.expect("the second password is set");
     stop.cancel();
@@ -403,17 +576,30 @@ async fn certificates_lead_to_an_authority_that_stays() {
     for _ in 0..2 {
         // The second one is that of another start.
         let store = store(&home).await;
-        authorities.push(Authority::of(&store, &sealer, &World::real()).await.expect("there is one"));
+        authorities.push(
+            Authority::of(&store, &sealer, &World::real())
+                .await
+                .expect("there is one"),
+        );
         store.close().await;
     }
     let (second, first) = (authorities.pop().unwrap(), authorities.pop().unwrap());
     assert_eq!(first.certificate(), second.certificate());
-    let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).expect("it is one");
+    let certificate =
+        |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).expect("it is one");
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(certificate(first.certificate())).expect("it is an authority's");
+    roots
+        .add(certificate(first.certificate()))
+        .expect("it is an authority's");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().expect("it can be");
-    let server = certificate(&second.issue("orders.pg1.stratus.example").expect("it is a name"));
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .expect("it can be");
+    let server = certificate(
+        &second
+            .issue("orders.pg1.stratus.example")
+            .expect("it is a name"),
+    );
     let verify = |name: &'static str| {
         let name = ServerName::try_from(name).expect("it is a name");
         verifier.verify_server_cert(&server, &[], &name, &[], UnixTime::now())
@@ -425,18 +611,31 @@ async fn certificates_lead_to_an_authority_that_stays() {
 async fn store(home: &Home) -> Store {
     let url: stratusd::settings::DatabaseUrl = home.database_url.parse().expect("it is one");
     let database = url.database().expect("it is one");
-    let config = StoreConfig { database, connections: 4, patience: Duration::from_secs(10), world: World::real() };
+    let config = StoreConfig {
+        database,
+        connections: 4,
+        patience: Duration::from_secs(10),
+        world: World::real(),
+    };
     Store::open(&config).await.expect("the database opens")
 }
 
 async fn is_anything_due(store: &Store) -> bool {
     let mut reader = store.reader().await.expect("it can be read");
     let now = World::real().now();
-    stratusd::storage::database::is_anything_due(&mut reader.connection(), now).await.expect("it can be read")
+    stratusd::storage::database::is_anything_due(&mut reader.connection(), now)
+        .await
+        .expect("it can be read")
 }
 
 async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconciler<Watching> {
-    Reconciler::new(store(home).await, around(keys), Watching(watched), config(), Arc::new(Steps::default()))
+    Reconciler::new(
+        store(home).await,
+        around(keys),
+        Watching(watched),
+        config(),
+        Arc::new(Steps::default()),
+    )
 }
 
 fn around(keys: &str) -> Surroundings {
@@ -495,7 +694,14 @@ struct Watching(Arc<Watched>);
 
 impl Watching {
     async fn at(&self, wanted: &Wanted) {
-        let count = Arc::clone(self.0.at_work.lock().unwrap().entry(wanted.id.clone()).or_default());
+        let count = Arc::clone(
+            self.0
+                .at_work
+                .lock()
+                .unwrap()
+                .entry(wanted.id.clone())
+                .or_default(),
+        );
         let _begun = Begun::of(&count);
         if count.load(Ordering::SeqCst) > 1 {
             self.0.overlaps.fetch_add(1, Ordering::SeqCst);
@@ -507,12 +713,28 @@ impl Watching {
 impl Provisioner for Watching {
     async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
         self.at(wanted).await;
-        let steps = self.0.made.lock().unwrap().get(&wanted.id).copied().unwrap_or_default();
+        let steps = self
+            .0
+            .made
+            .lock()
+            .unwrap()
+            .get(&wanted.id)
+            .copied()
+            .unwrap_or_default();
         Ok((steps >= 2).then(|| Observed {
             is_available: true,
             shape: {
-                let made = Shape { ha_type: "none".to_owned(), ..wanted.shape.clone() };
-                self.0.resized.lock().unwrap().get(&wanted.id).cloned().unwrap_or(made)
+                let made = Shape {
+                    ha_type: "none".to_owned(),
+                    ..wanted.shape.clone()
+                };
+                self.0
+                    .resized
+                    .lock()
+                    .unwrap()
+                    .get(&wanted.id)
+                    .cloned()
+                    .unwrap_or(made)
             },
             used_bytes: 0,
             earliest_restore_time: None,
@@ -522,22 +744,44 @@ impl Provisioner for Watching {
 
     async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         self.at(wanted).await;
-        *self.0.made.lock().unwrap().entry(wanted.id.clone()).or_insert(0) += 1;
-        self.0.open_to.lock().unwrap().insert(wanted.name.clone(), wanted.open_to.clone());
+        *self
+            .0
+            .made
+            .lock()
+            .unwrap()
+            .entry(wanted.id.clone())
+            .or_insert(0) += 1;
+        self.0
+            .open_to
+            .lock()
+            .unwrap()
+            .insert(wanted.name.clone(), wanted.open_to.clone());
         Ok(Progress::Pending(Duration::from_millis(5)))
     }
 
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
-        self.0.resized.lock().unwrap().insert(wanted.id.clone(), wanted.shape.clone());
+        self.0
+            .resized
+            .lock()
+            .unwrap()
+            .insert(wanted.id.clone(), wanted.shape.clone());
         Ok(Progress::Done)
     }
 
-    async fn set_password(&self, wanted: &Wanted, password: &Password) -> Result<(), ProvisionError> {
+    async fn set_password(
+        &self,
+        wanted: &Wanted,
+        password: &Password,
+    ) -> Result<(), ProvisionError> {
         self.at(wanted).await;
         self.0.asked_for_password.fetch_add(1, Ordering::SeqCst);
         let _begun = Begun::of(&self.0.passwords_begun);
         let _held = self.0.holds_passwords.lock().await;
-        self.0.passwords.lock().unwrap().insert(wanted.id.clone(), password.expose().to_owned());
+        self.0
+            .passwords
+            .lock()
+            .unwrap()
+            .insert(wanted.id.clone(), password.expose().to_owned());
         Ok(())
     }
 

@@ -12,10 +12,27 @@ const PLACE: &str = "/location/eu-central-h1";
 /// A service with the small world, and two callers: one that may do everything, one that may read.
 fn begin(home: &Home, more: &[&str]) -> (crate::support::process::Service, Caller, Caller) {
     home.apply(&two_projects());
-    let (full, reader) = (home.token("shop", &[]), home.token("shop", &["--read-only"]));
-    let settings = [&["--simulate-delay", "300ms", "--simulate-jitter", "0s", "--simulate-used", "60"], more].concat();
+    let (full, reader) = (
+        home.token("shop", &[]),
+        home.token("shop", &["--read-only"]),
+    );
+    let settings = [
+        &[
+            "--simulate-delay",
+            "300ms",
+            "--simulate-jitter",
+            "0s",
+            "--simulate-used",
+            "60",
+        ],
+        more,
+    ]
+    .concat();
     let service = home.serve(&settings);
-    let (full, reader) = (Caller::new(&service.base, SHOP, &full), Caller::new(&service.base, SHOP, &reader));
+    let (full, reader) = (
+        Caller::new(&service.base, SHOP, &full),
+        Caller::new(&service.base, SHOP, &reader),
+    );
     (service, full, reader)
 }
 
@@ -24,11 +41,19 @@ async fn ids(caller: &Caller, path: &str) -> std::collections::BTreeMap<String, 
     let page = caller.get(path).await.ok();
     let items = page["items"].as_array().expect("a page has items").clone();
     let text = |value: &Value| value.as_str().expect("it is a text").to_owned();
-    items.iter().map(|item| (text(&item["name"]), text(&item["id"]))).collect()
+    items
+        .iter()
+        .map(|item| (text(&item["name"]), text(&item["id"])))
+        .collect()
 }
 
 fn names(page: &Value) -> Vec<&str> {
-    page["items"].as_array().expect("a page has items").iter().map(|item| item["name"].as_str().unwrap()).collect()
+    page["items"]
+        .as_array()
+        .expect("a page has items")
+        .iter()
+        .map(|item| item["name"].as_str().unwrap())
+        .collect()
 }
 
 on_both! {

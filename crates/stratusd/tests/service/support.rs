@@ -20,7 +20,9 @@ pub async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> Option<T>
     let start = Instant::now();
     loop {
         match ask().await {
-            None if start.elapsed() < PATIENCE => tokio::time::sleep(Duration::from_millis(20)).await,
+            None if start.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(20)).await
+            }
             answer => return answer,
         }
     }
@@ -41,14 +43,26 @@ impl Home {
     pub fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let database_url = format!("sqlite://{}", folder.path().join("stratus.db").display());
-        Self { folder, database_url, _cluster: None }.with_keys()
+        Self {
+            folder,
+            database_url,
+            _cluster: None,
+        }
+        .with_keys()
     }
 
     /// A home with a PostgreSQL database of its own, or none where the tests run without.
     pub fn postgres() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let (database_url, cluster) = cluster::database()?;
-        Some(Self { folder, database_url, _cluster: cluster }.with_keys())
+        Some(
+            Self {
+                folder,
+                database_url,
+                _cluster: cluster,
+            }
+            .with_keys(),
+        )
     }
 
     /// A home on a server of its own with these settings and files, which the test may stop; none where the tests run
@@ -58,12 +72,22 @@ impl Home {
             return None;
         }
         let cluster = Cluster::start_with(settings, files);
-        Some((Self { database_url: cluster.url(), ..Self::sqlite() }, cluster))
+        Some((
+            Self {
+                database_url: cluster.url(),
+                ..Self::sqlite()
+            },
+            cluster,
+        ))
     }
 
     fn with_keys(self) -> Self {
         // Any 32 bytes are a key.
-        std::fs::write(self.keys(), "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n").expect("the folder is writable");
+        std::fs::write(
+            self.keys(),
+            "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n",
+        )
+        .expect("the folder is writable");
         self
     }
 

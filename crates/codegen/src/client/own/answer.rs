@@ -13,30 +13,49 @@ impl Own<'_> {
     /// The arms of the match on the status.
     pub(super) fn arms(&self) -> Vec<TokenStream> {
         let names = self.names.of(self.operation);
-        let successes = self.successes.arms.iter().map(|arm| self.arm(arm, &self.successes, &names.answer, false));
-        let errors = self.errors.arms.iter().map(|arm| self.arm(arm, &self.errors, &names.error, true));
+        let successes = self
+            .successes
+            .arms
+            .iter()
+            .map(|arm| self.arm(arm, &self.successes, &names.answer, false));
+        let errors = self
+            .errors
+            .arms
+            .iter()
+            .map(|arm| self.arm(arm, &self.errors, &names.error, true));
         successes.chain(errors).collect()
     }
 
     fn arm(&self, arm: &Arm, side: &Side, enumeration: &str, is_error: bool) -> TokenStream {
         let (first, last) = arm.statuses;
-        let pattern = if first == last { quote!(#first) } else { quote!(#first..=#last) };
+        let pattern = if first == last {
+            quote!(#first)
+        } else {
+            quote!(#first..=#last)
+        };
         let read = |choice: &Choice| {
             let value = self.read(choice, side.several.then_some(enumeration));
-            if is_error { quote!(Err(runtime::Error::listed(#value))) } else { quote!(Ok(#value)) }
+            if is_error {
+                quote!(Err(runtime::Error::listed(#value)))
+            } else {
+                quote!(Ok(#value))
+            }
         };
         // What remains when no other fits: any media type at all, else the first.
-        let is_anything = |choice: &Choice| choice.media.iter().any(|media| essence(media) == "*/*");
+        let is_anything =
+            |choice: &Choice| choice.media.iter().any(|media| essence(media) == "*/*");
         let rest = arm.bodies.iter().position(is_anything).unwrap_or_default();
         let default = read(&arm.bodies[rest]);
         if arm.bodies.len() == 1 {
             return quote!(#pattern => #default,);
         }
         let response = &self.locals.response;
-        let others = media_patterns(&arm.bodies, rest).into_iter().map(|(media, at)| {
-            let read = read(&arm.bodies[at]);
-            quote!(#media => #read,)
-        });
+        let others = media_patterns(&arm.bodies, rest)
+            .into_iter()
+            .map(|(media, at)| {
+                let read = read(&arm.bodies[at]);
+                quote!(#media => #read,)
+            });
         quote! {
             #pattern => match runtime::content_type(&#response).as_str() {
                 #(#others)*
@@ -56,7 +75,9 @@ impl Own<'_> {
             Body::Events => quote!(runtime::events(#response)),
             Body::Upgrade => quote!(runtime::upgrade(#response).await?),
         };
-        let Some(enumeration) = enumeration else { return value };
+        let Some(enumeration) = enumeration else {
+            return value;
+        };
         let (enumeration, variant) = (ident(enumeration), ident(&choice.variant));
         if choice.body == Body::Empty {
             quote!(runtime::map(#value, |()| #enumeration::#variant))
@@ -94,8 +115,13 @@ impl Own<'_> {
                 }
             }
         });
-        let values = choices().all(|choice| matches!(choice.body, Body::Empty | Body::Json(_) | Body::Text(_)));
-        let derive = if values { quote!(Clone, Debug, PartialEq) } else { quote!(Debug) };
+        let values = choices()
+            .all(|choice| matches!(choice.body, Body::Empty | Body::Json(_) | Body::Text(_)));
+        let derive = if values {
+            quote!(Clone, Debug, PartialEq)
+        } else {
+            quote!(Debug)
+        };
         Some(quote! {
             #head
             #[derive(#derive)]
@@ -110,17 +136,26 @@ impl Own<'_> {
 /// The patterns of media types, each with its choice: exact names before ranges, and last what else is JSON, since the
 /// contract and the server may name that differently. `rest` is chosen where none of them fits.
 fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> {
-    let all =
-        choices.iter().enumerate().flat_map(|(at, choice)| choice.media.iter().map(move |name| (essence(name), at)));
+    let all = choices
+        .iter()
+        .enumerate()
+        .flat_map(|(at, choice)| choice.media.iter().map(move |name| (essence(name), at)));
     let (mut ranges, names): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.contains('*'));
     ranges.retain(|(_, at)| *at != rest);
     ranges.sort_by_key(|(range, _)| std::cmp::Reverse(range.len()));
-    let json = choices.iter().position(|choice| matches!(choice.body, Body::Json(_))).filter(|at| *at != rest);
+    let json = choices
+        .iter()
+        .position(|choice| matches!(choice.body, Body::Json(_)))
+        .filter(|at| *at != rest);
     let mut patterns = Vec::new();
     for at in 0..choices.len() {
         // What comes later leads to the same choice, unless something stands between.
         let follows = if json.is_some() { json } else { Some(rest) };
-        let own: Vec<&String> = names.iter().filter(|(_, of)| *of == at).map(|(name, _)| name).collect();
+        let own: Vec<&String> = names
+            .iter()
+            .filter(|(_, of)| *of == at)
+            .map(|(name, _)| name)
+            .collect();
         if !own.is_empty() && (!ranges.is_empty() || follows != Some(at)) {
             patterns.push((quote!(#(#own)|*), at));
         }

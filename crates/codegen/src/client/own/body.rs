@@ -18,7 +18,9 @@ impl Own<'_> {
     /// Whether every body is in memory when it is given, so that the builder can be cloned.
     pub(super) fn body_is_whole(&self) -> bool {
         let media = self.operation.body.iter().flat_map(|body| &body.media);
-        media.map(|media| media.kind).all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
+        media
+            .map(|media| media.kind)
+            .all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
     }
 
     pub(super) fn body_field(&self) -> Option<TokenStream> {
@@ -49,7 +51,12 @@ impl Own<'_> {
 
     /// The statement that puts the body into the request.
     pub(super) fn body_use(&self, body: &Ident, request: &Ident) -> TokenStream {
-        if self.operation.body.as_ref().is_some_and(|body| body.required) {
+        if self
+            .operation
+            .body
+            .as_ref()
+            .is_some_and(|body| body.required)
+        {
             quote!(#request = #body.on(#request);)
         } else {
             quote!(if let Some(#body) = #body { #request = #body.on(#request); })
@@ -58,15 +65,27 @@ impl Own<'_> {
 
     /// The setters: `body` for the first media type, JSON before others, `body_form` and the like beside it.
     pub(super) fn body_setters(&self) -> Vec<TokenStream> {
-        let Some(body) = &self.operation.body else { return Vec::new() };
-        let mut taken: HashSet<String> = self.names.of(self.operation).parameters.iter().cloned().collect();
+        let Some(body) = &self.operation.body else {
+            return Vec::new();
+        };
+        let mut taken: HashSet<String> = self
+            .names
+            .of(self.operation)
+            .parameters
+            .iter()
+            .cloned()
+            .collect();
         let mut media: Vec<&Media> = body.media.iter().collect();
         media.sort_by_key(|media| media.kind != MediaKind::Json);
         media
             .into_iter()
             .enumerate()
             .map(|(at, media)| {
-                let name = if at == 0 { "body".to_owned() } else { format!("body_{}", kind_word(media, &body.media)) };
+                let name = if at == 0 {
+                    "body".to_owned()
+                } else {
+                    format!("body_{}", kind_word(media, &body.media))
+                };
                 let name = ident(&identifier(&unique(&mut taken, name)));
                 self.body_setter(body, media, &name)
             })
@@ -87,10 +106,20 @@ impl Own<'_> {
         // Any of a range is chosen by the caller.
         let is_range = media.name.contains('*');
         let argument = is_range.then(|| quote!(media_type: &str,));
-        let media_type = if is_range { quote!(media_type) } else { quote!(#name_as_written) };
+        let media_type = if is_range {
+            quote!(media_type)
+        } else {
+            quote!(#name_as_written)
+        };
         let (ty, made) = match media.kind {
-            MediaKind::Json => (parts::type_of(self.api, ty), quote!(runtime::Payload::json(#media_type, &value))),
-            MediaKind::Text => (parts::type_of(self.api, ty), quote!(runtime::Payload::text(#media_type, &value))),
+            MediaKind::Json => (
+                parts::type_of(self.api, ty),
+                quote!(runtime::Payload::json(#media_type, &value)),
+            ),
+            MediaKind::Text => (
+                parts::type_of(self.api, ty),
+                quote!(runtime::Payload::text(#media_type, &value)),
+            ),
             MediaKind::Form => {
                 let styles = self.form_styles(media);
                 let made = quote!(runtime::Payload::form(#media_type, &value, &[#(#styles),*]));
@@ -98,15 +127,27 @@ impl Own<'_> {
             }
             MediaKind::Multipart => {
                 let essence = essence(name_as_written);
-                let media_type = if is_range { media_type } else { quote!(#essence) };
-                (quote!(runtime::Multipart), quote!(runtime::Payload::multipart(#media_type, value)))
+                let media_type = if is_range {
+                    media_type
+                } else {
+                    quote!(#essence)
+                };
+                (
+                    quote!(runtime::Multipart),
+                    quote!(runtime::Payload::multipart(#media_type, value)),
+                )
             }
-            MediaKind::EventStream | MediaKind::Bytes => {
-                (quote!(runtime::reqwest::Body), quote!(runtime::Payload::bytes(#media_type, value)))
-            }
+            MediaKind::EventStream | MediaKind::Bytes => (
+                quote!(runtime::reqwest::Body),
+                quote!(runtime::Payload::bytes(#media_type, value)),
+            ),
         };
-        let whole = matches!(media.kind, MediaKind::Json | MediaKind::Form | MediaKind::Text);
-        let into = (whole && !self.body_is_whole()).then(|| quote!(.map(runtime::Payload::into_stream)));
+        let whole = matches!(
+            media.kind,
+            MediaKind::Json | MediaKind::Form | MediaKind::Text
+        );
+        let into =
+            (whole && !self.body_is_whole()).then(|| quote!(.map(runtime::Payload::into_stream)));
         let some = (!body.required).then(|| quote!(.map(Some)));
         quote! {
             #docs
@@ -129,7 +170,9 @@ impl Own<'_> {
     fn form_styles(&self, media: &Media) -> Vec<TokenStream> {
         let operation = &self.api.contract.operations[self.operation.index];
         let content = operation.request_body.iter().flat_map(|body| &body.content);
-        let encodings = content.filter(|content| content.name == media.name).flat_map(|content| &content.encoding);
+        let encodings = content
+            .filter(|content| content.name == media.name)
+            .flat_map(|content| &content.encoding);
         encodings
             .filter(|(_, encoding)| encoding.style.is_some() || encoding.explode.is_some())
             .map(|(property, encoding)| {
@@ -151,11 +194,15 @@ fn kind_word(media: &Media, all: &[Media]) -> String {
         MediaKind::Form => "form".to_owned(),
         MediaKind::Multipart => "multipart".to_owned(),
         MediaKind::Text if subtype == "*" => "text".to_owned(),
-        MediaKind::Bytes if subtype == "*" => match all.iter().filter(|media| is_range(media)).count() {
-            1 => "bytes".to_owned(),
-            _ if kind == "*" => "any".to_owned(),
-            _ => snake(kind),
-        },
-        MediaKind::Json | MediaKind::Text | MediaKind::EventStream | MediaKind::Bytes => snake(subtype),
+        MediaKind::Bytes if subtype == "*" => {
+            match all.iter().filter(|media| is_range(media)).count() {
+                1 => "bytes".to_owned(),
+                _ if kind == "*" => "any".to_owned(),
+                _ => snake(kind),
+            }
+        }
+        MediaKind::Json | MediaKind::Text | MediaKind::EventStream | MediaKind::Bytes => {
+            snake(subtype)
+        }
     }
 }

@@ -15,14 +15,25 @@ use crate::tokens::ident;
 impl Own<'_> {
     /// The statements from arguments to a request.
     pub(super) fn request(&self) -> TokenStream {
-        let Locals { client, request, body, .. } = &self.locals;
+        let Locals {
+            client,
+            request,
+            body,
+            ..
+        } = &self.locals;
         let url = self.url();
         let (query, query_use) = self.query();
         let (cookies, cookies_use) = self.cookies();
         let headers = self.headers();
         let method = method(self.operation.method);
-        let accept = self.accept().map(|accept| quote!(.header(runtime::reqwest::header::ACCEPT, #accept)));
-        let body = self.operation.body.as_ref().map(|_| self.body_use(body, request));
+        let accept = self
+            .accept()
+            .map(|accept| quote!(.header(runtime::reqwest::header::ACCEPT, #accept)));
+        let body = self
+            .operation
+            .body
+            .as_ref()
+            .map(|_| self.body_use(body, request));
         let grows = !headers.is_empty() || !cookies.is_empty() || body.is_some();
         let mutable = grows.then(|| quote!(mut));
         quote! {
@@ -43,7 +54,11 @@ impl Own<'_> {
         let mut escaped = HashSet::new();
         let mut format = "{}".to_owned();
         let mut arguments = Vec::new();
-        let path = if self.api.names.is_reversed { &[] } else { self.operation.segments.as_slice() };
+        let path = if self.api.names.is_reversed {
+            &[]
+        } else {
+            self.operation.segments.as_slice()
+        };
         for segment in segments(path) {
             let (text, values) = self.segment(&segment, &mut escaped, &mut statements);
             match &values[..] {
@@ -83,7 +98,9 @@ impl Own<'_> {
                 }
                 PathPart::Parameter(name) => name,
             };
-            let found = self.parameters().find(|(given, _)| given.location == Location::Path && given.wire == *name);
+            let found = self
+                .parameters()
+                .find(|(given, _)| given.location == Location::Path && given.wire == *name);
             match found {
                 Some((parameter, field)) => {
                     format.push_str("{}");
@@ -107,28 +124,41 @@ impl Own<'_> {
             .map(|(parameter, field)| {
                 let name = &parameter.wire;
                 given(parameter, &field, |value| match &parameter.encoding {
-                    ParameterEncoding::Style { style, explode, allow_reserved } => {
+                    ParameterEncoding::Style {
+                        style,
+                        explode,
+                        allow_reserved,
+                    } => {
                         let style = style_tokens(*style);
                         quote!(#query.add(#name, #value, (#style, #explode, #allow_reserved))?;)
                     }
-                    ParameterEncoding::Content(_) => quote!(#query.add_text(#name, &runtime::content(#name, #value)?);),
+                    ParameterEncoding::Content(_) => {
+                        quote!(#query.add_text(#name, &runtime::content(#name, #value)?);)
+                    }
                 })
             })
             .collect();
         if added.is_empty() {
             return (TokenStream::new(), quote!(#url));
         }
-        (quote!(let mut #query = runtime::Query::new(); #(#added)*), quote!(#query.on(#url)))
+        (
+            quote!(let mut #query = runtime::Query::new(); #(#added)*),
+            quote!(#query.on(#url)),
+        )
     }
 
     fn cookies(&self) -> (TokenStream, TokenStream) {
-        let Locals { cookies, request, .. } = &self.locals;
+        let Locals {
+            cookies, request, ..
+        } = &self.locals;
         let added: Vec<TokenStream> = self
             .located(Location::Cookie)
             .map(|(parameter, field)| {
                 let name = &parameter.wire;
                 given(parameter, &field, |value| match &parameter.encoding {
-                    ParameterEncoding::Style { explode, .. } => quote!(#cookies.add(#name, #value, #explode)?;),
+                    ParameterEncoding::Style { explode, .. } => {
+                        quote!(#cookies.add(#name, #value, #explode)?;)
+                    }
                     ParameterEncoding::Content(_) => {
                         quote!(#cookies.add_text(#name, &runtime::content(#name, #value)?);)
                     }
@@ -143,7 +173,10 @@ impl Own<'_> {
                 #request = #request.header(runtime::reqwest::header::COOKIE, #cookies);
             }
         };
-        (quote!(let mut #cookies = runtime::Cookies::new(); #(#added)*), used)
+        (
+            quote!(let mut #cookies = runtime::Cookies::new(); #(#added)*),
+            used,
+        )
     }
 
     fn headers(&self) -> TokenStream {
@@ -152,7 +185,9 @@ impl Own<'_> {
             let name = &parameter.wire;
             given(parameter, &field, |value| {
                 let text = match &parameter.encoding {
-                    ParameterEncoding::Style { explode, .. } => quote!(runtime::header_text(#name, #value, #explode)?),
+                    ParameterEncoding::Style { explode, .. } => {
+                        quote!(runtime::header_text(#name, #value, #explode)?)
+                    }
                     ParameterEncoding::Content(_) => quote!(runtime::content(#name, #value)?),
                 };
                 quote!(#request = #request.header(#name, #text);)
@@ -162,13 +197,16 @@ impl Own<'_> {
     }
 
     fn located(&self, location: Location) -> impl Iterator<Item = (&Parameter, Ident)> {
-        self.parameters().filter(move |(parameter, _)| parameter.location == location)
+        self.parameters()
+            .filter(move |(parameter, _)| parameter.location == location)
     }
 
     /// What the client asks for: the media types of its successes, or of its errors where a success has no body.
     fn accept(&self) -> Option<String> {
-        let is_named =
-            |name: &str| self.located(Location::Header).any(|(parameter, _)| parameter.wire.eq_ignore_ascii_case(name));
+        let is_named = |name: &str| {
+            self.located(Location::Header)
+                .any(|(parameter, _)| parameter.wire.eq_ignore_ascii_case(name))
+        };
         let choices = |choices: &mut dyn Iterator<Item = &Choice>| {
             let mut media: Vec<String> = Vec::new();
             for name in choices.filter_map(|choice| choice.media.first()) {
@@ -193,7 +231,11 @@ impl Own<'_> {
 }
 
 /// A statement for a parameter's value, if there is one.
-fn given(parameter: &Parameter, field: &Ident, statement: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
+fn given(
+    parameter: &Parameter,
+    field: &Ident,
+    statement: impl FnOnce(TokenStream) -> TokenStream,
+) -> TokenStream {
     if parameter.required {
         statement(quote!(&#field))
     } else {

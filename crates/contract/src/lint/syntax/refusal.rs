@@ -19,7 +19,11 @@ impl<'a> Walk<'_, 'a> {
             Need::Expected30 if is_30 => false,
             Need::Essential30 | Need::Expected30 | Need::Optional => return,
         };
-        let code = if field.name == "responses" { "missing-responses" } else { "missing-keyword" };
+        let code = if field.name == "responses" {
+            "missing-responses"
+        } else {
+            "missing-keyword"
+        };
         let message = format!("{} needs `{}`", grammar.name, field.name);
         let help = format!("add `{}`", field.name);
         if essential {
@@ -43,7 +47,10 @@ impl<'a> Walk<'_, 'a> {
         self.warning(
             "wrong-dialect",
             entry.key_span,
-            format!("`{}` belongs to OpenAPI {other} and means nothing in {own}", entry.key),
+            format!(
+                "`{}` belongs to OpenAPI {other} and means nothing in {own}",
+                entry.key
+            ),
             help,
         );
     }
@@ -56,7 +63,10 @@ impl<'a> Walk<'_, 'a> {
             return self.warning(
                 "unknown-keyword",
                 entry.key_span,
-                format!("`{}` is of an older JSON Schema and means nothing here", entry.key),
+                format!(
+                    "`{}` is of an older JSON Schema and means nothing here",
+                    entry.key
+                ),
                 (*help).to_owned(),
             );
         }
@@ -64,14 +74,20 @@ impl<'a> Walk<'_, 'a> {
             return self.warning(
                 "unknown-keyword",
                 entry.key_span,
-                format!("{name} has no `{}` since OpenAPI 3.0, so it means nothing", entry.key),
+                format!(
+                    "{name} has no `{}` since OpenAPI 3.0, so it means nothing",
+                    entry.key
+                ),
                 help,
             );
         }
         let dialect = self.dialect;
         let known = grammar.fields.iter().filter(|field| field.is_in(dialect));
         match nearest(&entry.key, known.map(|field| field.name)) {
-            Some(meant) => self.diagnostics.push(misspelt(&entry.key, meant, grammar, entry.key_span)),
+            Some(meant) => {
+                self.diagnostics
+                    .push(misspelt(&entry.key, meant, grammar, entry.key_span))
+            }
             None => self.warning(
                 "unknown-keyword",
                 entry.key_span,
@@ -93,7 +109,8 @@ impl<'a> Walk<'_, 'a> {
                     entry.key_span,
                     format!("`{key}` beside `$ref` means nothing"),
                     if grammar.name == "a schema" {
-                        "put the reference into `allOf` with one member, or write `openapi: 3.1.0`".to_owned()
+                        "put the reference into `allOf` with one member, or write `openapi: 3.1.0`"
+                            .to_owned()
                     } else {
                         "leave it out".to_owned()
                     },
@@ -102,7 +119,12 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    pub(in crate::lint) fn refuse_reference(&mut self, text: &str, span: Span, problem: RefProblem) {
+    pub(in crate::lint) fn refuse_reference(
+        &mut self,
+        text: &str,
+        span: Span,
+        problem: RefProblem,
+    ) {
         let (code, message, help) = match problem {
             RefProblem::Dangling(meant) => (
                 "dangling-ref",
@@ -146,15 +168,24 @@ impl<'a> Walk<'_, 'a> {
                 self.error(
                     "wrong-dialect",
                     item.node.span,
-                    format!("in OpenAPI 3.0 `{}` must be true or false, not a number", item.key),
+                    format!(
+                        "in OpenAPI 3.0 `{}` must be true or false, not a number",
+                        item.key
+                    ),
                     format!("write `{bound}: {limit}` and `{}: true`", item.key),
                 );
             }
             (Dialect::V31, NodeValue::Bool(_)) => self.error(
                 "wrong-dialect",
                 item.node.span,
-                format!("in OpenAPI 3.1 `{}` must be the limit itself, not a boolean", item.key),
-                format!("write the number of `{}` here, and leave that out", item.key.replace("exclusiveM", "m")),
+                format!(
+                    "in OpenAPI 3.1 `{}` must be the limit itself, not a boolean",
+                    item.key
+                ),
+                format!(
+                    "write the number of `{}` here, and leave that out",
+                    item.key.replace("exclusiveM", "m")
+                ),
             ),
             (Dialect::V30, _) => self.expect(item, false, "true or false"),
             (Dialect::V31, _) => self.expect(item, false, "a number"),
@@ -180,7 +211,12 @@ impl<'a> Walk<'_, 'a> {
         };
         let empty = matches!(node.value, NodeValue::Null);
         if empty && wanted == "a string" {
-            return self.warning("wrong-type", item.at, message, "write a text, or leave the key out".to_owned());
+            return self.warning(
+                "wrong-type",
+                item.at,
+                message,
+                "write a text, or leave the key out".to_owned(),
+            );
         }
         let span = if empty { item.at } else { node.span };
         self.error("wrong-type", span, message, correction(item, wanted));
@@ -192,12 +228,20 @@ fn swagger_2(object: &str, key: &str) -> Option<String> {
     let help = match (object, key) {
         ("a parameter" | "a header", "collectionFormat") => "write `style` and `explode`",
         ("a parameter" | "a header" | "a media type", _) if SCHEMA.field(key).is_some() => {
-            return Some(format!("put it into `schema`, as in `schema: {{ {key}: … }}`"));
+            return Some(format!(
+                "put it into `schema`, as in `schema: {{ {key}: … }}`"
+            ));
         }
-        ("a response", "schema") => "put it into `content`, as in `content: { application/json: { schema: … } }`",
+        ("a response", "schema") => {
+            "put it into `content`, as in `content: { application/json: { schema: … } }`"
+        }
         ("a response", "examples") => "put it into `content`, beside the schema of its media type",
-        ("an operation" | "the document", "consumes") => "name the media types in the `content` of request bodies",
-        ("an operation" | "the document", "produces") => "name the media types in the `content` of answers",
+        ("an operation" | "the document", "consumes") => {
+            "name the media types in the `content` of request bodies"
+        }
+        ("an operation" | "the document", "produces") => {
+            "name the media types in the `content` of answers"
+        }
         ("an operation", "schemes") | ("the document", "host" | "basePath" | "schemes") => {
             "write `servers`, as in `servers: [{ url: https://example.com/v1 }]`"
         }

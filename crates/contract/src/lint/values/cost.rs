@@ -13,8 +13,14 @@ const MOST_LOOKS: u64 = 20_000_000;
 const MOST_PAIRS: usize = 2_000_000;
 
 /// Whether judging the values takes a bearable time. In-place references must not go in circles.
-pub(super) fn is_affordable<'v>(contract: &Contract, sites: impl Iterator<Item = (SchemaId, &'v Value)>) -> bool {
-    let mut counter = Counter { contract, known: HashMap::new() };
+pub(super) fn is_affordable<'v>(
+    contract: &Contract,
+    sites: impl Iterator<Item = (SchemaId, &'v Value)>,
+) -> bool {
+    let mut counter = Counter {
+        contract,
+        known: HashMap::new(),
+    };
     let mut total: u64 = 0;
     for (schema, value) in sites {
         total = total.saturating_add(counter.looks(schema, value));
@@ -69,7 +75,12 @@ impl Counter<'_> {
             SchemaKind::Object(keywords) => parts(keywords, value),
             SchemaKind::Bool(_) => Vec::new(),
         };
-        Frame { key: (schema, address(value)), parts, next: 0, sum: 1 }
+        Frame {
+            key: (schema, address(value)),
+            parts,
+            next: 0,
+            sum: 1,
+        }
     }
 }
 
@@ -85,14 +96,21 @@ fn parts<'v>(keywords: &Keywords, value: &'v Value) -> Vec<(SchemaId, &'v Value)
         .collect();
     match value {
         Value::Array(items) => {
-            let every = [keywords.items, keywords.contains, keywords.unevaluated_items];
+            let every = [
+                keywords.items,
+                keywords.contains,
+                keywords.unevaluated_items,
+            ];
             for schema in every.into_iter().flatten() {
                 parts.extend(items.iter().map(|item| (schema, item)));
             }
             parts.extend(keywords.prefix_items.iter().copied().zip(items));
         }
         Value::Object(entries) => {
-            let every = [keywords.additional_properties, keywords.unevaluated_properties];
+            let every = [
+                keywords.additional_properties,
+                keywords.unevaluated_properties,
+            ];
             let every = every.into_iter().flatten();
             for schema in every.chain(keywords.pattern_properties.values().copied()) {
                 parts.extend(entries.values().map(|item| (schema, item)));

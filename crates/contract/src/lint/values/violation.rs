@@ -30,7 +30,10 @@ pub(super) struct Violation {
 /// Everything that a validator refuses; none where the schemas make no validator.
 pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Option<Vec<Violation>> {
     let asserts = formats == Formats::Assertion;
-    let validator = jsonschema::draft202012::options().should_validate_formats(asserts).build(root).ok()?;
+    let validator = jsonschema::draft202012::options()
+        .should_validate_formats(asserts)
+        .build(root)
+        .ok()?;
     let errors = validator.iter_errors(values);
     Some(errors.filter_map(|error| Violation::of(&error)).collect())
 }
@@ -38,7 +41,10 @@ pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Opti
 impl Violation {
     fn of(error: &ValidationError<'_>) -> Option<Self> {
         let path = error.instance_path().as_str();
-        let mut tokens = path.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"));
+        let mut tokens = path
+            .split('/')
+            .skip(1)
+            .map(|token| token.replace("~1", "/").replace("~0", "~"));
         let index = tokens.next()?.parse().ok()?;
         let (mut unexpected, mut missing) = (None, None);
         match error.kind() {
@@ -68,14 +74,17 @@ impl Violation {
             Role::Example => ("bad-example", "the example does not fit its schema"),
             Role::Member => ("bad-enum", "the schema refuses a value that it lists"),
         };
-        Diagnostic::warning(code, span, format!("{what}: {}", self.message)).help("correct the value, or the schema")
+        Diagnostic::warning(code, span, format!("{what}: {}", self.message))
+            .help("correct the value, or the schema")
     }
 
     fn span(&self, root: &Node) -> Span {
         let mut at = root;
         for token in &self.tokens {
             let next = match &at.value {
-                NodeValue::Array(items) => token.parse().ok().and_then(|index: usize| items.get(index)),
+                NodeValue::Array(items) => {
+                    token.parse().ok().and_then(|index: usize| items.get(index))
+                }
                 _ => at.get(token),
             };
             let Some(next) = next else { break };
@@ -89,7 +98,9 @@ impl Violation {
 fn message(error: &ValidationError<'_>) -> String {
     match error.kind() {
         ValidationErrorKind::AnyOf { .. } => "none of the schemas in `anyOf` accepts it".to_owned(),
-        ValidationErrorKind::OneOfNotValid { .. } => "none of the schemas in `oneOf` accepts it".to_owned(),
+        ValidationErrorKind::OneOfNotValid { .. } => {
+            "none of the schemas in `oneOf` accepts it".to_owned()
+        }
         ValidationErrorKind::OneOfMultipleValid { .. } => {
             "more than one of the schemas in `oneOf` accepts it".to_owned()
         }
@@ -109,7 +120,12 @@ pub(super) struct Annotated<'c> {
 impl<'c> Annotated<'c> {
     pub(super) fn of(contract: &'c Contract) -> Self {
         let ids = (0..).map(SchemaId).zip(&contract.schemas);
-        Self { contract, by_pointer: ids.map(|(id, schema)| (schema.pointer.as_str(), id)).collect() }
+        Self {
+            contract,
+            by_pointer: ids
+                .map(|(id, schema)| (schema.pointer.as_str(), id))
+                .collect(),
+        }
     }
 
     pub(super) fn excuses(&self, violation: &Violation) -> bool {
@@ -126,9 +142,11 @@ impl<'c> Annotated<'c> {
         let Some(property) = keywords.properties.get(missing) else {
             return false;
         };
-        [*property, self.contract.resolve(*property)].into_iter().any(|id| match &self.contract.schema(id).kind {
-            SchemaKind::Object(keywords) => keywords.read_only || keywords.write_only,
-            SchemaKind::Bool(_) => false,
-        })
+        [*property, self.contract.resolve(*property)]
+            .into_iter()
+            .any(|id| match &self.contract.schema(id).kind {
+                SchemaKind::Object(keywords) => keywords.read_only || keywords.write_only,
+                SchemaKind::Bool(_) => false,
+            })
     }
 }

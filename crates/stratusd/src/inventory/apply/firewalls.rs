@@ -12,7 +12,11 @@ use crate::storage::firewall::{Firewall, Rule};
 use crate::storage::project::Project;
 
 impl Run<'_, '_> {
-    pub(super) async fn firewalls(&mut self, project: &Project, entries: &[FirewallEntry]) -> Done<Ids> {
+    pub(super) async fn firewalls(
+        &mut self,
+        project: &Project,
+        entries: &[FirewallEntry],
+    ) -> Done<Ids> {
         let existing = storage::firewall::of_project(self.tx, &project.id).await?;
         let by_name = by_place(&existing);
         let mut ids = Ids::new();
@@ -23,7 +27,10 @@ impl Run<'_, '_> {
             let id = if let Some(&found) = by_name.get(&entry.known()) {
                 if !found.is_declared || found.description != description {
                     self.step(StepKind::Update, what.clone());
-                    let described = Firewall { description: description.to_owned(), ..found.clone() };
+                    let described = Firewall {
+                        description: description.to_owned(),
+                        ..found.clone()
+                    };
                     storage::firewall::declare(self.tx, &project.id, &described).await?;
                 }
                 found.id.clone()
@@ -46,16 +53,32 @@ impl Run<'_, '_> {
         Ok(ids)
     }
 
-    async fn rules(&mut self, project: &Project, firewall: &str, entry: &FirewallEntry, what: &str) -> Done<()> {
+    async fn rules(
+        &mut self,
+        project: &Project,
+        firewall: &str,
+        entry: &FirewallEntry,
+        what: &str,
+    ) -> Done<()> {
         let existing = storage::firewall::rules(self.tx, &project.id, firewall).await?;
-        let known: HashSet<_> = existing.iter().map(|rule| (&*rule.cidr, &*rule.port_range)).collect();
-        let asked: HashSet<_> = entry.rules.iter().map(|rule| (&*rule.cidr.value, &*rule.port_range.value)).collect();
+        let known: HashSet<_> = existing
+            .iter()
+            .map(|rule| (&*rule.cidr, &*rule.port_range))
+            .collect();
+        let asked: HashSet<_> = entry
+            .rules
+            .iter()
+            .map(|rule| (&*rule.cidr.value, &*rule.port_range.value))
+            .collect();
         for wanted in &entry.rules {
             let (cidr, port_range) = (&wanted.cidr.value, &wanted.port_range.value);
             if known.contains(&(&**cidr, &**port_range)) {
                 continue;
             }
-            self.step(StepKind::Create, format!("{what}: rule {cidr} {port_range}"));
+            self.step(
+                StepKind::Create,
+                format!("{what}: rule {cidr} {port_range}"),
+            );
             let rule = Rule {
                 firewall_id: firewall.to_owned(),
                 id: Kind::FirewallRule.new_id(self.world),
@@ -66,14 +89,19 @@ impl Run<'_, '_> {
         }
         for rule in &existing {
             let is_wanted = asked.contains(&(&*rule.cidr, &*rule.port_range));
-            if !is_wanted && self.prunes(format!("{what}: rule {} {}", rule.cidr, rule.port_range)) {
+            if !is_wanted && self.prunes(format!("{what}: rule {} {}", rule.cidr, rule.port_range))
+            {
                 storage::firewall::delete_rule(self.tx, &project.id, rule).await?;
             }
         }
         Ok(())
     }
 
-    pub(super) async fn prune_firewalls(&mut self, project: &Project, entries: &[FirewallEntry]) -> Done<()> {
+    pub(super) async fn prune_firewalls(
+        &mut self,
+        project: &Project,
+        entries: &[FirewallEntry],
+    ) -> Done<()> {
         let wanted = by_place(entries);
         for firewall in storage::firewall::of_project(self.tx, &project.id).await? {
             if !firewall.is_declared || wanted.contains_key(&firewall.known()) {
@@ -81,9 +109,15 @@ impl Run<'_, '_> {
             }
             let Firewall { location, name, .. } = &firewall;
             let mut what = format!("project {}: firewall {location}/{name}", project.name);
-            let guarded = storage::firewall::names_of_subnets(self.tx, &project.id, &firewall.id).await?;
+            let guarded =
+                storage::firewall::names_of_subnets(self.tx, &project.id, &firewall.id).await?;
             if !guarded.is_empty() {
-                write!(what, ", which guards the private subnets {}", enumerate(&guarded)).expect("a text takes all");
+                write!(
+                    what,
+                    ", which guards the private subnets {}",
+                    enumerate(&guarded)
+                )
+                .expect("a text takes all");
             }
             if self.prunes(what) {
                 storage::firewall::delete(self.tx, &project.id, &firewall.id).await?;

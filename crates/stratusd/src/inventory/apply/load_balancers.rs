@@ -25,7 +25,10 @@ impl Run<'_, '_> {
         for found in &existing {
             let LoadBalancer { location, name, .. } = found;
             if !wanted.contains_key(&found.known())
-                && self.prunes(format!("project {}: load balancer {location}/{name}", project.name))
+                && self.prunes(format!(
+                    "project {}: load balancer {location}/{name}",
+                    project.name
+                ))
             {
                 storage::load_balancer::delete(self.tx, &project.id, found).await?;
             }
@@ -35,12 +38,14 @@ impl Run<'_, '_> {
             let what = format!("project {}: load balancer {location}/{name}", project.name);
             let subnet = &subnets[&key(location, &entry.subnet.value)];
             if let Some(found) = by_name.get(&entry.known()) {
-                self.same_load_balancer(project, found, entry, subnet, &what).await?;
+                self.same_load_balancer(project, found, entry, subnet, &what)
+                    .await?;
                 let differing = self.differing(project, found, entry, vms).await?;
                 self.leaves(&what, &differing);
             } else {
                 self.step(StepKind::Create, what.clone());
-                self.new_load_balancer(project, entry, vms, subnet, &what).await?;
+                self.new_load_balancer(project, entry, vms, subnet, &what)
+                    .await?;
             }
         }
         Ok(())
@@ -55,7 +60,10 @@ impl Run<'_, '_> {
         subnet: &str,
         what: &str,
     ) -> Done<()> {
-        let protocol = or(entry.health_check_protocol.as_ref(), HealthCheckProtocol::Http.as_str());
+        let protocol = or(
+            entry.health_check_protocol.as_ref(),
+            HealthCheckProtocol::Http.as_str(),
+        );
         if found.subnet_id != subnet || found.health_check_protocol != protocol {
             self.step(StepKind::Update, what.to_owned());
             let changed = LoadBalancer {
@@ -78,18 +86,40 @@ impl Run<'_, '_> {
     ) -> Done<Vec<&'static str>> {
         let attached = storage::load_balancer::vms(self.tx, &project.id, &found.id).await?;
         let attached: BTreeSet<&str> = attached.iter().map(|vm| &*vm.id).collect();
-        let wanted: BTreeSet<&str> = entry.vms.iter().map(|vm| &*vms[&key(&found.location, &vm.value)]).collect();
-        let is_other = |given: Option<&Spanned<String>>, has: &str| given.is_some_and(|given| given.value != has);
+        let wanted: BTreeSet<&str> = entry
+            .vms
+            .iter()
+            .map(|vm| &*vms[&key(&found.location, &vm.value)])
+            .collect();
+        let is_other = |given: Option<&Spanned<String>>, has: &str| {
+            given.is_some_and(|given| given.value != has)
+        };
         let differing = [
-            ("algorithm", is_other(entry.algorithm.as_ref(), &found.algorithm)),
-            ("src_port", i64::from(entry.src_port.value) != found.src_port),
-            ("dst_port", i64::from(entry.dst_port.value) != found.dst_port),
-            ("health_check_endpoint", entry.health_check_endpoint.value != found.health_check_endpoint),
+            (
+                "algorithm",
+                is_other(entry.algorithm.as_ref(), &found.algorithm),
+            ),
+            (
+                "src_port",
+                i64::from(entry.src_port.value) != found.src_port,
+            ),
+            (
+                "dst_port",
+                i64::from(entry.dst_port.value) != found.dst_port,
+            ),
+            (
+                "health_check_endpoint",
+                entry.health_check_endpoint.value != found.health_check_endpoint,
+            ),
             ("stack", is_other(entry.stack.as_ref(), &found.stack)),
             ("cert_enabled", entry.cert_enabled != found.cert_enabled),
             ("vms", attached != wanted),
         ];
-        Ok(differing.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect())
+        Ok(differing
+            .into_iter()
+            .filter(|(_, differs)| *differs)
+            .map(|(key, _)| key)
+            .collect())
     }
 
     async fn new_load_balancer(
@@ -104,12 +134,19 @@ impl Run<'_, '_> {
             id: Kind::LoadBalancer.new_id(self.world),
             location: entry.location.value.clone(),
             name: entry.name.value.clone(),
-            algorithm: or(entry.algorithm.as_ref(), LoadBalancerAlgorithm::RoundRobin.as_str()).to_owned(),
+            algorithm: or(
+                entry.algorithm.as_ref(),
+                LoadBalancerAlgorithm::RoundRobin.as_str(),
+            )
+            .to_owned(),
             src_port: i64::from(entry.src_port.value),
             dst_port: i64::from(entry.dst_port.value),
             health_check_endpoint: entry.health_check_endpoint.value.clone(),
-            health_check_protocol: or(entry.health_check_protocol.as_ref(), HealthCheckProtocol::Http.as_str())
-                .to_owned(),
+            health_check_protocol: or(
+                entry.health_check_protocol.as_ref(),
+                HealthCheckProtocol::Http.as_str(),
+            )
+            .to_owned(),
             stack: or(entry.stack.as_ref(), NetworkStack::Dual.as_str()).to_owned(),
             cert_enabled: entry.cert_enabled,
             subnet_id: subnet.to_owned(),
@@ -117,13 +154,22 @@ impl Run<'_, '_> {
             revision: 0,
         };
         storage::load_balancer::insert(self.tx, &project.id, &made).await?;
-        let attached = entry.vms.iter().map(|vm| vms[&key(&entry.location.value, &vm.value)].as_str());
+        let attached = entry
+            .vms
+            .iter()
+            .map(|vm| vms[&key(&entry.location.value, &vm.value)].as_str());
         let attached = attached.collect::<serde_json::Value>().to_string();
         let found = storage::vm::of_ids(self.tx, &project.id, &made.location, &attached).await?;
         if let Some(vm) = found.iter().find(|vm| vm.load_balancer_id.is_some()) {
-            let at = entry.vms.iter().find(|it| it.value == vm.vm.name).unwrap_or(&entry.name);
-            let message =
-                format!("{what}: vm {} is attached to another load balancer, which must let it go", vm.vm.name);
+            let at = entry
+                .vms
+                .iter()
+                .find(|it| it.value == vm.vm.name)
+                .unwrap_or(&entry.name);
+            let message = format!(
+                "{what}: vm {} is attached to another load balancer, which must let it go",
+                vm.vm.name
+            );
             return inconsistent(at, message);
         }
         storage::load_balancer::attach_only(self.tx, &project.id, &made.id, &attached).await?;

@@ -24,18 +24,23 @@ impl Run<'_, '_> {
         firewalls: &Ids,
     ) -> Done<Ids> {
         let existing = storage::private_subnet::of_project(self.tx, &project.id).await?;
-        self.free_networks_of_those_that_go(project, entries, &existing).await?;
+        self.free_networks_of_those_that_go(project, entries, &existing)
+            .await?;
         let by_name = by_place(&existing);
         let promised = asked_networks(entries);
         let mut ids = Ids::new();
         for entry in entries {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: private subnet {location}/{name}", project.name);
-            let guards: Vec<&String> =
-                entry.firewalls.iter().map(|firewall| &firewalls[&key(location, &firewall.value)]).collect();
+            let guards: Vec<&String> = entry
+                .firewalls
+                .iter()
+                .map(|firewall| &firewalls[&key(location, &firewall.value)])
+                .collect();
             let subnet = if let Some(&found) = by_name.get(&entry.known()) {
                 let subnet = self.same_networks(project, found, entry, &what).await?;
-                self.new_guards(project, &subnet, &guards, firewalls, &what).await?;
+                self.new_guards(project, &subnet, &guards, firewalls, &what)
+                    .await?;
                 subnet
             } else {
                 let made = self.new_subnet(project, entry, &promised, &what).await?;
@@ -59,12 +64,20 @@ impl Run<'_, '_> {
         existing: &[PrivateSubnet],
     ) -> Done<()> {
         let (wanted, asked) = (by_place(entries), asked_networks(entries));
-        let goes = |subnet: &&PrivateSubnet| subnet.is_declared && !wanted.contains_key(&subnet.known());
+        let goes =
+            |subnet: &&PrivateSubnet| subnet.is_declared && !wanted.contains_key(&subnet.known());
         let is_asked = |it: &&PrivateSubnet| asked.contains(&*it.net4) || asked.contains(&*it.net6);
-        for subnet in existing.iter().filter(goes).filter(is_asked).filter(|_| self.mode.prunes) {
+        for subnet in existing
+            .iter()
+            .filter(goes)
+            .filter(is_asked)
+            .filter(|_| self.mode.prunes)
+        {
             let (net4, net6) = match free_networks(self.tx, &project.id, self.world, &asked).await {
                 Ok(free) => free,
-                Err(Aborted::Refused(refusal)) => return in_the_way(format!("project {}: {refusal}", project.name)),
+                Err(Aborted::Refused(refusal)) => {
+                    return in_the_way(format!("project {}: {refusal}", project.name));
+                }
                 Err(Aborted::Failed(error)) => return Err(error.into()),
             };
             let networks = (&*net4.to_string(), &*net6.to_string());
@@ -84,7 +97,10 @@ impl Run<'_, '_> {
         let networks = [(&entry.net4, &found.net4), (&entry.net6, &found.net6)];
         for (wanted, has) in networks {
             if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.value != *has) {
-                return inconsistent(wanted, format!("{what} has the network {has}, which cannot change"));
+                return inconsistent(
+                    wanted,
+                    format!("{what} has the network {has}, which cannot change"),
+                );
             }
         }
         if !found.is_declared {
@@ -106,7 +122,10 @@ impl Run<'_, '_> {
     ) -> Done<()> {
         let attached = storage::firewall::of_subnet(self.tx, &project.id, &subnet.id).await?;
         let mut differs = false;
-        for id in wanted.iter().filter(|id| attached.iter().all(|firewall| firewall.id != ***id)) {
+        for id in wanted
+            .iter()
+            .filter(|id| attached.iter().all(|firewall| firewall.id != ***id))
+        {
             if self.new_firewalls.contains(*id) {
                 self.step(StepKind::Update, format!("{what}: another firewall"));
                 storage::firewall::attach(self.tx, &project.id, id, &subnet.id).await?;
@@ -116,7 +135,9 @@ impl Run<'_, '_> {
         }
         // One that is about to go is no difference, and a subnet that lists none leaves all to the API.
         let goes = |firewall: &Firewall| {
-            self.mode.prunes && firewall.is_declared && declared.values().all(|id| *id != firewall.id)
+            self.mode.prunes
+                && firewall.is_declared
+                && declared.values().all(|id| *id != firewall.id)
         };
         let is_other = |firewall: &Firewall| !wanted.contains(&&firewall.id) && !goes(firewall);
         differs |= !wanted.is_empty() && attached.iter().any(is_other);
@@ -135,10 +156,14 @@ impl Run<'_, '_> {
         let free = free_networks(self.tx, &project.id, self.world, promised).await;
         let (net4, net6) = match free {
             Ok(free) => free,
-            Err(Aborted::Refused(refusal)) => return inconsistent(&entry.name, format!("{what}: {refusal}")),
+            Err(Aborted::Refused(refusal)) => {
+                return inconsistent(&entry.name, format!("{what}: {refusal}"));
+            }
             Err(Aborted::Failed(error)) => return Err(error.into()),
         };
-        let given = |given: &Option<Spanned<String>>, free: String| given.as_ref().map_or(free, |it| it.value.clone());
+        let given = |given: &Option<Spanned<String>>, free: String| {
+            given.as_ref().map_or(free, |it| it.value.clone())
+        };
         let subnet = PrivateSubnet {
             id: Kind::PrivateSubnet.new_id(self.world),
             location: entry.location.value.clone(),
@@ -149,7 +174,9 @@ impl Run<'_, '_> {
             is_declared: true,
         };
         for network in [&entry.net4, &entry.net6].into_iter().flatten() {
-            let other = storage::private_subnet::name_of_network(self.tx, &project.id, &network.value).await?;
+            let other =
+                storage::private_subnet::name_of_network(self.tx, &project.id, &network.value)
+                    .await?;
             if let Some(other) = other {
                 let message = format!("{what}: private subnet {} has {}", other, network.value);
                 return inconsistent(network, message);
@@ -170,7 +197,9 @@ impl Run<'_, '_> {
         let mut existing = storage::private_subnet::nics(self.tx, &project.id, &subnet.id).await?;
         existing.sort_by(|one, other| one.name.cmp(&other.name));
         let mut standing = Vec::new();
-        for nic in existing.extract_if(.., |nic| !entry.nics.iter().any(|it| it.name.value == nic.name)) {
+        for nic in existing.extract_if(.., |nic| {
+            !entry.nics.iter().any(|it| it.name.value == nic.name)
+        }) {
             if self.prunes(format!("{what}: nic {}", nic.name)) {
                 storage::private_subnet::delete_nic(self.tx, &project.id, &nic).await?;
             } else {
@@ -183,7 +212,10 @@ impl Run<'_, '_> {
             let what = format!("{what}: nic {}", wanted.name.value);
             let found = existing.iter().find(|nic| nic.name == wanted.name.value);
             let Some((private_ipv4, private_ipv6)) = addresses.next(wanted, found) else {
-                return inconsistent(&wanted.name, format!("{what}: the subnet has no free address left"));
+                return inconsistent(
+                    &wanted.name,
+                    format!("{what}: the subnet has no free address left"),
+                );
             };
             let nic = Nic {
                 subnet_id: subnet.id.clone(),
@@ -191,13 +223,23 @@ impl Run<'_, '_> {
                 name: wanted.name.value.clone(),
                 private_ipv4,
                 private_ipv6,
-                vm_id: wanted.vm.as_ref().map(|vm| vms[&key(&subnet.location, &vm.value)].clone()),
+                vm_id: wanted
+                    .vm
+                    .as_ref()
+                    .map(|vm| vms[&key(&subnet.location, &vm.value)].clone()),
                 vm_name: wanted.vm.as_ref().map(|vm| vm.value.clone()),
             };
             if found == Some(&nic) {
                 continue;
             }
-            self.step(if found.is_some() { StepKind::Update } else { StepKind::Create }, what);
+            self.step(
+                if found.is_some() {
+                    StepKind::Update
+                } else {
+                    StepKind::Create
+                },
+                what,
+            );
             // Two may swap their addresses, so all that change leave theirs before any takes another.
             if let Some(found) = found {
                 storage::private_subnet::delete_nic(self.tx, &project.id, found).await?;
@@ -210,12 +252,21 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) async fn prune_subnets(&mut self, project: &Project, entries: &[PrivateSubnetEntry]) -> Done<()> {
+    pub(super) async fn prune_subnets(
+        &mut self,
+        project: &Project,
+        entries: &[PrivateSubnetEntry],
+    ) -> Done<()> {
         let wanted = by_place(entries);
         for subnet in storage::private_subnet::of_project(self.tx, &project.id).await? {
             let PrivateSubnet { location, name, .. } = &subnet;
             let is_ours = subnet.is_declared && !wanted.contains_key(&subnet.known());
-            if is_ours && self.prunes(format!("project {}: private subnet {location}/{name}", project.name)) {
+            if is_ours
+                && self.prunes(format!(
+                    "project {}: private subnet {location}/{name}",
+                    project.name
+                ))
+            {
                 storage::private_subnet::delete(self.tx, &project.id, &subnet.id).await?;
             }
         }
@@ -225,7 +276,10 @@ impl Run<'_, '_> {
 
 /// The networks that an inventory asks for. They are for nobody else.
 fn asked_networks(entries: &[PrivateSubnetEntry]) -> HashSet<&str> {
-    let asked = entries.iter().flat_map(|entry| [entry.net4.as_ref(), entry.net6.as_ref()]).flatten();
+    let asked = entries
+        .iter()
+        .flat_map(|entry| [entry.net4.as_ref(), entry.net6.as_ref()])
+        .flatten();
     asked.map(|network| network.value.as_str()).collect()
 }
 
@@ -241,9 +295,18 @@ struct Addresses {
 
 impl Addresses {
     /// Before anything is given away. Interfaces that stand, though no entry is theirs, keep what they have.
-    fn of(subnet: &PrivateSubnet, entries: &[NicEntry], existing: &[Nic], standing: &[Nic]) -> Done<Self> {
+    fn of(
+        subnet: &PrivateSubnet,
+        entries: &[NicEntry],
+        existing: &[Nic],
+        standing: &[Nic],
+    ) -> Done<Self> {
         let corrupt = || StorageError::Corrupt("the network of a subnet");
-        let given = |entry: &NicEntry| [entry.private_ipv4.clone(), entry.private_ipv6.clone()].into_iter().flatten();
+        let given = |entry: &NicEntry| {
+            [entry.private_ipv4.clone(), entry.private_ipv6.clone()]
+                .into_iter()
+                .flatten()
+        };
         for address in entries.iter().flat_map(given) {
             let has = |nic: &&Nic| [&nic.private_ipv4, &nic.private_ipv6].contains(&&address.value);
             if let Some(nic) = standing.iter().find(has) {
@@ -254,21 +317,40 @@ impl Addresses {
                 return inconsistent(&address, message);
             }
         }
-        let asked: HashSet<String> = entries.iter().flat_map(given).map(|address| address.value).collect();
+        let asked: HashSet<String> = entries
+            .iter()
+            .flat_map(given)
+            .map(|address| address.value)
+            .collect();
         let all = existing.iter().chain(standing);
-        let taken = all.flat_map(|nic| [nic.private_ipv4.clone(), nic.private_ipv6.clone()]).collect();
+        let taken = all
+            .flat_map(|nic| [nic.private_ipv4.clone(), nic.private_ipv6.clone()])
+            .collect();
         let net4 = Net4::parse(&subnet.net4).ok_or_else(corrupt)?;
         let net6 = Net6::parse(&subnet.net6).ok_or_else(corrupt)?;
-        Ok(Self { net4, net6, asked, taken })
+        Ok(Self {
+            net4,
+            net6,
+            asked,
+            taken,
+        })
     }
 
     /// The addresses that an entry asks for, that its interface has, or that are free; `None` if none is.
     fn next(&mut self, entry: &NicEntry, found: Option<&Nic>) -> Option<(String, String)> {
         let (net4, net6) = (self.net4, self.net6);
         let hosts4 = net4.hosts().map(|host| host.to_string());
-        let ipv4 = self.one(entry.private_ipv4.as_ref(), found.map(|nic| &nic.private_ipv4), hosts4)?;
+        let ipv4 = self.one(
+            entry.private_ipv4.as_ref(),
+            found.map(|nic| &nic.private_ipv4),
+            hosts4,
+        )?;
         let hosts6 = (4..).map(|number| net6.host(number).to_string());
-        let ipv6 = self.one(entry.private_ipv6.as_ref(), found.map(|nic| &nic.private_ipv6), hosts6)?;
+        let ipv6 = self.one(
+            entry.private_ipv6.as_ref(),
+            found.map(|nic| &nic.private_ipv6),
+            hosts6,
+        )?;
         Some((ipv4, ipv6))
     }
 
@@ -280,8 +362,9 @@ impl Addresses {
     ) -> Option<String> {
         let address = given.map(|given| given.value.clone());
         let address = address.or_else(|| has.filter(|has| !self.asked.contains(*has)).cloned());
-        let address =
-            address.or_else(|| hosts.find(|host| !self.asked.contains(host) && !self.taken.contains(host)))?;
+        let address = address.or_else(|| {
+            hosts.find(|host| !self.asked.contains(host) && !self.taken.contains(host))
+        })?;
         self.taken.insert(address.clone());
         Some(address)
     }

@@ -13,14 +13,20 @@ impl Run<'_, '_> {
     /// Ids by location and name.
     pub(super) async fn vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<Ids> {
         let existing = storage::vm::of_project(self.tx, &project.id).await?;
-        let mut ids: Ids = existing.iter().map(|vm| (key(&vm.location, &vm.name), vm.id.clone())).collect();
+        let mut ids: Ids = existing
+            .iter()
+            .map(|vm| (key(&vm.location, &vm.name), vm.id.clone()))
+            .collect();
         let by_name = by_place(&existing);
         for entry in entries {
             let existing = by_name.get(&entry.known());
             let id = existing.map_or_else(|| Kind::Vm.new_id(self.world), |vm| vm.id.clone());
             let wanted = vm(entry, id);
             ids.insert(key(&wanted.location, &wanted.name), wanted.id.clone());
-            let what = format!("project {}: vm {}/{}", project.name, wanted.location, wanted.name);
+            let what = format!(
+                "project {}: vm {}/{}",
+                project.name, wanted.location, wanted.name
+            );
             match existing {
                 Some(existing) if **existing == wanted => {}
                 Some(_) => {
@@ -40,7 +46,10 @@ impl Run<'_, '_> {
         let wanted = by_place(entries);
         for vm in storage::vm::of_project(self.tx, &project.id).await? {
             if !wanted.contains_key(&vm.known())
-                && self.prunes(format!("project {}: vm {}/{}", project.name, vm.location, vm.name))
+                && self.prunes(format!(
+                    "project {}: vm {}/{}",
+                    project.name, vm.location, vm.name
+                ))
             {
                 storage::vm::delete(self.tx, &project.id, &vm).await?;
             }

@@ -54,10 +54,14 @@ pub enum AddressError {
         values: &'static str,
     },
     /// It does not say where the server is.
-    #[error("it names no host: write postgres://HOST/NAME, or postgres:///NAME?host=FOLDER for a socket")]
+    #[error(
+        "it names no host: write postgres://HOST/NAME, or postgres:///NAME?host=FOLDER for a socket"
+    )]
     NoHost,
     /// There are more of one than of the other.
-    #[error("it names {hosts} hosts, {addresses} addresses (hostaddr) and {ports} ports, which do not belong together")]
+    #[error(
+        "it names {hosts} hosts, {addresses} addresses (hostaddr) and {ports} ports, which do not belong together"
+    )]
     Unequal {
         /// Names of hosts.
         hosts: usize,
@@ -74,7 +78,9 @@ pub enum AddressError {
 impl Address {
     /// What connects to each host alone, in their order.
     pub(super) fn hosts(&self) -> Vec<Config> {
-        (0..count(&self.config)).map(|index| self.host(index)).collect()
+        (0..count(&self.config))
+            .map(|index| self.host(index))
+            .collect()
     }
 
     /// The settings with one of the hosts: a `Config` lets none be taken away.
@@ -139,7 +145,11 @@ impl fmt::Debug for Address {
 /// Without a secret: of the query, where a password may be, only what is known to be none is shown.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+        const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+            .remove(b'-')
+            .remove(b'.')
+            .remove(b'_')
+            .remove(b'~');
         let encoded = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
         f.write_str("postgres://")?;
         match (self.config.get_user(), self.config.get_password()) {
@@ -162,17 +172,27 @@ impl fmt::Display for Address {
                 (None, None) => {}
             }
             // One port is for all hosts.
-            let port = if let [port] = ports { Some(port) } else { ports.get(index) };
+            let port = if let [port] = ports {
+                Some(port)
+            } else {
+                ports.get(index)
+            };
             write!(f, ":{}", port.unwrap_or(&5432))?;
         }
-        self.config.get_dbname().map_or(Ok(()), |name| write!(f, "/{}", encoded(name)))?;
+        self.config
+            .get_dbname()
+            .map_or(Ok(()), |name| write!(f, "/{}", encoded(name)))?;
         let mut options = self.options.clone();
         // Where a name and an address are given, the address is where it connects to.
         if !self.config.get_hosts().is_empty() && !addresses.is_empty() {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
             options.insert(0, format!("hostaddr={}", addresses.join(",")));
         }
-        if options.is_empty() { Ok(()) } else { write!(f, "?{}", options.join("&")) }
+        if options.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "?{}", options.join("&"))
+        }
     }
 }
 
@@ -206,7 +226,12 @@ impl FromStr for Address {
                         "require" => (SslMode::Require, Judgement::Nothing),
                         "verify-ca" => (SslMode::Require, Judgement::Authority),
                         "verify-full" => (SslMode::Require, Judgement::Host),
-                        _ => return Err(AddressError::Value { name: "sslmode", values: MODES }),
+                        _ => {
+                            return Err(AddressError::Value {
+                                name: "sslmode",
+                                values: MODES,
+                            });
+                        }
                     }
                 }
                 "sslrootcert" => tls.root_certificates = Some(PathBuf::from(&*value)),
@@ -219,25 +244,46 @@ impl FromStr for Address {
             return Err(AddressError::HalfIdentity);
         }
         // As libpq has it: whoever names an authority and asks for protection means that it be checked.
-        if mode == SslMode::Require && tls.root_certificates.is_some() && tls.judgement == Judgement::Nothing {
+        if mode == SslMode::Require
+            && tls.root_certificates.is_some()
+            && tls.judgement == Judgement::Nothing
+        {
             tls.judgement = Judgement::Authority;
         }
-        let rest = if others.is_empty() { server.to_owned() } else { format!("{server}?{}", others.join("&")) };
+        let rest = if others.is_empty() {
+            server.to_owned()
+        } else {
+            format!("{server}?{}", others.join("&"))
+        };
         let mut config: Config = rest.parse().map_err(AddressError::Malformed)?;
         let (hosts, addresses) = (config.get_hosts().len(), config.get_hostaddrs().len());
         let ports = config.get_ports().len();
         if count(&config) == 0 || config.get_hosts().contains(&Host::Tcp(String::new())) {
             return Err(AddressError::NoHost);
         }
-        if (hosts > 0 && addresses > 0 && hosts != addresses) || (ports > 1 && ports != count(&config)) {
-            return Err(AddressError::Unequal { hosts, addresses, ports });
+        if (hosts > 0 && addresses > 0 && hosts != addresses)
+            || (ports > 1 && ports != count(&config))
+        {
+            return Err(AddressError::Unequal {
+                hosts,
+                addresses,
+                ports,
+            });
         }
         // As libpq has it: nobody is in between on a socket of the same machine. An address counts more than a name.
-        let is_local = addresses == 0 && config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        let is_local = addresses == 0
+            && config
+                .get_hosts()
+                .iter()
+                .all(|host| matches!(host, Host::Unix(_)));
         config.ssl_mode(if is_local { SslMode::Disable } else { mode });
         if config.get_application_name().is_none() {
             config.application_name("stratusd");
         }
-        Ok(Self { config, tls, options })
+        Ok(Self {
+            config,
+            tls,
+            options,
+        })
     }
 }

@@ -21,8 +21,16 @@ pub struct Link {
 
 impl Link {
     /// A connection that lives as long as the task that carries it.
-    pub(super) fn new(connection: AsyncPgConnection, carrier: AbortHandle, patience: Duration) -> Self {
-        Self { connection, carrier, patience }
+    pub(super) fn new(
+        connection: AsyncPgConnection,
+        carrier: AbortHandle,
+        patience: Duration,
+    ) -> Self {
+        Self {
+            connection,
+            carrier,
+            patience,
+        }
     }
 
     /// Whether the server, or somebody on the way to it, has ended the connection.
@@ -40,7 +48,10 @@ impl Link {
     /// # Errors
     ///
     /// If it fails, or takes longer than it may, after which the connection is of no use any more.
-    pub async fn load<R: Record>(&mut self, statement: Statement<'_>) -> Result<Vec<R>, StorageError> {
+    pub async fn load<R: Record>(
+        &mut self,
+        statement: Statement<'_>,
+    ) -> Result<Vec<R>, StorageError> {
         let rows = RunQueryDsl::load(statement, &mut self.connection);
         let rows = within((&self.carrier, self.patience), rows).await?;
         self.judged(rows).await
@@ -81,7 +92,14 @@ impl Link {
             Err(error) => error,
         };
         let is_unknown = matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, _));
-        if is_unknown && within((&self.carrier, self.patience), self.connection.batch_execute("")).await?.is_err() {
+        if is_unknown
+            && within(
+                (&self.carrier, self.patience),
+                self.connection.batch_execute(""),
+            )
+            .await?
+            .is_err()
+        {
             return Err(StorageError::Unavailable(error.into()));
         }
         Err(error.into())
@@ -93,10 +111,12 @@ async fn within<T>(
     (carrier, patience): (&AbortHandle, Duration),
     statement: impl Future<Output = T>,
 ) -> Result<T, StorageError> {
-    tokio::time::timeout(patience, statement).await.map_err(|_| {
-        carrier.abort();
-        silent()
-    })
+    tokio::time::timeout(patience, statement)
+        .await
+        .map_err(|_| {
+            carrier.abort();
+            silent()
+        })
 }
 
 /// What is said of a server that does not answer.

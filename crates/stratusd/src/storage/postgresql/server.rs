@@ -41,10 +41,19 @@ impl Server {
         let tls = if address.config.get_ssl_mode() == SslMode::Disable {
             None
         } else {
-            Some(MakeRustlsConnect::new(client_config(&address.tls).map_err(StorageError::Unavailable)?))
+            Some(MakeRustlsConnect::new(
+                client_config(&address.tls).map_err(StorageError::Unavailable)?,
+            ))
         };
         let hosts = address.hosts();
-        Ok(Self { hosts, is_balanced, tls, links: TaskTracker::new(), patience, world })
+        Ok(Self {
+            hosts,
+            is_balanced,
+            tls,
+            links: TaskTracker::new(),
+            patience,
+            world,
+        })
     }
 
     /// How long a statement may take.
@@ -69,7 +78,9 @@ impl Server {
                     None => self.connect_with(host, NoTls).await,
                 }
             };
-            made = tokio::time::timeout(share, making).await.unwrap_or_else(|_| Err(silent()));
+            made = tokio::time::timeout(share, making)
+                .await
+                .unwrap_or_else(|_| Err(silent()));
             if made.is_ok() {
                 break;
             }
@@ -79,7 +90,11 @@ impl Server {
 
     /// Which host is tried first.
     fn first(&self) -> usize {
-        let drawn = if self.is_balanced { usize::from_be_bytes(self.world.random()) } else { 0 };
+        let drawn = if self.is_balanced {
+            usize::from_be_bytes(self.world.random())
+        } else {
+            0
+        };
         drawn % self.hosts.len()
     }
 
@@ -117,13 +132,23 @@ impl Manager for Server {
 
     /// Without asking the server, which would cost each request a round trip more.
     async fn recycle(&self, link: &mut Link, _: &Metrics) -> RecycleResult<StorageError> {
-        if link.is_lost() { Err(RecycleError::message("the connection was lost")) } else { Ok(()) }
+        if link.is_lost() {
+            Err(RecycleError::message("the connection was lost"))
+        } else {
+            Ok(())
+        }
     }
 }
 
 /// Whoever is refused for good need not try again; everything else may be better in a moment.
 fn unconnected(error: tokio_postgres::Error) -> StorageError {
     // Classes 28 (who it is) and 3D (no such database).
-    let is_final = error.code().is_some_and(|code| code.code().starts_with("28") || code.code().starts_with("3D"));
-    if is_final { StorageError::Other(error.into()) } else { StorageError::Unavailable(error.into()) }
+    let is_final = error
+        .code()
+        .is_some_and(|code| code.code().starts_with("28") || code.code().starts_with("3D"));
+    if is_final {
+        StorageError::Other(error.into())
+    } else {
+        StorageError::Unavailable(error.into())
+    }
 }

@@ -9,7 +9,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 
 use crate::storage::Cause;
 
@@ -37,14 +39,19 @@ pub(super) enum Judgement {
 /// Reads the files that it names.
 pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Cause> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?;
     let trusted = if tls.judgement == Judgement::Nothing {
         None
     } else {
         let roots = Arc::new(roots(tls.root_certificates.as_deref())?);
         Some(WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build()?)
     };
-    let judge = Arc::new(Judge { judgement: tls.judgement, trusted, provider });
+    let judge = Arc::new(Judge {
+        judgement: tls.judgement,
+        trusted,
+        provider,
+    });
     let builder = builder.dangerous().with_custom_certificate_verifier(judge);
     let (Some(certificate), Some(key)) = (&tls.certificate, &tls.key) else {
         return Ok(builder.with_no_client_auth());
@@ -74,7 +81,11 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, Cause> {
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Cause> {
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let found = read.map_err(|error| unreadable(file, &error))?;
-    if found.is_empty() { Err(format!("there is no certificate in {}", file.display()).into()) } else { Ok(found) }
+    if found.is_empty() {
+        Err(format!("there is no certificate in {}", file.display()).into())
+    } else {
+        Ok(found)
+    }
 }
 
 fn unreadable(file: &Path, error: &dyn fmt::Display) -> Cause {
@@ -98,8 +109,11 @@ impl ServerCertVerifier for Judge {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let Some(trusted) = &self.trusted else { return Ok(ServerCertVerified::assertion()) };
-        let judged = trusted.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let Some(trusted) = &self.trusted else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        let judged =
+            trusted.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match judged {
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
@@ -129,6 +143,8 @@ impl ServerCertVerifier for Judge {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }

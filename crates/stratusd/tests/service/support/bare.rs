@@ -58,26 +58,61 @@ impl Bare {
         );
         let url: DatabaseUrl = home.database_url.parse().expect("it is one");
         let database = url.database().expect("it is one");
-        let config = StoreConfig { database, connections: 2, patience: Duration::from_secs(10), world: World::real() };
+        let config = StoreConfig {
+            database,
+            connections: 2,
+            patience: Duration::from_secs(10),
+            world: World::real(),
+        };
         let store = Store::open(&config).await.expect("the database opens");
-        let inventory = Inventory::read("inventory.yaml".as_ref(), two_projects().as_bytes()).expect("it is good");
-        let mode = Mode { is_dry_run: false, prunes: false };
-        store.change(Apply { inventory, mode, world: world.clone() }).await.expect("it is applied");
+        let inventory = Inventory::read("inventory.yaml".as_ref(), two_projects().as_bytes())
+            .expect("it is good");
+        let mode = Mode {
+            is_dry_run: false,
+            prunes: false,
+        };
+        store
+            .change(Apply {
+                inventory,
+                mode,
+                world: world.clone(),
+            })
+            .await
+            .expect("it is applied");
         let project = find_project(&store, "shop").await.expect("it is there");
-        let issue =
-            Issue { project, read_only: false, expires_at: None, description: String::new(), world: world.clone() };
+        let issue = Issue {
+            project,
+            read_only: false,
+            expires_at: None,
+            description: String::new(),
+            world: world.clone(),
+        };
         let token = store.change(issue).await.expect("it is issued").token;
         let keys = std::fs::read_to_string(home.keys()).expect("it is there");
         let sealer = Arc::new(Sealer::parse(&keys).expect("the keys are good"));
-        let around = Surroundings { world, sealer, service_domain: "stratus.example".to_owned() };
+        let around = Surroundings {
+            world,
+            sealer,
+            service_domain: "stratus.example".to_owned(),
+        };
         let router = stratusd::api::router(&store, &around, None, Config::new());
-        Self { home, router, store, around, token, clock }
+        Self {
+            home,
+            router,
+            store,
+            around,
+            token,
+            clock,
+        }
     }
 
     /// Sends a request, a second after the last one. Gives everything of an answer that the service itself decides.
     pub async fn answer(&self, request: &Asked) -> Answered {
         self.clock.fetch_add(1_000, Ordering::SeqCst);
-        let body = request.body.as_ref().map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let body = request
+            .body
+            .as_ref()
+            .map_or_else(Body::empty, |body| Body::from(body.to_string()));
         let request = Request::builder()
             .method(request.method)
             .uri(&request.path)
@@ -86,15 +121,31 @@ impl Bare {
             .header("x-request-id", "the-same")
             .body(body)
             .expect("it is a request");
-        let answer = self.router.clone().oneshot(request).await.expect("a router does not fail");
+        let answer = self
+            .router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("a router does not fail");
         let status = answer.status().as_u16();
         let mut headers: Vec<_> = answer
             .headers()
             .iter()
-            .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()))
+            .map(|(name, value)| {
+                (
+                    name.to_string(),
+                    value.to_str().unwrap_or_default().to_owned(),
+                )
+            })
             .collect();
         headers.sort();
-        let body = answer.into_body().collect().await.expect("it has a body").to_bytes().to_vec();
+        let body = answer
+            .into_body()
+            .collect()
+            .await
+            .expect("it has a body")
+            .to_bytes()
+            .to_vec();
         (status, headers, body)
     }
 }

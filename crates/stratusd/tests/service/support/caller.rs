@@ -31,7 +31,10 @@ impl Answer {
 
     /// Status and type of an error.
     pub fn error(&self) -> (u16, &str) {
-        (self.status, self.body["error"]["type"].as_str().unwrap_or_default())
+        (
+            self.status,
+            self.body["error"]["type"].as_str().unwrap_or_default(),
+        )
     }
 
     /// What an error says of a field.
@@ -45,13 +48,27 @@ impl Caller {
     pub fn new(base: &str, project: &str, token: &str) -> Self {
         // The client's features leave the choice of a provider to the program.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder().build().expect("a client can be made");
-        Self { http, base: format!("{base}/project/{project}"), token: token.to_owned() }
+        let http = reqwest::Client::builder()
+            .build()
+            .expect("a client can be made");
+        Self {
+            http,
+            base: format!("{base}/project/{project}"),
+            token: token.to_owned(),
+        }
     }
 
     /// Sends a request and gives the answer as it is.
-    pub async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> reqwest::Result<Response> {
-        let request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.token);
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> reqwest::Result<Response> {
+        let request = self
+            .http
+            .request(method, format!("{}{path}", self.base))
+            .bearer_auth(&self.token);
         match body {
             Some(body) => request.json(body).send().await,
             None => request.send().await,
@@ -59,14 +76,24 @@ impl Caller {
     }
 
     /// Sends a request; fails only if nothing comes back.
-    pub async fn try_call(&self, method: Method, path: &str, body: Option<&Value>) -> reqwest::Result<Answer> {
+    pub async fn try_call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> reqwest::Result<Answer> {
         let response = self.send(method, path, body).await?;
         let status = response.status().as_u16();
-        Ok(Answer { status, body: response.json().await? })
+        Ok(Answer {
+            status,
+            body: response.json().await?,
+        })
     }
 
     async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
-        self.try_call(method, path, body).await.expect("the service answers")
+        self.try_call(method, path, body)
+            .await
+            .expect("the service answers")
     }
 
     /// GET.
@@ -96,6 +123,8 @@ impl Caller {
             last = self.get(path).await.ok();
             is_right(&last).then(|| last.clone())
         });
-        right.await.unwrap_or_else(|| panic!("{path} does not become what it shall be: {last}"))
+        right
+            .await
+            .unwrap_or_else(|| panic!("{path} does not become what it shall be: {last}"))
     }
 }

@@ -34,7 +34,11 @@ pub fn database() -> Option<(String, Option<Cluster>)> {
     if let Ok(url) = std::env::var("STRATUS_TEST_POSTGRES_URL") {
         return Some((fresh_database(&url), None));
     }
-    let cluster = Cluster::start(&[("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")]);
+    let cluster = Cluster::start(&[
+        ("fsync", "off"),
+        ("synchronous_commit", "off"),
+        ("full_page_writes", "off"),
+    ]);
     Some((cluster.url(), Some(cluster)))
 }
 
@@ -50,11 +54,20 @@ pub fn is_left_out() -> bool {
 /// A new database on a given server.
 fn fresh_database(url: &str) -> String {
     let name = format!("stratus_test_{}_{}", std::process::id(), free_port());
-    let made = Command::new(binary("psql")).args([url, "-qc", &format!("CREATE DATABASE {name}")]).status();
-    assert!(made.is_ok_and(|status| status.success()), "failed to make a database by STRATUS_TEST_POSTGRES_URL");
+    let made = Command::new(binary("psql"))
+        .args([url, "-qc", &format!("CREATE DATABASE {name}")])
+        .status();
+    assert!(
+        made.is_ok_and(|status| status.success()),
+        "failed to make a database by STRATUS_TEST_POSTGRES_URL"
+    );
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let (server, _) = base.rsplit_once('/').expect("the URL names a database");
-    if query.is_empty() { format!("{server}/{name}") } else { format!("{server}/{name}?{query}") }
+    if query.is_empty() {
+        format!("{server}/{name}")
+    } else {
+        format!("{server}/{name}?{query}")
+    }
 }
 
 impl Cluster {
@@ -66,29 +79,59 @@ impl Cluster {
     /// Starts a server with these settings and these files, which it alone may read, in its data folder.
     pub fn start_with(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("the folder is ours");
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))
+            .expect("the folder is ours");
         let data = folder.path().join("data");
         std::fs::create_dir(&data).expect("the folder is writable");
         let user = Unprivileged::of(&data);
         let mut init = Command::new(binary("initdb"));
-        init.args(["--no-sync", "--auth=trust", "--username=stratus", "--encoding=UTF8", "--locale=C.UTF-8"]);
-        let made = user.run(init.arg("-D").arg(&data)).stdout(Stdio::null()).status().expect("initdb starts");
+        init.args([
+            "--no-sync",
+            "--auth=trust",
+            "--username=stratus",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+        ]);
+        let made = user
+            .run(init.arg("-D").arg(&data))
+            .stdout(Stdio::null())
+            .status()
+            .expect("initdb starts");
         assert!(made.success(), "initdb failed");
         for (name, content) in files {
             let file = data.join(name);
             std::fs::write(&file, content).expect("the folder is writable");
-            std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("the file is ours");
+            std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600))
+                .expect("the file is ours");
             chown(&file, user.0, user.0).expect("root may give files away");
         }
-        let settings = settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
+        let settings = settings
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect::<Vec<_>>();
         let port = free_port();
         let server = launch(&folder, port, &settings, &user);
-        let mut cluster = Self { folder, port, settings, user, server };
+        let mut cluster = Self {
+            folder,
+            port,
+            settings,
+            user,
+            server,
+        };
         // Somebody else may have taken the port meanwhile.
         while !cluster.is_up() {
-            assert!(cluster.log().contains("Address already in use"), "PostgreSQL does not start:\n{}", cluster.log());
+            assert!(
+                cluster.log().contains("Address already in use"),
+                "PostgreSQL does not start:\n{}",
+                cluster.log()
+            );
             cluster.port = free_port();
-            cluster.server = launch(&cluster.folder, cluster.port, &cluster.settings, &cluster.user);
+            cluster.server = launch(
+                &cluster.folder,
+                cluster.port,
+                &cluster.settings,
+                &cluster.user,
+            );
         }
         cluster
     }
@@ -98,14 +141,20 @@ impl Cluster {
         // One that stands still would not hear it.
         self.signal("CONT");
         // A fast shutdown; a kill would leave its children behind.
-        let _ = Command::new("kill").args(["-INT", &self.server.id().to_string()]).status();
+        let _ = Command::new("kill")
+            .args(["-INT", &self.server.id().to_string()])
+            .status();
         let _ = self.server.wait();
     }
 
     /// Starts a server that was stopped.
     pub fn start_again(&mut self) {
         self.server = launch(&self.folder, self.port, &self.settings, &self.user);
-        assert!(self.is_up(), "PostgreSQL does not start again:\n{}", self.log());
+        assert!(
+            self.is_up(),
+            "PostgreSQL does not start again:\n{}",
+            self.log()
+        );
     }
 
     /// The URL of its database.
@@ -115,11 +164,20 @@ impl Cluster {
 
     /// Sends a signal to the server and all of its processes.
     pub fn signal(&self, signal: &str) {
-        let children = Command::new("pgrep").args(["-P", &self.server.id().to_string()]).output();
+        let children = Command::new("pgrep")
+            .args(["-P", &self.server.id().to_string()])
+            .output();
         let children = children.expect("there is a pgrep").stdout;
         let server = self.server.id().to_string();
-        let all = std::iter::once(&*server).chain(std::str::from_utf8(&children).expect("it prints numbers").lines());
-        let _ = Command::new("kill").arg(format!("-{signal}")).args(all).status();
+        let all = std::iter::once(&*server).chain(
+            std::str::from_utf8(&children)
+                .expect("it prints numbers")
+                .lines(),
+        );
+        let _ = Command::new("kill")
+            .arg(format!("-{signal}"))
+            .args(all)
+            .status();
     }
 
     /// What the server has logged.
@@ -132,14 +190,20 @@ impl Cluster {
         let start = Instant::now();
         loop {
             let mut ask = Command::new(binary("pg_isready"));
-            let asked = ask.args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]).status();
+            let asked = ask
+                .args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()])
+                .status();
             if self.server.try_wait().expect("it was started").is_some() {
                 return false;
             }
             if asked.is_ok_and(|status| status.success()) {
                 return true;
             }
-            assert!(start.elapsed().as_secs() < PATIENCE, "PostgreSQL does not start:\n{}", self.log());
+            assert!(
+                start.elapsed().as_secs() < PATIENCE,
+                "PostgreSQL does not start:\n{}",
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -153,13 +217,25 @@ impl Drop for Cluster {
 
 fn launch(folder: &TempDir, port: u16, settings: &[String], user: &Unprivileged) -> Child {
     let mut server = Command::new(binary("postgres"));
-    server.arg("-D").arg(folder.path().join("data")).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k", ""]);
+    server.arg("-D").arg(folder.path().join("data")).args([
+        "-h",
+        "127.0.0.1",
+        "-p",
+        &port.to_string(),
+        "-k",
+        "",
+    ]);
     for setting in settings {
         server.args(["-c", setting]);
     }
-    let log = std::fs::File::options().create(true).append(true).open(folder.path().join("log"));
+    let log = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(folder.path().join("log"));
     let log = log.expect("the folder is writable");
-    user.run(server.stdout(Stdio::null()).stderr(log)).spawn().expect("postgres starts")
+    user.run(server.stdout(Stdio::null()).stderr(log))
+        .spawn()
+        .expect("postgres starts")
 }
 
 /// Whoever PostgreSQL runs as: it refuses to be root.
@@ -169,7 +245,8 @@ impl Unprivileged {
     /// Ourselves, or nobody if we are root; the folder is theirs.
     fn of(folder: &Path) -> Self {
         const NOBODY: u32 = 65534;
-        let owner = std::os::unix::fs::MetadataExt::uid(&folder.metadata().expect("the folder is there"));
+        let owner =
+            std::os::unix::fs::MetadataExt::uid(&folder.metadata().expect("the folder is there"));
         if owner != 0 {
             return Self(None);
         }
@@ -188,7 +265,10 @@ impl Unprivileged {
 /// A port that nobody listens on.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    listener.local_addr().expect("a listener has an address").port()
+    listener
+        .local_addr()
+        .expect("a listener has an address")
+        .port()
 }
 
 /// A binary of PostgreSQL: on the path, where `pg_config` says, or where Debian puts it.
@@ -199,7 +279,12 @@ pub fn binary(name: &str) -> PathBuf {
         folders.push(String::from_utf8_lossy(&said.stdout).trim().into());
     }
     let mut versions: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
-        .map(|entries| entries.flatten().map(|entry| entry.path().join("bin")).collect())
+        .map(|entries| {
+            entries
+                .flatten()
+                .map(|entry| entry.path().join("bin"))
+                .collect()
+        })
         .unwrap_or_default();
     versions.sort();
     folders.extend(versions.into_iter().rev());

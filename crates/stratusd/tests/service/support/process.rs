@@ -24,19 +24,27 @@ impl Home {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("STRATUS_")) {
             command.env_remove(name);
         }
-        command.env("STRATUS_DATABASE_URL", &self.database_url).env("STRATUS_ENCRYPTION_KEYS_FILE", self.keys());
+        command
+            .env("STRATUS_DATABASE_URL", &self.database_url)
+            .env("STRATUS_ENCRYPTION_KEYS_FILE", self.keys());
         command
     }
 
     /// What a command says.
     pub fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("the program starts")
+        self.command(arguments)
+            .output()
+            .expect("the program starts")
     }
 
     /// What a command that must succeed prints.
     pub fn succeed(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).expect("the program prints text")
     }
 
@@ -62,9 +70,19 @@ impl Home {
 
     /// Starts the service.
     pub fn serve(&self, more: &[&str]) -> Service {
-        let ports = ["serve", "--listen", "127.0.0.1:0", "--management-listen", "127.0.0.1:0"];
+        let ports = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--management-listen",
+            "127.0.0.1:0",
+        ];
         let mut command = self.command(&[&ports, more].concat());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
         let mut stderr = child.stderr.take().expect("it is piped");
         let log = std::thread::spawn(move || {
             let mut log = String::new();
@@ -79,14 +97,24 @@ impl Home {
             let _ = said.send(line);
         });
         let line = line.recv_timeout(PATIENCE).expect("the service starts");
-        let Some((base, management)) =
-            line.trim().strip_prefix("serving ").and_then(|line| line.split_once(", health and metrics on "))
+        let Some((base, management)) = line
+            .trim()
+            .strip_prefix("serving ")
+            .and_then(|line| line.split_once(", health and metrics on "))
         else {
             let _ = child.kill();
-            panic!("the service does not start: {}", log.join().unwrap_or_default());
+            panic!(
+                "the service does not start: {}",
+                log.join().unwrap_or_default()
+            );
         };
         let (base, management) = (base.to_owned(), management.to_owned());
-        Service { child, base, management, log: Some(log) }
+        Service {
+            child,
+            base,
+            management,
+            log: Some(log),
+        }
     }
 }
 
@@ -104,14 +132,25 @@ impl Service {
 
     /// Asks it to stop.
     pub fn terminate(&self) {
-        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
-        assert!(told.is_ok_and(|status| status.success()), "the service is alive");
+        let told = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status();
+        assert!(
+            told.is_ok_and(|status| status.success()),
+            "the service is alive"
+        );
     }
 
     /// Waits for its end; gives whether it went well, and its log.
     pub fn wait(mut self) -> (bool, String) {
         let status = self.child.wait().expect("it was alive");
-        (status.success(), self.log.take().and_then(|log| log.join().ok()).unwrap_or_default())
+        (
+            status.success(),
+            self.log
+                .take()
+                .and_then(|log| log.join().ok())
+                .unwrap_or_default(),
+        )
     }
 }
 
