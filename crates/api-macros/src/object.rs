@@ -133,8 +133,9 @@ fn read(input: &DeriveInput) -> Result<Object<'_>> {
                     "additional" => keeps = true,
                     "default" => schema::json(&meta.value()?.parse()?, &mut property.default)?,
                     _ => {
-                        return Err(meta
-                            .error("field knows name, optional, nullable, default and additional"));
+                        return Err(meta.error(
+                            "field knows name, optional, nullable, default and additional",
+                        ));
                     }
                 }
                 Ok(())

@@ -1,6 +1,6 @@
 //! What a generated server leans on: routing, credentials, requests in, answers out, refusals.
 //!
-//! A generated crate describes each operation ([`Operation`], [`Parameter`], [`Body`], [`Reply`]) and reads its
+//! A generated crate describes each operation ([`Operation`], [`Parameter`], [`Body`], [`ListedResponse`]) and reads its
 //! request through [`Inputs`]; [`router`] turns the operations into an [`axum::Router`]. What the framework
 //! refuses by itself is a [`Refusal`], put into the contract's own error schema by one [`Refuse`].
 //!
@@ -24,7 +24,6 @@
 //! # assert_eq!(label(&Response::default()), "none");
 //! ```
 
-mod answer;
 mod body;
 mod call;
 mod credentials;
@@ -35,6 +34,7 @@ mod path;
 mod problem;
 mod refusal;
 mod request_id;
+mod response;
 mod router;
 mod status;
 mod streams;
@@ -48,7 +48,6 @@ pub mod openapi;
 
 #[doc(inline)]
 pub use crate::__from_status as from_status;
-pub use answer::with_header;
 pub use axum::Router;
 pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
@@ -56,10 +55,13 @@ pub use call::Call;
 pub use credentials::{ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret};
 pub use http::{Method, StatusCode};
 pub use inputs::{Chosen, Inputs};
-pub use operation::{Body, Location, Media, Operation, Parameter, Reply, Scheme, Status, Style};
+pub use operation::{
+    Body, ListedResponse, Location, Media, Operation, Parameter, Scheme, Status, Style,
+};
 pub use problem::{Problem, ProblemBody};
 pub use refusal::{Refusal, RefusalKind, Refuse, Refused, Violation};
 pub use request_id::RequestId;
+pub use response::with_header;
 pub use router::{
     App, Blueprint, Config, ContractTexts, OperationId, Outcome, OutcomeFuture, Route, router,
 };

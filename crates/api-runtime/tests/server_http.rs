@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use api_runtime::Schemas;
 use api_runtime::server::{
-    self, App, AuthError, Bearer, Blueprint, Body, Call, Config, ContractTexts, Media, Method,
-    Operation, OperationId, Outcome, Parameter, Problem, Refused, Reply, RequestId, Route, Scheme,
-    Style,
+    self, App, AuthError, Bearer, Blueprint, Body, Call, Config, ContractTexts, ListedResponse,
+    Media, Method, Operation, OperationId, Outcome, Parameter, Problem, Refused, RequestId, Route,
+    Scheme, Style,
 };
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderValue, Request, Response, StatusCode};
@@ -58,7 +58,7 @@ const fn operation(
         tag: None,
         parameters,
         body: None,
-        replies: &[],
+        responses: &[],
         security: SECURITY,
         challenge: "Bearer",
     }
@@ -107,7 +107,11 @@ async fn view(_: Shared, mut call: Call) -> Outcome {
             "version": version?, "session": session?
         }))
     })?;
-    call.answer(Reply::code(200).media(&["application/json"]).json(&read))
+    call.respond(
+        ListedResponse::code(200)
+            .media(&["application/json"])
+            .json(&read),
+    )
 }
 
 async fn create(_: Shared, mut call: Call) -> Outcome {
@@ -115,10 +119,10 @@ async fn create(_: Shared, mut call: Call) -> Outcome {
     let mut inputs = call.inputs();
     let order = inputs.json::<Option<Order>>(&ORDER, &SCHEMAS).await;
     let order = inputs.finish(|| order)?;
-    let response = Reply::code(201)
+    let response = ListedResponse::code(201)
         .media(&["application/json"])
         .json(&order.map(|order| order.0));
-    call.answer(server::with_header(
+    call.respond(server::with_header(
         response,
         &Parameter::header("X-Count"),
         &3,
@@ -151,8 +155,8 @@ async fn upload(_: Shared, mut call: Call) -> Outcome {
     let body = inputs.stream(&BYTES);
     let (id, body) = inputs.finish(|| Some((id?, body?)))?;
     let length = body.collect().await.map_or(0, |bytes| bytes.len());
-    call.answer(
-        Reply::code(200)
+    call.respond(
+        ListedResponse::code(200)
             .media(&["text/plain"])
             .text(&format!("{id} {length}")),
     )

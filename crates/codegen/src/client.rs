@@ -3,13 +3,13 @@
 //!
 //! Every type comes from the types crate. A caller cannot tell who wrote a builder; [`carrier`] says so, and why.
 
-mod answers;
 mod carrier;
 mod fixups;
 pub(crate) mod names;
 mod own;
 mod paging;
 mod parts;
+mod responses;
 mod root;
 mod tag;
 mod text;

@@ -26,7 +26,7 @@ pub struct Api<'c> {
     pub operations: Vec<Operation>,
     /// Security schemes that some operation uses, in the document's order.
     pub security: Vec<SecurityScheme>,
-    /// The type of every error body, when all 4XX, 5XX and default answers with a body agree on one JSON type.
+    /// The type of every error body, when all 4XX, 5XX and default responses with a body agree on one JSON type.
     pub error: Option<TypeRef>,
 }
 
@@ -93,7 +93,7 @@ pub struct TypeDef {
     pub tags: BTreeSet<usize>,
     /// A request carries it (parameters and bodies).
     pub in_request: bool,
-    /// An answer carries it.
+    /// A response carries it.
     pub in_response: bool,
     /// What it is.
     pub kind: TypeKind,
@@ -392,8 +392,8 @@ pub struct Operation {
     pub parameters: Vec<Parameter>,
     /// The body.
     pub body: Option<Body>,
-    /// Answers: codes, ranges, default.
-    pub answers: Vec<Answer>,
+    /// Responses: codes, ranges, default.
+    pub responses: Vec<Response>,
     /// What protects it.
     pub security: Security,
     /// How to walk it, if it is a list.
@@ -436,7 +436,7 @@ pub struct Body {
     pub description: Option<String>,
 }
 
-/// A media type of a body or an answer.
+/// A media type of a body or a response.
 #[derive(Debug, Clone)]
 pub struct Media {
     /// The name as written.
@@ -466,9 +466,9 @@ pub enum MediaKind {
     Bytes,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct Response {
     /// For which statuses.
     pub status: StatusKey,
     /// Variant name: `Ok`, `NotFound`, `ServerError` for 5XX, `Default`.
@@ -485,8 +485,8 @@ pub struct Answer {
     pub media: Vec<Media>,
 }
 
-impl Answer {
-    /// Whether it is listed as a success or redirection, so that it belongs to the answer and not the error.
+impl Response {
+    /// Whether it is listed as a success or redirection, so that it belongs to the response and not the error.
     #[must_use]
     pub fn is_success(&self) -> bool {
         match self.status {
@@ -542,9 +542,9 @@ impl Api<'_> {
         let of_operations = self.operations.iter().any(|operation| {
             let inputs = operation.parameters.iter().map(|parameter| &parameter.name);
             let outputs = operation
-                .answers
+                .responses
                 .iter()
-                .flat_map(|answer| &answer.headers)
+                .flat_map(|response| &response.headers)
                 .map(|header| &header.name);
             inputs
                 .chain(outputs)

@@ -114,14 +114,14 @@ fn description(api: &Api<'_>, part: Part) -> String {
     let title = one_line(&api.contract.info.title);
     let text = match part {
         Part::Client if api.names.is_reversed => {
-            format!("Sends {title}: a builder per call, typed answers and errors")
+            format!("Sends {title}: a builder per call, typed responses and errors")
         }
         Part::Server if api.names.is_reversed => {
             format!("Receives {title}: a trait per tag and the router for it")
         }
-        Part::Types => format!("Types of {title}: what its requests and answers carry, checked"),
+        Part::Types => format!("Types of {title}: what its requests and responses carry, checked"),
         Part::Client => {
-            format!("Client of {title}: a builder per operation, typed answers and errors")
+            format!("Client of {title}: a builder per operation, typed responses and errors")
         }
         Part::Server => format!("Server of {title}: a trait per tag and the router that serves it"),
     };

@@ -1,11 +1,11 @@
-//! The server crate: a trait and its routes per tag, requests that are checked, answers that can only be listed ones.
+//! The server crate: a trait and its routes per tag, requests that are checked, responses that can only be listed ones.
 //!
 //! What the generated code does when it runs is the business of `api_runtime::server`.
 
-mod answer;
 mod document;
 mod payload;
 mod request;
+mod response;
 mod router;
 mod security;
 mod tag;
@@ -167,8 +167,8 @@ fn json(api: &Api<'_>) -> String {
 fn has_shared_responses(api: &Api<'_>) -> bool {
     api.operations
         .iter()
-        .flat_map(|operation| &operation.answers)
-        .any(|answer| answer.component.is_some())
+        .flat_map(|operation| &operation.responses)
+        .any(|response| response.component.is_some())
 }
 
 /// `api_types`

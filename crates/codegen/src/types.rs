@@ -123,7 +123,7 @@ fn home(def: &TypeDef) -> Option<usize> {
 
 fn library(api: &Api<'_>) -> TokenStream {
     let title = format!(
-        "The types of {}: what its requests and answers carry, checked when they are made and when they are read.\n\n\
+        "The types of {}: what its requests and responses carry, checked when they are made and when they are read.\n\n\
          A type accepts exactly what its schema in the contract accepts. \
          They stand side by side, each under the feature of the tag whose operations carry it; \
          what several tags use is always there.",

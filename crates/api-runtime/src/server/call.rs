@@ -60,10 +60,10 @@ impl Call {
     }
 
     /// The handler's answer, unless a body that it read as a stream was too large.
-    pub fn answer(&self, answer: impl IntoResponse) -> Result<Response, Refused> {
+    pub fn respond(&self, response: impl IntoResponse) -> Result<Response, Refused> {
         match &self.exceeded {
             Some(exceeded) if exceeded.load(Ordering::Relaxed) => Err(too_large(self.limits.bytes)),
-            _ => Ok(answer.into_response()),
+            _ => Ok(response.into_response()),
         }
     }
 

@@ -9,7 +9,7 @@ use utoipa::openapi::path::{Operation as UtoipaOperation, Parameter as UtoipaPar
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Content, Header, OpenApi, PathItem, RefOr, Response};
 
-use super::operation::{Body, Location, Operation, Parameter, Reply, Style};
+use super::operation::{Body, ListedResponse, Location, Operation, Parameter, Style};
 use super::written::decode_absent;
 use crate::described::utoipa_schema;
 use crate::{Described, Wire};
@@ -128,7 +128,7 @@ impl Document {
             operation,
             words,
             value,
-            answer: None,
+            status: None,
         }
     }
 
@@ -299,7 +299,7 @@ pub struct OperationDocument<'d> {
     words: Value,
     value: Map<String, Value>,
     /// The answer that was begun; none while the body is written.
-    answer: Option<String>,
+    status: Option<String>,
 }
 
 impl OperationDocument<'_> {
@@ -331,12 +331,12 @@ impl OperationDocument<'_> {
 
     /// Begins an answer.
     #[must_use]
-    pub fn answer(mut self, reply: &Reply) -> Self {
-        let status = reply.key.to_string();
-        let words = object(&self.words["answers"][&status]["words"]);
+    pub fn response(mut self, listed: &ListedResponse) -> Self {
+        let status = listed.key.to_string();
+        let words = object(&self.words["responses"][&status]["words"]);
         let responses = self.value.entry("responses").or_insert_with(|| json!({}));
         responses[&status] = Value::Object(words);
-        self.answer = Some(status);
+        self.status = Some(status);
         self
     }
 
@@ -379,9 +379,9 @@ impl OperationDocument<'_> {
 
     /// The body or answer that was begun: its words, and what is there of it.
     fn begun(&mut self) -> (&Value, &mut Map<String, Value>) {
-        let (words, begun) = match &self.answer {
+        let (words, begun) = match &self.status {
             Some(status) => (
-                &self.words["answers"][status],
+                &self.words["responses"][status],
                 &mut self.value["responses"][status],
             ),
             None => (&self.words["body"], &mut self.value["requestBody"]),

@@ -18,7 +18,7 @@ pub struct Operation {
     /// The body, if it has one.
     pub body: Option<Body>,
     /// What it may answer.
-    pub replies: &'static [Reply],
+    pub responses: &'static [ListedResponse],
     /// Alternatives, each a set of schemes that must all hold. Empty: open to everyone.
     pub security: &'static [&'static [Scheme]],
     /// `WWW-Authenticate` of its 401.
@@ -39,7 +39,7 @@ impl Operation {
             tag: None,
             parameters: &[],
             body: None,
-            replies: &[],
+            responses: &[],
             security,
             challenge,
         }
@@ -297,7 +297,7 @@ impl std::fmt::Display for Status {
 
 /// An answer of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reply {
+pub struct ListedResponse {
     /// For which statuses it is.
     pub key: Status,
     /// What its body may be; empty for no body.
@@ -306,7 +306,7 @@ pub struct Reply {
     pub(crate) code: StatusCode,
 }
 
-impl Reply {
+impl ListedResponse {
     /// An answer with one status.
     ///
     /// # Panics

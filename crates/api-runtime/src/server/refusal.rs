@@ -6,9 +6,9 @@ use std::time::Duration;
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 
-use super::answer;
 use super::credentials::AuthError;
 use super::operation::{Location, Operation, Parameter};
+use super::response;
 use axum::response::Response;
 
 /// Turns a [`Refusal`] into the contract's error body. Status and headers are set around it.
@@ -193,7 +193,7 @@ impl Refusal {
     /// The answer, its body said by `refuse`.
     pub(super) fn into_response<R: Refuse>(self, refuse: &R) -> Response {
         let body = refuse.refuse(&self);
-        let mut response = answer::json_or_empty(self.status, refuse.content_type(), &body);
+        let mut response = response::json_or_empty(self.status, refuse.content_type(), &body);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED && !self.challenge.is_empty() {
             headers.insert(

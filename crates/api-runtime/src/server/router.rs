@@ -19,12 +19,12 @@ use http_body::Body as _;
 use tower_service::Service;
 use tracing::{Instrument, Span};
 
-use super::answer::Unwritable;
 use super::call::{Call, Limits};
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
 use super::refusal::{Refusal, RefusalKind, Refuse, Refused};
 use super::request_id::{self, RequestId};
+use super::response::Unwritable;
 
 /// The largest body that is taken unless the configuration says otherwise: 1 MiB.
 const BODY_LIMIT: usize = 1 << 20;

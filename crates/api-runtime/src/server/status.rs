@@ -216,7 +216,7 @@ impl<T: Statuses, const DIGIT: u8> TryFrom<StatusCode> for RangeStatus<T, DIGIT>
 macro_rules! __from_status {
     (
         $name:ident, $field:ident: $payload:ty,
-        [$($fixed:ident = $reply:ident,)*], [$($dynamic:ident,)*]
+        [$($fixed:ident = $listed:ident,)*], [$($dynamic:ident,)*]
     ) => {
         impl TryFrom<($crate::server::StatusCode, $payload)> for $name {
             type Error = $crate::server::UnlistedStatusError;
@@ -224,7 +224,7 @@ macro_rules! __from_status {
             fn try_from(
                 (status, $field): ($crate::server::StatusCode, $payload),
             ) -> Result<Self, $crate::server::UnlistedStatusError> {
-                $(if status == Self::$reply.status() {
+                $(if status == Self::$listed.status() {
                     return Ok(Self::$fixed($field));
                 })*
                 $(if let Ok(status) = status.try_into() {

@@ -32,17 +32,17 @@ fn firewall_detach_subnet(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::FirewallDetachSubnetRequest| &request.body),
         )
-        .answer(&tag::FirewallDetachSubnetResponse::OK)
+        .response(&tag::FirewallDetachSubnetResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::FirewallDetachSubnetResponse::Ok),
         )
-        .answer(&tag::FirewallDetachSubnetError::BAD_REQUEST)
+        .response(&tag::FirewallDetachSubnetError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::FirewallDetachSubnetError::UNAUTHORIZED)
+        .response(&tag::FirewallDetachSubnetError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -51,32 +51,32 @@ fn firewall_detach_subnet(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::FirewallDetachSubnetError::FORBIDDEN)
+        .response(&tag::FirewallDetachSubnetError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
         )
-        .answer(&tag::FirewallDetachSubnetError::NOT_FOUND)
+        .response(&tag::FirewallDetachSubnetError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::FirewallDetachSubnetError::CONFLICT)
+        .response(&tag::FirewallDetachSubnetError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
         )
-        .answer(&tag::FirewallDetachSubnetError::PAYLOAD_TOO_LARGE)
+        .response(&tag::FirewallDetachSubnetError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
         )
-        .answer(&tag::FirewallDetachSubnetError::UNSUPPORTED_MEDIA_TYPE)
+        .response(&tag::FirewallDetachSubnetError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
         )
-        .answer(&tag::FirewallDetachSubnetError::TOO_MANY_REQUESTS)
+        .response(&tag::FirewallDetachSubnetError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -85,12 +85,12 @@ fn firewall_detach_subnet(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::FirewallDetachSubnetError::INTERNAL_SERVER_ERROR)
+        .response(&tag::FirewallDetachSubnetError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::FirewallDetachSubnetError::SERVICE_UNAVAILABLE)
+        .response(&tag::FirewallDetachSubnetError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),

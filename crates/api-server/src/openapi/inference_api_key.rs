@@ -22,7 +22,7 @@ fn inference_api_key_create(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::InferenceApiKeyCreateRequest| &request.body),
         )
-        .answer(&tag::InferenceApiKeyCreateResponse::OK)
+        .response(&tag::InferenceApiKeyCreateResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::InferenceApiKeyCreateOk| &response.body),
@@ -31,12 +31,12 @@ fn inference_api_key_create(document: &mut openapi::Document) {
             &tag::InferenceApiKeyCreateOk::CACHE_CONTROL,
             openapi::field(|response: &tag::InferenceApiKeyCreateOk| &response.cache_control),
         )
-        .answer(&tag::InferenceApiKeyCreateError::BAD_REQUEST)
+        .response(&tag::InferenceApiKeyCreateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::InferenceApiKeyCreateError::UNAUTHORIZED)
+        .response(&tag::InferenceApiKeyCreateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -45,32 +45,32 @@ fn inference_api_key_create(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::InferenceApiKeyCreateError::FORBIDDEN)
+        .response(&tag::InferenceApiKeyCreateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
         )
-        .answer(&tag::InferenceApiKeyCreateError::NOT_FOUND)
+        .response(&tag::InferenceApiKeyCreateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::InferenceApiKeyCreateError::CONFLICT)
+        .response(&tag::InferenceApiKeyCreateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
         )
-        .answer(&tag::InferenceApiKeyCreateError::PAYLOAD_TOO_LARGE)
+        .response(&tag::InferenceApiKeyCreateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
         )
-        .answer(&tag::InferenceApiKeyCreateError::UNSUPPORTED_MEDIA_TYPE)
+        .response(&tag::InferenceApiKeyCreateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
         )
-        .answer(&tag::InferenceApiKeyCreateError::TOO_MANY_REQUESTS)
+        .response(&tag::InferenceApiKeyCreateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -79,12 +79,12 @@ fn inference_api_key_create(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::InferenceApiKeyCreateError::INTERNAL_SERVER_ERROR)
+        .response(&tag::InferenceApiKeyCreateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::InferenceApiKeyCreateError::SERVICE_UNAVAILABLE)
+        .response(&tag::InferenceApiKeyCreateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),

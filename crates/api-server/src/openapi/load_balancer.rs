@@ -36,17 +36,17 @@ fn load_balancer_list(document: &mut openapi::Document) {
             &tag::LoadBalancerListRequest::ORDER_COLUMN,
             openapi::field(|request: &tag::LoadBalancerListRequest| &request.order_column),
         )
-        .answer(&tag::LoadBalancerListResponse::OK)
+        .response(&tag::LoadBalancerListResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::LoadBalancerListResponse::Ok),
         )
-        .answer(&tag::LoadBalancerListError::BAD_REQUEST)
+        .response(&tag::LoadBalancerListError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::LoadBalancerListError::UNAUTHORIZED)
+        .response(&tag::LoadBalancerListError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -55,12 +55,12 @@ fn load_balancer_list(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::LoadBalancerListError::NOT_FOUND)
+        .response(&tag::LoadBalancerListError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::LoadBalancerListError::TOO_MANY_REQUESTS)
+        .response(&tag::LoadBalancerListError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -69,12 +69,12 @@ fn load_balancer_list(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::LoadBalancerListError::INTERNAL_SERVER_ERROR)
+        .response(&tag::LoadBalancerListError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::LoadBalancerListError::SERVICE_UNAVAILABLE)
+        .response(&tag::LoadBalancerListError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
@@ -105,17 +105,17 @@ fn project_load_balancer_list(document: &mut openapi::Document) {
             &tag::ProjectLoadBalancerListRequest::ORDER_COLUMN,
             openapi::field(|request: &tag::ProjectLoadBalancerListRequest| &request.order_column),
         )
-        .answer(&tag::ProjectLoadBalancerListResponse::OK)
+        .response(&tag::ProjectLoadBalancerListResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::ProjectLoadBalancerListResponse::Ok),
         )
-        .answer(&tag::ProjectLoadBalancerListError::BAD_REQUEST)
+        .response(&tag::ProjectLoadBalancerListError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::ProjectLoadBalancerListError::UNAUTHORIZED)
+        .response(&tag::ProjectLoadBalancerListError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -124,12 +124,12 @@ fn project_load_balancer_list(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::ProjectLoadBalancerListError::NOT_FOUND)
+        .response(&tag::ProjectLoadBalancerListError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::ProjectLoadBalancerListError::TOO_MANY_REQUESTS)
+        .response(&tag::ProjectLoadBalancerListError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -138,12 +138,12 @@ fn project_load_balancer_list(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::ProjectLoadBalancerListError::INTERNAL_SERVER_ERROR)
+        .response(&tag::ProjectLoadBalancerListError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::ProjectLoadBalancerListError::SERVICE_UNAVAILABLE)
+        .response(&tag::ProjectLoadBalancerListError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
@@ -177,17 +177,17 @@ fn load_balancer_update(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::LoadBalancerUpdateRequest| &request.body),
         )
-        .answer(&tag::LoadBalancerUpdateResponse::OK)
+        .response(&tag::LoadBalancerUpdateResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::LoadBalancerUpdateResponse::Ok),
         )
-        .answer(&tag::LoadBalancerUpdateError::BAD_REQUEST)
+        .response(&tag::LoadBalancerUpdateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::LoadBalancerUpdateError::UNAUTHORIZED)
+        .response(&tag::LoadBalancerUpdateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -196,32 +196,32 @@ fn load_balancer_update(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::LoadBalancerUpdateError::FORBIDDEN)
+        .response(&tag::LoadBalancerUpdateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
         )
-        .answer(&tag::LoadBalancerUpdateError::NOT_FOUND)
+        .response(&tag::LoadBalancerUpdateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::LoadBalancerUpdateError::CONFLICT)
+        .response(&tag::LoadBalancerUpdateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
         )
-        .answer(&tag::LoadBalancerUpdateError::PAYLOAD_TOO_LARGE)
+        .response(&tag::LoadBalancerUpdateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
         )
-        .answer(&tag::LoadBalancerUpdateError::UNSUPPORTED_MEDIA_TYPE)
+        .response(&tag::LoadBalancerUpdateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
         )
-        .answer(&tag::LoadBalancerUpdateError::TOO_MANY_REQUESTS)
+        .response(&tag::LoadBalancerUpdateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -230,12 +230,12 @@ fn load_balancer_update(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::LoadBalancerUpdateError::INTERNAL_SERVER_ERROR)
+        .response(&tag::LoadBalancerUpdateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::LoadBalancerUpdateError::SERVICE_UNAVAILABLE)
+        .response(&tag::LoadBalancerUpdateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
@@ -269,17 +269,17 @@ fn load_balancer_detach_vm(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::LoadBalancerDetachVmRequest| &request.body),
         )
-        .answer(&tag::LoadBalancerDetachVmResponse::OK)
+        .response(&tag::LoadBalancerDetachVmResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::LoadBalancerDetachVmResponse::Ok),
         )
-        .answer(&tag::LoadBalancerDetachVmError::BAD_REQUEST)
+        .response(&tag::LoadBalancerDetachVmError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::LoadBalancerDetachVmError::UNAUTHORIZED)
+        .response(&tag::LoadBalancerDetachVmError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -288,32 +288,32 @@ fn load_balancer_detach_vm(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::LoadBalancerDetachVmError::FORBIDDEN)
+        .response(&tag::LoadBalancerDetachVmError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
         )
-        .answer(&tag::LoadBalancerDetachVmError::NOT_FOUND)
+        .response(&tag::LoadBalancerDetachVmError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::LoadBalancerDetachVmError::CONFLICT)
+        .response(&tag::LoadBalancerDetachVmError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
         )
-        .answer(&tag::LoadBalancerDetachVmError::PAYLOAD_TOO_LARGE)
+        .response(&tag::LoadBalancerDetachVmError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
         )
-        .answer(&tag::LoadBalancerDetachVmError::UNSUPPORTED_MEDIA_TYPE)
+        .response(&tag::LoadBalancerDetachVmError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
         )
-        .answer(&tag::LoadBalancerDetachVmError::TOO_MANY_REQUESTS)
+        .response(&tag::LoadBalancerDetachVmError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -322,12 +322,12 @@ fn load_balancer_detach_vm(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::LoadBalancerDetachVmError::INTERNAL_SERVER_ERROR)
+        .response(&tag::LoadBalancerDetachVmError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::LoadBalancerDetachVmError::SERVICE_UNAVAILABLE)
+        .response(&tag::LoadBalancerDetachVmError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),

@@ -33,17 +33,17 @@ fn project_postgres_list(document: &mut openapi::Document) {
             &tag::ProjectPostgresListRequest::ORDER_COLUMN,
             openapi::field(|request: &tag::ProjectPostgresListRequest| &request.order_column),
         )
-        .answer(&tag::ProjectPostgresListResponse::OK)
+        .response(&tag::ProjectPostgresListResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::ProjectPostgresListResponse::Ok),
         )
-        .answer(&tag::ProjectPostgresListError::BAD_REQUEST)
+        .response(&tag::ProjectPostgresListError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::ProjectPostgresListError::UNAUTHORIZED)
+        .response(&tag::ProjectPostgresListError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -52,12 +52,12 @@ fn project_postgres_list(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::ProjectPostgresListError::NOT_FOUND)
+        .response(&tag::ProjectPostgresListError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::ProjectPostgresListError::TOO_MANY_REQUESTS)
+        .response(&tag::ProjectPostgresListError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -66,12 +66,12 @@ fn project_postgres_list(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::ProjectPostgresListError::INTERNAL_SERVER_ERROR)
+        .response(&tag::ProjectPostgresListError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::ProjectPostgresListError::SERVICE_UNAVAILABLE)
+        .response(&tag::ProjectPostgresListError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
@@ -100,7 +100,7 @@ fn postgres_view(document: &mut openapi::Document) {
                 &request.postgres_database_reference
             }),
         )
-        .answer(&tag::PostgresViewResponse::OK)
+        .response(&tag::PostgresViewResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresViewOk| &response.body),
@@ -109,12 +109,12 @@ fn postgres_view(document: &mut openapi::Document) {
             &tag::PostgresViewOk::CACHE_CONTROL,
             openapi::field(|response: &tag::PostgresViewOk| &response.cache_control),
         )
-        .answer(&tag::PostgresViewError::BAD_REQUEST)
+        .response(&tag::PostgresViewError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::PostgresViewError::UNAUTHORIZED)
+        .response(&tag::PostgresViewError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -123,12 +123,12 @@ fn postgres_view(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::PostgresViewError::NOT_FOUND)
+        .response(&tag::PostgresViewError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::PostgresViewError::TOO_MANY_REQUESTS)
+        .response(&tag::PostgresViewError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -137,12 +137,12 @@ fn postgres_view(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::PostgresViewError::INTERNAL_SERVER_ERROR)
+        .response(&tag::PostgresViewError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::PostgresViewError::SERVICE_UNAVAILABLE)
+        .response(&tag::PostgresViewError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
@@ -176,7 +176,7 @@ fn postgres_create(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::PostgresCreateRequest| &request.body),
         )
-        .answer(&tag::PostgresCreateResponse::OK)
+        .response(&tag::PostgresCreateResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresCreateOk| &response.body),
@@ -185,12 +185,12 @@ fn postgres_create(document: &mut openapi::Document) {
             &tag::PostgresCreateOk::CACHE_CONTROL,
             openapi::field(|response: &tag::PostgresCreateOk| &response.cache_control),
         )
-        .answer(&tag::PostgresCreateError::BAD_REQUEST)
+        .response(&tag::PostgresCreateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::PostgresCreateError::UNAUTHORIZED)
+        .response(&tag::PostgresCreateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -199,32 +199,32 @@ fn postgres_create(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::PostgresCreateError::FORBIDDEN)
+        .response(&tag::PostgresCreateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
         )
-        .answer(&tag::PostgresCreateError::NOT_FOUND)
+        .response(&tag::PostgresCreateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::PostgresCreateError::CONFLICT)
+        .response(&tag::PostgresCreateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
         )
-        .answer(&tag::PostgresCreateError::PAYLOAD_TOO_LARGE)
+        .response(&tag::PostgresCreateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
         )
-        .answer(&tag::PostgresCreateError::UNSUPPORTED_MEDIA_TYPE)
+        .response(&tag::PostgresCreateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
         )
-        .answer(&tag::PostgresCreateError::TOO_MANY_REQUESTS)
+        .response(&tag::PostgresCreateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -233,12 +233,12 @@ fn postgres_create(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::PostgresCreateError::INTERNAL_SERVER_ERROR)
+        .response(&tag::PostgresCreateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::PostgresCreateError::SERVICE_UNAVAILABLE)
+        .response(&tag::PostgresCreateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
@@ -272,7 +272,7 @@ fn postgres_update(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::PostgresUpdateRequest| &request.body),
         )
-        .answer(&tag::PostgresUpdateResponse::OK)
+        .response(&tag::PostgresUpdateResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresUpdateOk| &response.body),
@@ -281,12 +281,12 @@ fn postgres_update(document: &mut openapi::Document) {
             &tag::PostgresUpdateOk::CACHE_CONTROL,
             openapi::field(|response: &tag::PostgresUpdateOk| &response.cache_control),
         )
-        .answer(&tag::PostgresUpdateError::BAD_REQUEST)
+        .response(&tag::PostgresUpdateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::PostgresUpdateError::UNAUTHORIZED)
+        .response(&tag::PostgresUpdateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -295,32 +295,32 @@ fn postgres_update(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::PostgresUpdateError::FORBIDDEN)
+        .response(&tag::PostgresUpdateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
         )
-        .answer(&tag::PostgresUpdateError::NOT_FOUND)
+        .response(&tag::PostgresUpdateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::PostgresUpdateError::CONFLICT)
+        .response(&tag::PostgresUpdateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
         )
-        .answer(&tag::PostgresUpdateError::PAYLOAD_TOO_LARGE)
+        .response(&tag::PostgresUpdateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
         )
-        .answer(&tag::PostgresUpdateError::UNSUPPORTED_MEDIA_TYPE)
+        .response(&tag::PostgresUpdateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
         )
-        .answer(&tag::PostgresUpdateError::TOO_MANY_REQUESTS)
+        .response(&tag::PostgresUpdateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -329,12 +329,12 @@ fn postgres_update(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::PostgresUpdateError::INTERNAL_SERVER_ERROR)
+        .response(&tag::PostgresUpdateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::PostgresUpdateError::SERVICE_UNAVAILABLE)
+        .response(&tag::PostgresUpdateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
@@ -372,7 +372,7 @@ fn postgres_reset_superuser_password(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::PostgresResetSuperuserPasswordRequest| &request.body),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordResponse::OK)
+        .response(&tag::PostgresResetSuperuserPasswordResponse::OK)
         .content(
             "application/json",
             openapi::field(|response: &tag::PostgresResetSuperuserPasswordOk| &response.body),
@@ -383,12 +383,12 @@ fn postgres_reset_superuser_password(document: &mut openapi::Document) {
                 &response.cache_control
             }),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::BAD_REQUEST)
+        .response(&tag::PostgresResetSuperuserPasswordError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::UNAUTHORIZED)
+        .response(&tag::PostgresResetSuperuserPasswordError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -397,32 +397,32 @@ fn postgres_reset_superuser_password(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::FORBIDDEN)
+        .response(&tag::PostgresResetSuperuserPasswordError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::NOT_FOUND)
+        .response(&tag::PostgresResetSuperuserPasswordError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::CONFLICT)
+        .response(&tag::PostgresResetSuperuserPasswordError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::PAYLOAD_TOO_LARGE)
+        .response(&tag::PostgresResetSuperuserPasswordError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::UNSUPPORTED_MEDIA_TYPE)
+        .response(&tag::PostgresResetSuperuserPasswordError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::TOO_MANY_REQUESTS)
+        .response(&tag::PostgresResetSuperuserPasswordError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -431,12 +431,12 @@ fn postgres_reset_superuser_password(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::INTERNAL_SERVER_ERROR)
+        .response(&tag::PostgresResetSuperuserPasswordError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::PostgresResetSuperuserPasswordError::SERVICE_UNAVAILABLE)
+        .response(&tag::PostgresResetSuperuserPasswordError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),

@@ -29,17 +29,17 @@ fn private_subnet_view(document: &mut openapi::Document) {
                 &request.private_subnet_reference
             }),
         )
-        .answer(&tag::PrivateSubnetViewResponse::OK)
+        .response(&tag::PrivateSubnetViewResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::PrivateSubnetViewResponse::Ok),
         )
-        .answer(&tag::PrivateSubnetViewError::BAD_REQUEST)
+        .response(&tag::PrivateSubnetViewError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::PrivateSubnetViewError::UNAUTHORIZED)
+        .response(&tag::PrivateSubnetViewError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -48,12 +48,12 @@ fn private_subnet_view(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::PrivateSubnetViewError::NOT_FOUND)
+        .response(&tag::PrivateSubnetViewError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::PrivateSubnetViewError::TOO_MANY_REQUESTS)
+        .response(&tag::PrivateSubnetViewError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -62,12 +62,12 @@ fn private_subnet_view(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::PrivateSubnetViewError::INTERNAL_SERVER_ERROR)
+        .response(&tag::PrivateSubnetViewError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::PrivateSubnetViewError::SERVICE_UNAVAILABLE)
+        .response(&tag::PrivateSubnetViewError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
@@ -101,17 +101,17 @@ fn private_subnet_create(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::PrivateSubnetCreateRequest| &request.body),
         )
-        .answer(&tag::PrivateSubnetCreateResponse::OK)
+        .response(&tag::PrivateSubnetCreateResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::PrivateSubnetCreateResponse::Ok),
         )
-        .answer(&tag::PrivateSubnetCreateError::BAD_REQUEST)
+        .response(&tag::PrivateSubnetCreateError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::PrivateSubnetCreateError::UNAUTHORIZED)
+        .response(&tag::PrivateSubnetCreateError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -120,32 +120,32 @@ fn private_subnet_create(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::PrivateSubnetCreateError::FORBIDDEN)
+        .response(&tag::PrivateSubnetCreateError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
         )
-        .answer(&tag::PrivateSubnetCreateError::NOT_FOUND)
+        .response(&tag::PrivateSubnetCreateError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::PrivateSubnetCreateError::CONFLICT)
+        .response(&tag::PrivateSubnetCreateError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
         )
-        .answer(&tag::PrivateSubnetCreateError::PAYLOAD_TOO_LARGE)
+        .response(&tag::PrivateSubnetCreateError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
         )
-        .answer(&tag::PrivateSubnetCreateError::UNSUPPORTED_MEDIA_TYPE)
+        .response(&tag::PrivateSubnetCreateError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
         )
-        .answer(&tag::PrivateSubnetCreateError::TOO_MANY_REQUESTS)
+        .response(&tag::PrivateSubnetCreateError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -154,12 +154,12 @@ fn private_subnet_create(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::PrivateSubnetCreateError::INTERNAL_SERVER_ERROR)
+        .response(&tag::PrivateSubnetCreateError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::PrivateSubnetCreateError::SERVICE_UNAVAILABLE)
+        .response(&tag::PrivateSubnetCreateError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),
@@ -193,17 +193,17 @@ fn private_subnet_connect(document: &mut openapi::Document) {
             "application/json",
             openapi::field(|request: &tag::PrivateSubnetConnectRequest| &request.body),
         )
-        .answer(&tag::PrivateSubnetConnectResponse::OK)
+        .response(&tag::PrivateSubnetConnectResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::PrivateSubnetConnectResponse::Ok),
         )
-        .answer(&tag::PrivateSubnetConnectError::BAD_REQUEST)
+        .response(&tag::PrivateSubnetConnectError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::PrivateSubnetConnectError::UNAUTHORIZED)
+        .response(&tag::PrivateSubnetConnectError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -212,32 +212,32 @@ fn private_subnet_connect(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::PrivateSubnetConnectError::FORBIDDEN)
+        .response(&tag::PrivateSubnetConnectError::FORBIDDEN)
         .content(
             "application/json",
             openapi::field(|response: &responses::Forbidden| &response.body),
         )
-        .answer(&tag::PrivateSubnetConnectError::NOT_FOUND)
+        .response(&tag::PrivateSubnetConnectError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::PrivateSubnetConnectError::CONFLICT)
+        .response(&tag::PrivateSubnetConnectError::CONFLICT)
         .content(
             "application/json",
             openapi::field(|response: &responses::Conflict| &response.body),
         )
-        .answer(&tag::PrivateSubnetConnectError::PAYLOAD_TOO_LARGE)
+        .response(&tag::PrivateSubnetConnectError::PAYLOAD_TOO_LARGE)
         .content(
             "application/json",
             openapi::field(|response: &responses::PayloadTooLarge| &response.body),
         )
-        .answer(&tag::PrivateSubnetConnectError::UNSUPPORTED_MEDIA_TYPE)
+        .response(&tag::PrivateSubnetConnectError::UNSUPPORTED_MEDIA_TYPE)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnsupportedMediaType| &response.body),
         )
-        .answer(&tag::PrivateSubnetConnectError::TOO_MANY_REQUESTS)
+        .response(&tag::PrivateSubnetConnectError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -246,12 +246,12 @@ fn private_subnet_connect(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::PrivateSubnetConnectError::INTERNAL_SERVER_ERROR)
+        .response(&tag::PrivateSubnetConnectError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::PrivateSubnetConnectError::SERVICE_UNAVAILABLE)
+        .response(&tag::PrivateSubnetConnectError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),

@@ -33,17 +33,17 @@ fn vm_list(document: &mut openapi::Document) {
             &tag::VmListRequest::ORDER_COLUMN,
             openapi::field(|request: &tag::VmListRequest| &request.order_column),
         )
-        .answer(&tag::VmListResponse::OK)
+        .response(&tag::VmListResponse::OK)
         .content(
             "application/json",
             openapi::variant(tag::VmListResponse::Ok),
         )
-        .answer(&tag::VmListError::BAD_REQUEST)
+        .response(&tag::VmListError::BAD_REQUEST)
         .content(
             "application/json",
             openapi::field(|response: &responses::BadRequest| &response.body),
         )
-        .answer(&tag::VmListError::UNAUTHORIZED)
+        .response(&tag::VmListError::UNAUTHORIZED)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unauthorized| &response.body),
@@ -52,12 +52,12 @@ fn vm_list(document: &mut openapi::Document) {
             &responses::Unauthorized::WWW_AUTHENTICATE,
             openapi::field(|response: &responses::Unauthorized| &response.www_authenticate),
         )
-        .answer(&tag::VmListError::NOT_FOUND)
+        .response(&tag::VmListError::NOT_FOUND)
         .content(
             "application/json",
             openapi::field(|response: &responses::NotFound| &response.body),
         )
-        .answer(&tag::VmListError::TOO_MANY_REQUESTS)
+        .response(&tag::VmListError::TOO_MANY_REQUESTS)
         .content(
             "application/json",
             openapi::field(|response: &responses::TooManyRequests| &response.body),
@@ -66,12 +66,12 @@ fn vm_list(document: &mut openapi::Document) {
             &responses::TooManyRequests::RETRY_AFTER,
             openapi::field(|response: &responses::TooManyRequests| &response.retry_after),
         )
-        .answer(&tag::VmListError::INTERNAL_SERVER_ERROR)
+        .response(&tag::VmListError::INTERNAL_SERVER_ERROR)
         .content(
             "application/json",
             openapi::field(|response: &responses::UnexpectedError| &response.body),
         )
-        .answer(&tag::VmListError::SERVICE_UNAVAILABLE)
+        .response(&tag::VmListError::SERVICE_UNAVAILABLE)
         .content(
             "application/json",
             openapi::field(|response: &responses::Unavailable| &response.body),

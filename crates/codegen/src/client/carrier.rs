@@ -4,7 +4,7 @@ use std::fmt;
 
 use contract::model::{Location, ParameterEncoding, PathPart, Style};
 
-use super::answers::{self, Body};
+use super::responses::{self, Body};
 use crate::ir::{Api, MediaKind, Operation, Parameter, TypeKind, TypeRef};
 
 /// Who writes an operation's builder.
@@ -39,8 +39,8 @@ pub enum Reason {
     SeveralSuccesses,
     /// Errors with bodies of different type.
     SeveralErrors,
-    /// An answer that is neither plain JSON nor bytes.
-    AnswerMedia(String),
+    /// A response that is neither plain JSON nor bytes.
+    ResponseMedia(String),
     /// A redirection or a switch of protocols that is listed.
     Status(u16),
     /// A call to where a subscriber wants to be called, behind which nothing is put.
@@ -69,7 +69,7 @@ impl fmt::Display for Reason {
             Self::SeveralBodies => f.write_str("several bodies"),
             Self::SeveralSuccesses => f.write_str("several successes"),
             Self::SeveralErrors => f.write_str("several errors"),
-            Self::AnswerMedia(name) => write!(f, "answer {name}"),
+            Self::ResponseMedia(name) => write!(f, "response {name}"),
             Self::Status(code) => write!(f, "status {code}"),
             Self::Subscriber => f.write_str("a subscriber's URL"),
         }
@@ -89,7 +89,7 @@ pub fn carrier(api: &Api<'_>, operation: &Operation) -> Carrier {
                 .find_map(|given| parameter(api, given))
         })
         .or_else(|| body(operation))
-        .or_else(|| answer(api, operation));
+        .or_else(|| response(api, operation));
     reason.map_or(Carrier::Progenitor, Carrier::Own)
 }
 
@@ -221,9 +221,9 @@ fn body(operation: &Operation) -> Option<Reason> {
     }
 }
 
-fn answer(api: &Api<'_>, operation: &Operation) -> Option<Reason> {
-    let successes = answers::successes(api, operation);
-    let errors = answers::errors(api, operation);
+fn response(api: &Api<'_>, operation: &Operation) -> Option<Reason> {
+    let successes = responses::successes(api, operation);
+    let errors = responses::errors(api, operation);
     if let Some(arm) = successes
         .arms
         .iter()
@@ -237,9 +237,9 @@ fn answer(api: &Api<'_>, operation: &Operation) -> Option<Reason> {
     if errors.several {
         return Some(Reason::SeveralErrors);
     }
-    let choices = |side: &answers::Side| {
+    let choices = |side: &responses::Side| {
         let bodies = side.arms.iter().flat_map(|arm| &arm.bodies);
-        let first = |choice: &answers::Choice| choice.media.first().cloned().unwrap_or_default();
+        let first = |choice: &responses::Choice| choice.media.first().cloned().unwrap_or_default();
         bodies
             .map(|choice| (first(choice), choice.body.clone()))
             .collect::<Vec<_>>()
@@ -250,7 +250,7 @@ fn answer(api: &Api<'_>, operation: &Operation) -> Option<Reason> {
             Body::Json(_) if essence(&media) == "application/json" => {}
             Body::Empty | Body::Bytes => {}
             Body::Json(_) | Body::Text(_) | Body::Events | Body::Upgrade => {
-                return Some(Reason::AnswerMedia(media));
+                return Some(Reason::ResponseMedia(media));
             }
         }
     }
@@ -258,7 +258,7 @@ fn answer(api: &Api<'_>, operation: &Operation) -> Option<Reason> {
         .into_iter()
         .find_map(|(media, body)| match body {
             Body::Json(_) | Body::Empty | Body::Bytes => None,
-            Body::Text(_) | Body::Events | Body::Upgrade => Some(Reason::AnswerMedia(media)),
+            Body::Text(_) | Body::Events | Body::Upgrade => Some(Reason::ResponseMedia(media)),
         })
 }
 

@@ -1,7 +1,7 @@
 //! Mends progenitor's builders on the syntax tree, and fails when there is not exactly what it came to mend.
 //!
 //! - The contract's names, types and docs take the place of the placeholders that `view` gave it.
-//! - Answers decode leniently, and errors are those of our run time.
+//! - Responses decode leniently, and errors are those of our run time.
 //! - Arguments of a path cannot climb it.
 //! - The `api-version` header that progenitor adds is gone.
 
@@ -15,8 +15,8 @@ use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, Member, Stmt, Token, parse_quote};
 
-use super::answers::{self, Side};
 use super::names::ClientNames;
+use super::responses::{self, Side};
 use super::{ClientError, paging, parts, text, view};
 use crate::ir::{Api, Operation, TypeRef};
 use crate::tokens::{docs, ident};
@@ -51,11 +51,15 @@ const CALLS: [(&[&str], &str, &[&str]); 6] = [
     (&["encode_path"], SAFE_PATH, &["encode_path"]),
     (
         &["ResponseValue", "from_response"],
-        "lenient answers",
+        "lenient responses",
         &["decode"],
     ),
-    (&["ResponseValue", "empty"], "lenient answers", &["empty"]),
-    (&["ResponseValue", "stream"], "lenient answers", &["stream"]),
+    (&["ResponseValue", "empty"], "lenient responses", &["empty"]),
+    (
+        &["ResponseValue", "stream"],
+        "lenient responses",
+        &["stream"],
+    ),
     (
         &["Error", "ErrorResponse"],
         "listed errors",
@@ -63,7 +67,7 @@ const CALLS: [(&[&str], &str, &[&str]); 6] = [
     ),
     (
         &["Error", "UnexpectedResponse"],
-        "unlisted answers",
+        "unlisted responses",
         &["Error", "unlisted"],
     ),
 ];
@@ -89,8 +93,8 @@ pub(super) fn mend(
     (mut structure, mut methods): (syn::ItemStruct, syn::ItemImpl),
 ) -> Result<Vec<syn::Item>, ClientError> {
     let (successes, errors) = (
-        answers::successes(api, operation),
-        answers::errors(api, operation),
+        responses::successes(api, operation),
+        responses::errors(api, operation),
     );
     let mut fixups = Fixups::new(api, names, operation, types, &structure.ident);
     fixups.visit_item_struct_mut(&mut structure);
@@ -221,11 +225,11 @@ impl<'a> Fixups<'a> {
             ("operation info", 1),
             ("no post hook", 1),
             (
-                "lenient answers",
+                "lenient responses",
                 view::statuses(successes).len() + expected_errors,
             ),
             ("listed errors", expected_errors),
-            ("unlisted answers", 1),
+            ("unlisted responses", 1),
         ];
         for (fixup, expected) in expected {
             let applied = self.applied.get(fixup).copied().unwrap_or_default();

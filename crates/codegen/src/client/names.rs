@@ -1,4 +1,4 @@
-//! Names that only the client has: setters, enums of several answers, constants of security schemes.
+//! Names that only the client has: setters, enums of several responses, constants of security schemes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -43,7 +43,7 @@ pub(super) struct OperationNames {
     /// The setter, and field, of each parameter.
     pub(super) parameters: Vec<String>,
     /// The enum of its successes, should they be several.
-    pub(super) answer: String,
+    pub(super) response: String,
     /// The enum of its errors, should they be several.
     pub(super) error: String,
 }
@@ -62,7 +62,7 @@ impl ClientNames {
             .map(|operation| {
                 let names = OperationNames {
                     parameters: parameters(operation),
-                    answer: unique(&mut types, format!("{}Response", operation.pascal)),
+                    response: unique(&mut types, format!("{}Response", operation.pascal)),
                     error: unique(&mut types, format!("{}ErrorBody", operation.pascal)),
                 };
                 (operation.index, names)

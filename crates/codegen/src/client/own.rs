@@ -1,17 +1,17 @@
 //! Builders that this crate writes, in the shape of progenitor's and on the same run time, for operations that
 //! progenitor cannot carry.
 
-mod answer;
 mod body;
 mod request;
+mod response;
 
 use std::collections::HashSet;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::answers::{self, Side};
 use super::names::ClientNames;
+use super::responses::{self, Side};
 use super::{paging, parts, text};
 use crate::ir::{Api, Operation, Parameter};
 use crate::tokens::{docs, ident};
@@ -74,14 +74,14 @@ fn stem(parameters: &[String]) -> String {
     stem
 }
 
-/// The builder of an operation, and the enums of its answers.
+/// The builder of an operation, and the enums of its responses.
 pub(super) fn builder(api: &Api<'_>, names: &ClientNames, operation: &Operation) -> TokenStream {
     let own = Own {
         api,
         names,
         operation,
-        successes: answers::successes(api, operation),
-        errors: answers::errors(api, operation),
+        successes: responses::successes(api, operation),
+        errors: responses::errors(api, operation),
         locals: Locals::new(&names.of(operation).parameters),
     };
     let structure = own.structure();
@@ -189,7 +189,7 @@ impl Own<'_> {
     fn send(&self) -> TokenStream {
         let docs = docs(&text::send(self.api, &self.successes, &self.errors));
         let names = self.names.of(self.operation);
-        let success = parts::side_type(self.api, &self.successes, &names.answer);
+        let success = parts::side_type(self.api, &self.successes, &names.response);
         let error = parts::side_type(self.api, &self.errors, &names.error);
         let Locals {
             client,

@@ -3,9 +3,9 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::answers::{self, Body};
 use super::names::ClientNames;
 use super::parts;
+use super::responses::{self, Body};
 use crate::ir::{Api, Field, Operation, PagedOperation, TypeKind, TypeRef};
 use crate::tokens::{docs, ident};
 
@@ -18,13 +18,13 @@ pub(super) fn stream(
     let paged = operation.paging.as_ref()?;
     let fields = fields(api, &paged.page)?;
     let items = fields.iter().find(|field| field.name == paged.items)?;
-    if *answers::successes(api, operation).single()? != Body::Json(paged.page.clone()) {
+    if *responses::successes(api, operation).single()? != Body::Json(paged.page.clone()) {
         return None;
     }
     let item = parts::type_of(api, &paged.item);
     let error = parts::side_type(
         api,
-        &answers::errors(api, operation),
+        &responses::errors(api, operation),
         &names.of(operation).error,
     );
     let cursor = &names.of(operation).parameters[paged.start_after];

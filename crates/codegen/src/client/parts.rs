@@ -3,8 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::answers::{Body, Side};
 use super::names::ClientNames;
+use super::responses::{Body, Side};
 use crate::ir::{Api, Operation, TypeRef};
 use crate::tokens::{foreign_type, ident};
 

@@ -62,7 +62,7 @@ fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     text.push_str(
         "Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. \
          A method yields a builder: a setter per parameter, `send()`, and `stream()` where the operation is a list.\n\n\
-         Answers are read leniently: a property or an enumeration value that is newer than this crate fails nothing. \
+         Responses are read leniently: a property or an enumeration value that is newer than this crate fails nothing. \
          An [`Error`] keeps status, headers and the contract's error body, and shows nothing secret when it is printed.",
     );
     let example = inner_docs_with_examples(&text);
@@ -274,7 +274,7 @@ fn builder(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             }
 
             /// How long a whole call may take: connecting, sending, every retry and the pauses between, and the body
-            /// of the answer; 60 seconds unless set.
+            /// of the response; 60 seconds unless set.
             pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
                 self.config = self.config.timeout(Some(timeout));
                 self

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use contract::model::Location;
 
-use super::answers::{Body, Side};
+use super::responses::{Body, Side};
 use crate::ir::{Api, Operation, Parameter, Primitive, TypeRef};
 
 /// The docs of a trait's method: the contract's words, then method and path.

@@ -18,7 +18,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use progenitor_impl::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
 
 use super::ClientError;
-use super::answers::{self, Body, Side};
+use super::responses::{self, Body, Side};
 use crate::ir::{self, Api, MediaKind, TypeRef};
 
 /// What progenitor made of some operations.
@@ -212,8 +212,8 @@ impl View {
     fn responses(&mut self, api: &Api<'_>, operation: &ir::Operation) -> Responses {
         let mut responses = IndexMap::new();
         for side in [
-            answers::successes(api, operation),
-            answers::errors(api, operation),
+            responses::successes(api, operation),
+            responses::errors(api, operation),
         ] {
             for status in statuses(&side) {
                 responses.insert(status, ReferenceOr::Item(self.response(&side)));

@@ -1,4 +1,4 @@
-//! Operations, their parameters, bodies and answers.
+//! Operations, their parameters, bodies and responses.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::Lowering;
 use crate::ir::{
-    Answer, Body, CrateNames, Field, Media, MediaKind, Operation, PagedOperation, Parameter,
-    Primitive, SecurityScheme, Tag, TypeDef, TypeKind, TypeRef,
+    Body, CrateNames, Field, Media, MediaKind, Operation, PagedOperation, Parameter, Primitive,
+    Response, SecurityScheme, Tag, TypeDef, TypeKind, TypeRef,
 };
 use crate::names;
 
@@ -120,11 +120,11 @@ pub(super) fn operations(
                 .request_body
                 .as_ref()
                 .map(|body| request_body(lowering, body, &pascal));
-            let answers = answers(lowering, operation, &pascal, &components);
+            let responses = responses(lowering, operation, &pascal, &components);
             let paging = contract
                 .paging
                 .as_ref()
-                .and_then(|paging| paged(lowering, paging, &parameters, &answers));
+                .and_then(|paging| paged(lowering, paging, &parameters, &responses));
             Operation {
                 index,
                 id: operation.id.clone(),
@@ -141,7 +141,7 @@ pub(super) fn operations(
                 deprecated: operation.deprecated,
                 parameters,
                 body,
-                answers,
+                responses,
                 security: operation.security.clone(),
                 paging,
             }
@@ -337,13 +337,13 @@ fn request_body(lowering: &mut Lowering<'_>, body: &model::RequestBody, pascal: 
     }
 }
 
-fn answers(
+fn responses(
     lowering: &mut Lowering<'_>,
     operation: &model::Operation,
     pascal: &str,
     components: &HashMap<String, String>,
-) -> Vec<Answer> {
-    let mut answers: Vec<Answer> = operation
+) -> Vec<Response> {
+    let mut responses: Vec<Response> = operation
         .responses
         .iter()
         .enumerate()
@@ -357,7 +357,7 @@ fn answers(
                 .clone()
                 .unwrap_or_else(|| format!("{pascal}{name}"));
             let names = parameter_names(&response.headers, &["body", "status", "media"]);
-            Answer {
+            Response {
                 status: response.status,
                 index,
                 headers: response
@@ -376,8 +376,8 @@ fn answers(
             }
         })
         .collect();
-    answers.sort_by_key(|answer| answer.status);
-    answers
+    responses.sort_by_key(|response| response.status);
+    responses
 }
 
 fn media(lowering: &mut Lowering<'_>, content: &[model::MediaType], hint: &str) -> Vec<Media> {
@@ -523,7 +523,7 @@ fn paged(
     lowering: &Lowering<'_>,
     paging: &Paging,
     parameters: &[Parameter],
-    answers: &[Answer],
+    responses: &[Response],
 ) -> Option<PagedOperation> {
     let query = |name: &str| {
         parameters.iter().position(|parameter| {
@@ -531,7 +531,7 @@ fn paged(
         })
     };
     let start_after = query(&paging.start_after)?;
-    let success = answers.iter().find(|answer| answer.is_success())?;
+    let success = responses.iter().find(|response| response.is_success())?;
     let page = success
         .media
         .iter()
@@ -578,9 +578,9 @@ pub(super) fn shared_error(types: &[TypeDef], operations: &[Operation]) -> Optio
     let mut shared: Option<&TypeRef> = None;
     let errors = operations
         .iter()
-        .flat_map(|operation| &operation.answers)
-        .filter(|answer| !answer.is_success());
-    for media in errors.flat_map(|answer| &answer.media) {
+        .flat_map(|operation| &operation.responses)
+        .filter(|response| !response.is_success());
+    for media in errors.flat_map(|response| &response.media) {
         let ty = media
             .ty
             .as_ref()

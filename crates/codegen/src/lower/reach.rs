@@ -1,4 +1,4 @@
-//! Which operations reach which types: where a type lives, and whether requests or answers carry it.
+//! Which operations reach which types: where a type lives, and whether requests or responses carry it.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ pub(super) fn mark(
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_request = true;
         }
-        for id in reached(&edges, answered(operation)) {
+        for id in reached(&edges, returned(operation)) {
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_response = true;
         }
     }
     // Features name the tags of the API's own operations: what travels the other way is there without any.
     for event in events {
-        for id in reached(&edges, asked(event).chain(answered(event))) {
+        for id in reached(&edges, asked(event).chain(returned(event))) {
             types[id.0].tags = BTreeSet::new();
         }
     }
@@ -46,11 +46,11 @@ fn asked(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     parameters.chain(bodies)
 }
 
-/// The types of all answers.
-fn answered(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
-    operation.answers.iter().flat_map(|answer| {
-        let headers = answer.headers.iter().map(|header| &header.ty);
-        headers.chain(answer.media.iter().filter_map(|media| media.ty.as_ref()))
+/// The types of all responses.
+fn returned(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
+    operation.responses.iter().flat_map(|response| {
+        let headers = response.headers.iter().map(|header| &header.ty);
+        headers.chain(response.media.iter().filter_map(|media| media.ty.as_ref()))
     })
 }
 

@@ -58,7 +58,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/private.rs",
     "src/schemas.rs",
     "src/server.rs",
-    "src/server/answer.rs",
+    "src/server/response.rs",
     "src/server/body.rs",
     "src/server/call.rs",
     "src/server/credentials.rs",

@@ -70,8 +70,8 @@ fn client(api: &Api<'_>) -> String {
         "use {krate}::{}::{};\n\n\
          async fn run() -> Result<(), Box<dyn std::error::Error>> {{\n    \
          let client = {make}    \
-         let answer = client\n        .{}()\n{arguments}        .send()\n        .await?;\n    \
-         println!(\"{{}}\", answer.status());\n    Ok(())\n}}\n",
+         let response = client\n        .{}()\n{arguments}        .send()\n        .await?;\n    \
+         println!(\"{{}}\", response.status());\n    Ok(())\n}}\n",
         tag.module, tag.client_trait, operation.name
     )
 }

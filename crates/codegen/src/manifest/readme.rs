@@ -47,15 +47,15 @@ fn lead(api: &Api<'_>, part: Part) -> String {
              yours, and subscribe with that URL and the path of the operation."
         }
         Part::Types => {
-            "Its requests and answers as types, each of which accepts exactly what its schema accepts."
+            "Its requests and responses as types, each of which accepts exactly what its schema accepts."
         }
         Part::Client => {
-            "A builder per operation, typed answers and errors, streams over lists, \
+            "A builder per operation, typed responses and errors, streams over lists, \
              and retries for what is safe to repeat."
         }
         Part::Server => {
             "Implement a trait per tag; the router checks credentials, parameters and bodies \
-             before it calls, and an operation can only answer what the contract lists."
+             before it calls, and an operation can only return what the contract lists."
         }
     };
     let side = match part {

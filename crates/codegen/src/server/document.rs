@@ -7,8 +7,8 @@ use quote::quote;
 
 use super::payload::{self, Payload};
 use super::tag::type_names;
-use super::{answer, constant, request, types_crate};
-use crate::ir::{Answer, Api, Media, MediaKind, Operation};
+use super::{constant, request, response, types_crate};
+use crate::ir::{Api, Media, MediaKind, Operation, Response};
 use crate::tokens::{RustFile, ident, inner_docs};
 
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
@@ -87,8 +87,8 @@ pub(super) fn tag_file(api: &Api<'_>, tag: usize) -> String {
     });
     let uses_responses = operations
         .iter()
-        .flat_map(|operation| &operation.answers)
-        .any(|answer| answer.component.is_some());
+        .flat_map(|operation| &operation.responses)
+        .any(|response| response.component.is_some());
     let responses = uses_responses.then(|| super::import(api, "responses"));
     let mut file = RustFile::new();
     file.add(quote! {
@@ -128,16 +128,16 @@ fn describe(operation: &Operation) -> TokenStream {
         }
     });
     let body = request_body(operation);
-    let answers = operation
-        .answers
+    let responses = operation
+        .responses
         .iter()
-        .map(|answer| answer_calls(operation, answer));
+        .map(|response| response_calls(operation, response));
     quote! {
         fn #name(document: &mut openapi::Document) {
             document.operation(&tag::#static_name)
                 #(#parameters)*
                 #body
-                #(#answers)*
+                #(#responses)*
                 .end();
         }
     }
@@ -177,10 +177,10 @@ fn content(media: &Media, slot: &TokenStream) -> TokenStream {
     quote!(.content(#name, #slot))
 }
 
-fn answer_calls(operation: &Operation, listed: &Answer) -> TokenStream {
+fn response_calls(operation: &Operation, listed: &Response) -> TokenStream {
     let [_, success, error] = type_names(operation);
     let owner = if listed.is_success() { success } else { error };
-    let constant = answer::reply_constant(listed);
+    let constant = response::listed_constant(listed);
     let payload = Payload::of(&operation.pascal, listed);
     let holder = match &payload {
         Payload::Struct(name, true) => Some(quote!(responses::#name)),
@@ -189,7 +189,7 @@ fn answer_calls(operation: &Operation, listed: &Answer) -> TokenStream {
     };
     let names = payload::media_names(&listed.media);
     let contents = listed.media.iter().zip(&names).map(|(media, variant)| {
-        let slot = answer_slot(&owner, listed, &payload, holder.as_ref(), media, variant);
+        let slot = response_slot(&owner, listed, &payload, holder.as_ref(), media, variant);
         content(media, &slot)
     });
     let headers = listed.headers.iter().map(|header| {
@@ -202,12 +202,12 @@ fn answer_calls(operation: &Operation, listed: &Answer) -> TokenStream {
         Payload::Handshake => (Vec::new(), Vec::new()),
         _ => (contents.collect(), headers.collect()),
     };
-    quote!(.answer(&tag::#owner::#constant) #(#contents)* #(#headers)*)
+    quote!(.response(&tag::#owner::#constant) #(#contents)* #(#headers)*)
 }
 
-fn answer_slot(
+fn response_slot(
     owner: &proc_macro2::Ident,
-    listed: &Answer,
+    listed: &Response,
     payload: &Payload,
     holder: Option<&TokenStream>,
     media: &Media,
@@ -216,7 +216,7 @@ fn answer_slot(
     if is_opaque(media) {
         return quote!(openapi::opaque());
     }
-    let variant = answer::variant_name(listed);
+    let variant = response::variant_name(listed);
     match (payload, holder) {
         (Payload::Struct(name, is_shared), Some(holder)) if listed.media.len() > 1 => {
             let choices = payload::choices_name(name);
@@ -229,7 +229,7 @@ fn answer_slot(
             quote!(openapi::variant(#path::#choice))
         }
         (_, Some(holder)) => quote!(openapi::field(|response: &#holder| &response.body)),
-        _ if answer::is_dynamic(listed) => {
+        _ if response::is_dynamic(listed) => {
             quote!(openapi::variant_with_status(|status, body| tag::#owner::#variant { status, body }))
         }
         _ => quote!(openapi::variant(tag::#owner::#variant)),

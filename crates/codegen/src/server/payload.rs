@@ -1,4 +1,4 @@
-//! What answers carry besides their status: bodies of one or several kinds, and headers.
+//! What responses carry besides their status: bodies of one or several kinds, and headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use quote::quote;
 
 use super::constant;
 use super::request::parameter_description;
-use crate::ir::{Answer, Api, Media, MediaKind, Parameter, TypeRef};
+use crate::ir::{Api, Media, MediaKind, Parameter, Response, TypeRef};
 use crate::names;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
 
@@ -25,17 +25,17 @@ pub(super) enum Payload {
 }
 
 impl Payload {
-    pub(super) fn of(pascal: &str, answer: &Answer) -> Self {
-        if super::tag::is_handshake(answer) {
+    pub(super) fn of(pascal: &str, response: &Response) -> Self {
+        if super::tag::is_handshake(response) {
             return Self::Handshake;
         }
-        if let Some(component) = &answer.component {
+        if let Some(component) = &response.component {
             return Self::Struct(ident(component), true);
         }
-        match (answer.headers.as_slice(), answer.media.as_slice()) {
+        match (response.headers.as_slice(), response.media.as_slice()) {
             ([], []) => Self::Nothing,
             ([], [only]) => Self::Body(Box::new(only.clone())),
-            _ => Self::Struct(ident(&format!("{pascal}{}", answer.name)), false),
+            _ => Self::Struct(ident(&format!("{pascal}{}", response.name)), false),
         }
     }
 
@@ -50,7 +50,7 @@ impl Payload {
     }
 }
 
-/// The type of one kind of body in an answer.
+/// The type of one kind of body in a response.
 pub(super) fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
     match media.kind {
         MediaKind::Json | MediaKind::Form | MediaKind::Text => {
@@ -72,8 +72,8 @@ pub(super) fn write(media: &Media, body: &TokenStream) -> TokenStream {
     }
 }
 
-pub(super) fn is_clone(answer: &Answer) -> bool {
-    !answer.media.iter().any(|media| {
+pub(super) fn is_clone(response: &Response) -> bool {
+    !response.media.iter().any(|media| {
         matches!(
             media.kind,
             MediaKind::EventStream | MediaKind::Multipart | MediaKind::Bytes
@@ -110,28 +110,28 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
         .collect()
 }
 
-/// The struct of an answer with headers or several kinds of body, or of a shared response.
+/// The struct of a response with headers or several kinds of body, or of a shared response.
 pub(super) fn structure(
     api: &Api<'_>,
     name: &Ident,
-    answer: &Answer,
+    response: &Response,
     gate: Option<&TokenStream>,
 ) -> TokenStream {
-    let words = docs(non_empty(&answer.description, "An answer."));
-    let derives = if is_clone(answer) {
+    let words = docs(non_empty(&response.description, "A response."));
+    let derives = if is_clone(response) {
         quote!(Debug, Clone)
     } else {
         quote!(Debug)
     };
-    let body_type = body_type(api, name, answer);
-    let choices = (answer.media.len() > 1).then(|| choices(api, name, answer, gate));
+    let body_type = body_type(api, name, response);
+    let choices = (response.media.len() > 1).then(|| choices(api, name, response, gate));
     let body = body_type.as_ref().map(|ty| {
         quote! {
             /// The body.
             pub body: #ty,
         }
     });
-    let headers = answer.headers.iter().map(|header| {
+    let headers = response.headers.iter().map(|header| {
         let fallback = format!("The header `{}`.", header.wire);
         let words = docs(
             header
@@ -143,13 +143,13 @@ pub(super) fn structure(
         let ty = header_type(api, header);
         quote!(#words pub #name: #ty,)
     });
-    let media = answer.media.iter().map(|media| &media.name);
+    let media = response.media.iter().map(|media| &media.name);
     let media_constant = body.as_ref().map(|_| {
         quote! {
             pub(crate) const MEDIA: &'static [&'static str] = &[#(#media),*];
         }
     });
-    let constants = answer.headers.iter().map(|header| {
+    let constants = response.headers.iter().map(|header| {
         let name = constant(&header.name);
         let description = parameter_description(
             api,
@@ -160,8 +160,8 @@ pub(super) fn structure(
         );
         quote!(pub(crate) const #name: server::Parameter = #description;)
     });
-    let new = new(api, answer, body_type.as_ref());
-    let respond = respond(answer);
+    let new = new(api, response, body_type.as_ref());
+    let respond = respond(response);
     quote! {
         #words
         #gate
@@ -195,8 +195,8 @@ fn header_type(api: &Api<'_>, header: &Parameter) -> TokenStream {
     }
 }
 
-fn body_type(api: &Api<'_>, name: &Ident, answer: &Answer) -> Option<TokenStream> {
-    match answer.media.as_slice() {
+fn body_type(api: &Api<'_>, name: &Ident, response: &Response) -> Option<TokenStream> {
+    match response.media.as_slice() {
         [] => None,
         [only] => Some(media_type(api, only)),
         _ => {
@@ -210,34 +210,34 @@ pub(super) fn choices_name(name: &Ident) -> Ident {
     quote::format_ident!("{name}Body")
 }
 
-/// The kinds of body of an answer, as an enum.
+/// The kinds of body of a response, as an enum.
 fn choices(
     api: &Api<'_>,
     owner: &Ident,
-    answer: &Answer,
+    response: &Response,
     gate: Option<&TokenStream>,
 ) -> TokenStream {
     let name = choices_name(owner);
     let words = docs(&format!("The body of [`{owner}`], by its media type."));
-    let derives = if is_clone(answer) {
+    let derives = if is_clone(response) {
         quote!(Debug, Clone)
     } else {
         quote!(Debug)
     };
-    let names = media_names(&answer.media);
-    let variants = names.iter().zip(&answer.media).map(|(variant, media)| {
+    let names = media_names(&response.media);
+    let variants = names.iter().zip(&response.media).map(|(variant, media)| {
         let words = docs(&format!("`{}`", media.name));
         let ty = media_type(api, media);
         quote!(#words #variant(#ty))
     });
     let arms = names
         .iter()
-        .zip(&answer.media)
+        .zip(&response.media)
         .enumerate()
         .map(|(at, (variant, media))| {
             let at = Literal::usize_unsuffixed(at);
             let write = write(media, &quote!(body));
-            quote!(Self::#variant(body) => reply.choose(#at).#write)
+            quote!(Self::#variant(body) => listed.choose(#at).#write)
         });
     quote! {
         #words
@@ -246,17 +246,17 @@ fn choices(
         pub enum #name { #(#variants),* }
         #gate
         impl #name {
-            fn respond(self, reply: server::Reply) -> server::Response {
+            fn respond(self, listed: server::ListedResponse) -> server::Response {
                 match self { #(#arms),* }
             }
         }
     }
 }
 
-fn new(api: &Api<'_>, answer: &Answer, body: Option<&TokenStream>) -> TokenStream {
+fn new(api: &Api<'_>, response: &Response, body: Option<&TokenStream>) -> TokenStream {
     let body_argument = body.map(|ty| quote!(body: #ty,));
     let body_field = body.map(|_| quote!(body,));
-    let required = answer
+    let required = response
         .headers
         .iter()
         .filter(|header| header.required)
@@ -265,7 +265,7 @@ fn new(api: &Api<'_>, answer: &Answer, body: Option<&TokenStream>) -> TokenStrea
             let ty = header_type(api, header);
             quote!(#name: #ty)
         });
-    let fields = answer.headers.iter().map(|header| {
+    let fields = response.headers.iter().map(|header| {
         let name = ident(&header.name);
         if header.required {
             quote!(#name)
@@ -273,7 +273,7 @@ fn new(api: &Api<'_>, answer: &Answer, body: Option<&TokenStream>) -> TokenStrea
             quote!(#name: None)
         }
     });
-    let with = answer
+    let with = response
         .headers
         .iter()
         .filter(|header| !header.required)
@@ -301,48 +301,48 @@ fn new(api: &Api<'_>, answer: &Answer, body: Option<&TokenStream>) -> TokenStrea
     }
 }
 
-fn respond(answer: &Answer) -> TokenStream {
-    let response = match answer.media.as_slice() {
-        [] => quote!(reply.empty()),
+fn respond(response: &Response) -> TokenStream {
+    let body = match response.media.as_slice() {
+        [] => quote!(listed.empty()),
         [only] => {
             let write = write(only, &quote!(self.body));
-            quote!(reply.#write)
+            quote!(listed.#write)
         }
-        _ => quote!(self.body.respond(reply)),
+        _ => quote!(self.body.respond(listed)),
     };
-    let body = answer.headers.iter().fold(response, |response, header| {
+    let body = response.headers.iter().fold(body, |body, header| {
         let constant = constant(&header.name);
         let name = ident(&header.name);
-        quote!(server::with_header(#response, &Self::#constant, &self.#name))
+        quote!(server::with_header(#body, &Self::#constant, &self.#name))
     });
     quote! {
-        pub(crate) fn respond(self, reply: server::Reply) -> server::Response { #body }
+        pub(crate) fn respond(self, listed: server::ListedResponse) -> server::Response { #body }
     }
 }
 
 /// The file of the responses that several operations share.
 pub(super) fn responses(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
-        "Answers that the contract names once and many operations list.\n\n\
+        "Responses that the contract names once and many operations list.\n\n\
          Each turns into the error of every operation that lists it, so that `?` and generic functions can carry it.",
     );
-    let mut shared: BTreeMap<&str, (&Answer, BTreeSet<usize>)> = BTreeMap::new();
+    let mut shared: BTreeMap<&str, (&Response, BTreeSet<usize>)> = BTreeMap::new();
     for operation in &api.operations {
-        for answer in &operation.answers {
-            if let Some(component) = answer
+        for response in &operation.responses {
+            if let Some(component) = response
                 .component
                 .as_deref()
-                .filter(|_| !super::tag::is_handshake(answer))
+                .filter(|_| !super::tag::is_handshake(response))
             {
                 shared
                     .entry(component)
-                    .or_insert((answer, BTreeSet::new()))
+                    .or_insert((response, BTreeSet::new()))
                     .1
                     .insert(operation.tag);
             }
         }
     }
-    let items = shared.iter().map(|(component, (answer, tags))| {
+    let items = shared.iter().map(|(component, (response, tags))| {
         let features = tags.iter().map(|tag| &api.tags[*tag].feature);
         let features: Vec<TokenStream> =
             features.map(|feature| quote!(feature = #feature)).collect();
@@ -350,7 +350,7 @@ pub(super) fn responses(api: &Api<'_>) -> TokenStream {
             [only] => quote!(#[cfg(#only)]),
             several => quote!(#[cfg(any(#(#several),*))]),
         };
-        structure(api, &ident(component), answer, Some(&gate))
+        structure(api, &ident(component), response, Some(&gate))
     });
     let items = quote!(#(#items)*);
     quote! {

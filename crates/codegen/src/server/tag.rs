@@ -1,11 +1,11 @@
-//! The file of a tag: its trait, and for each operation the request, the answers and the way between.
+//! The file of a tag: its trait, and for each operation the request, the responses and the way between.
 
 use contract::model::Method;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{answer, constant, import, request, security};
-use crate::ir::{Answer, Api, Operation};
+use super::{constant, import, request, response, security};
+use crate::ir::{Api, Operation, Response};
 use crate::tokens::{RustFile, docs, ident, inner_docs};
 
 pub(super) fn file(api: &Api<'_>, tag: usize) -> String {
@@ -14,9 +14,9 @@ pub(super) fn file(api: &Api<'_>, tag: usize) -> String {
     file.add(head(api, tag, &operations));
     for operation in &operations {
         let request = request::items(api, operation);
-        let answers = answer::items(api, operation);
+        let responses = response::items(api, operation);
         let description = description(api, operation);
-        file.add(quote!(#request #answers #description));
+        file.add(quote!(#request #responses #description));
     }
     file.add(routes(api, tag, &operations));
     file.finish()
@@ -26,15 +26,15 @@ pub(super) fn file(api: &Api<'_>, tag: usize) -> String {
 fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let title = inner_docs(&match &api.tags[tag].name {
         Some(name) => {
-            format!("Operations tagged `{name}`: what they take, what they answer, and the trait to implement.")
+            format!("Operations tagged `{name}`: what they take, what they return, and the trait to implement.")
         }
-        None => "Operations without a tag: what they take, what they answer, and the trait to implement.".to_owned(),
+        None => "Operations without a tag: what they take, what they return, and the trait to implement.".to_owned(),
     });
     let trait_definition = trait_definition(api, tag, operations);
     let uses_responses = operations
         .iter()
-        .flat_map(|operation| &operation.answers)
-        .any(|answer| answer.component.is_some());
+        .flat_map(|operation| &operation.responses)
+        .any(|response| response.component.is_some());
     let responses = uses_responses.then(|| import(api, "responses"));
     let security = is_secured(api, tag).then(|| import(api, "security"));
     quote! {
@@ -80,11 +80,11 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
         let deprecated = operation.deprecated.then(|| quote!(#[deprecated]));
         let method = ident(&operation.name);
         let principal = principal_type(operation).map(|ty| quote!(principal: #ty,));
-        let [request, answer, error] = type_names(operation);
+        let [request, response, error] = type_names(operation);
         quote! {
             #words
             #deprecated
-            fn #method(&self, #principal request: #request) -> impl Future<Output = Result<#answer, #error>> + Send;
+            fn #method(&self, #principal request: #request) -> impl Future<Output = Result<#response, #error>> + Send;
         }
     });
     quote! {
@@ -106,7 +106,7 @@ fn principal_type(operation: &Operation) -> Option<TokenStream> {
     })
 }
 
-/// Names of the request, the answers and the errors.
+/// Names of the request, the responses and the errors.
 pub(super) fn type_names(operation: &Operation) -> [proc_macro2::Ident; 3] {
     ["Request", "Response", "Error"].map(|suffix| format_ident!("{}{}", operation.pascal, suffix))
 }
@@ -114,11 +114,11 @@ pub(super) fn type_names(operation: &Operation) -> [proc_macro2::Ident; 3] {
 /// The constant that describes an operation.
 fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let words = docs(&format!(
-        "{}: what it takes and answers.",
+        "{}: what it takes and returns.",
         method_and_path(operation)
     ));
     let name = constant(&operation.name);
-    let [request, answer, error] = type_names(operation);
+    let [request, response, error] = type_names(operation);
     let id = &operation.id;
     let method = method(operation.method);
     let path = &operation.path;
@@ -131,9 +131,13 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     } else {
         quote!(None)
     };
-    let replies = operation.answers.iter().map(|listed| {
-        let name = answer::reply_constant(listed);
-        let owner = if listed.is_success() { &answer } else { &error };
+    let responses = operation.responses.iter().map(|listed| {
+        let name = response::listed_constant(listed);
+        let owner = if listed.is_success() {
+            &response
+        } else {
+            &error
+        };
         quote!(#owner::#name)
     });
     let security = security::alternatives(&operation.security);
@@ -152,7 +156,7 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
             tag: #tag,
             parameters: &[#(#parameters),*],
             body: #body,
-            replies: &[#(#replies),*],
+            responses: &[#(#responses),*],
             security: #security,
             challenge: #challenge,
         };
@@ -175,7 +179,7 @@ fn routes(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     };
     let routes = operations.iter().map(|operation| route(api, operation));
     quote! {
-        /// Each operation with the way of its requests: credentials, inputs, the implementation, the answer.
+        /// Each operation with the way of its requests: credentials, inputs, the implementation, the response.
         pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; #count]
         where #bounds
         {
@@ -200,16 +204,16 @@ fn route(api: &Api<'_>, operation: &Operation) -> TokenStream {
         server::Route::new(&#name, |app, mut call| Box::pin(async move {
             #authenticate
             let request = #request::read(&mut call) #wait ?;
-            call.answer(app.api.#method(#principal request).await)
+            call.respond(app.api.#method(#principal request).await)
         }))
     }
 }
 
 /// Whether an operation may hand the connection over to another protocol.
 pub(super) fn upgrades(operation: &Operation) -> bool {
-    operation.answers.iter().any(is_handshake)
+    operation.responses.iter().any(is_handshake)
 }
 
-pub(super) fn is_handshake(answer: &Answer) -> bool {
-    answer.status == contract::model::StatusKey::Code(101)
+pub(super) fn is_handshake(response: &Response) -> bool {
+    response.status == contract::model::StatusKey::Code(101)
 }

@@ -6,7 +6,7 @@ use contract::model;
 use serde_json::{Map, Value, json};
 
 use super::document::is_opaque;
-use crate::ir::{Answer, Api, Media, Operation, Parameter, TypeKind, TypeRef};
+use crate::ir::{Api, Media, Operation, Parameter, Response, TypeKind, TypeRef};
 
 /// Keys of a schema that constrain nothing: those a bare Rust type cannot carry.
 const ANNOTATIONS: &[&str] = &[
@@ -89,15 +89,15 @@ fn of_operation(api: &Api<'_>, operation: &Operation) -> Value {
                 of_parameter(api, parameter, model),
             )
         });
-    let answers = operation.answers.iter().map(|answer| {
-        let model = &model.responses[answer.index];
-        (model.status.to_string(), of_answer(api, answer, model))
+    let responses = operation.responses.iter().map(|response| {
+        let model = &model.responses[response.index];
+        (model.status.to_string(), of_response(api, response, model))
     });
     json!({
         "words": words,
         "parameters": parameters.collect::<Map<_, _>>(),
         "body": of_body(api, operation, model),
-        "answers": answers.collect::<Map<_, _>>(),
+        "responses": responses.collect::<Map<_, _>>(),
     })
 }
 
@@ -115,13 +115,13 @@ fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Va
     })
 }
 
-fn of_answer(api: &Api<'_>, answer: &Answer, model: &model::Response) -> Value {
-    let headers = answer.headers.iter().zip(&model.headers);
+fn of_response(api: &Api<'_>, response: &Response, model: &model::Response) -> Value {
+    let headers = response.headers.iter().zip(&model.headers);
     let headers = headers
         .filter_map(|(header, model)| entry(model.name.clone(), of_parameter(api, header, model)));
     json!({
         "words": without(api.contract.document.pointer(&model.pointer), &["headers", "content"]),
-        "content": of_content(api, &answer.media, &model.content),
+        "content": of_content(api, &response.media, &model.content),
         "headers": headers.collect::<Map<_, _>>(),
     })
 }

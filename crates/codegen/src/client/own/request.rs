@@ -6,8 +6,8 @@ use contract::model::{Location, Method, ParameterEncoding, PathPart, Style};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::super::answers::{Body, Choice};
 use super::super::carrier::essence;
+use super::super::responses::{Body, Choice};
 use super::{Locals, Own};
 use crate::ir::Parameter;
 use crate::tokens::ident;

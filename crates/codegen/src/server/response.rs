@@ -1,4 +1,4 @@
-//! What an operation may answer: one enum of successes, one of errors, neither able to say what is not listed.
+//! What an operation may return: one enum of successes, one of errors, neither able to say what is not listed.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use quote::quote;
 
 use super::payload::{self, Payload};
 use super::tag::{method_and_path, type_names};
-use crate::ir::{Answer, Api, Operation};
+use crate::ir::{Api, Operation, Response};
 use crate::tokens::{docs, ident};
 
 /// One of the two enums.
@@ -17,23 +17,23 @@ struct Side<'a> {
     api: &'a Api<'a>,
     operation: &'a Operation,
     name: Ident,
-    answers: Vec<&'a Answer>,
+    responses: Vec<&'a Response>,
     is_error: bool,
     /// Which statuses `default` may carry here.
     default: Option<(u16, u16)>,
 }
 
 pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
-    let [_, answer, error] = type_names(operation);
-    let has_success = operation.answers.iter().any(Answer::is_success);
+    let [_, response, error] = type_names(operation);
+    let has_success = operation.responses.iter().any(Response::is_success);
     let success = Side {
         api,
         operation,
-        name: answer,
-        answers: operation
-            .answers
+        name: response,
+        responses: operation
+            .responses
             .iter()
-            .filter(|listed| is_in_answers(listed, has_success))
+            .filter(|listed| is_in_responses(listed, has_success))
             .collect(),
         is_error: false,
         default: (!has_success).then_some((200, 399)),
@@ -42,15 +42,15 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
         api,
         operation,
         name: error,
-        answers: operation
-            .answers
+        responses: operation
+            .responses
             .iter()
             .filter(|listed| !listed.is_success())
             .collect(),
         is_error: true,
         default: (!has_success).then_some((400, 599)),
     };
-    let structures = operation.answers.iter().filter_map(|listed| {
+    let structures = operation.responses.iter().filter_map(|listed| {
         match Payload::of(&operation.pascal, listed) {
             Payload::Struct(name, false) => Some(payload::structure(api, &name, listed, None)),
             _ => None,
@@ -61,22 +61,22 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
 }
 
 /// Where an operation lists no success, its `default` may be one.
-fn is_in_answers(listed: &Answer, has_success: bool) -> bool {
+fn is_in_responses(listed: &Response, has_success: bool) -> bool {
     listed.is_success() || (!has_success && listed.status == StatusKey::Default)
 }
 
-/// The constant that describes an answer.
-pub(super) fn reply_constant(answer: &Answer) -> Ident {
-    ident(&answer.name.to_shouty_snake_case())
+/// The constant that describes a response.
+pub(super) fn listed_constant(response: &Response) -> Ident {
+    ident(&response.name.to_shouty_snake_case())
 }
 
-/// The variant of an answer.
-pub(super) fn variant_name(answer: &Answer) -> Ident {
-    ident(&answer.name)
+/// The variant of a response.
+pub(super) fn variant_name(response: &Response) -> Ident {
+    ident(&response.name)
 }
 
-pub(super) fn is_dynamic(answer: &Answer) -> bool {
-    !matches!(answer.status, StatusKey::Code(_))
+pub(super) fn is_dynamic(response: &Response) -> bool {
+    !matches!(response.status, StatusKey::Code(_))
 }
 
 impl Side<'_> {
@@ -87,21 +87,24 @@ impl Side<'_> {
         let does = if self.is_error {
             "refuses with"
         } else {
-            "answers"
+            "returns"
         };
         let words = docs(&format!("What {} {does}.", method_and_path(operation)));
-        let is_clone = self.answers.iter().all(|answer| payload::is_clone(answer));
+        let is_clone = self
+            .responses
+            .iter()
+            .all(|response| payload::is_clone(response));
         let derives = if is_clone {
             quote!(Debug, Clone)
         } else {
             quote!(Debug)
         };
-        let variants = self.answers.iter().map(|answer| self.variant(answer));
+        let variants = self.responses.iter().map(|response| self.variant(response));
         let constants = self
-            .answers
+            .responses
             .iter()
-            .map(|answer| reply(&operation.pascal, answer));
-        let constants = (!self.answers.is_empty()).then(|| quote!(impl #name { #(#constants)* }));
+            .map(|response| listed(&operation.pascal, response));
+        let constants = (!self.responses.is_empty()).then(|| quote!(impl #name { #(#constants)* }));
         let respond = self.respond();
         let statuses = self.statuses();
         let conversions = self.conversions();
@@ -116,22 +119,22 @@ impl Side<'_> {
         }
     }
 
-    fn payload(&self, answer: &Answer) -> Payload {
-        Payload::of(&self.operation.pascal, answer)
+    fn payload(&self, response: &Response) -> Payload {
+        Payload::of(&self.operation.pascal, response)
     }
 
-    fn variant(&self, answer: &Answer) -> TokenStream {
-        let description = answer.description.trim();
-        let words = docs(format!("{}: {description}", answer.status).trim_end_matches(": "));
-        let variant = variant_name(answer);
-        let payload = self.payload(answer);
+    fn variant(&self, response: &Response) -> TokenStream {
+        let description = response.description.trim();
+        let words = docs(format!("{}: {description}", response.status).trim_end_matches(": "));
+        let variant = variant_name(response);
+        let payload = self.payload(response);
         let ty = payload.ty(self.api);
-        if !is_dynamic(answer) {
+        if !is_dynamic(response) {
             let ty = ty.map(|ty| quote!((#ty)));
             return quote!(#words #variant #ty);
         }
         let name = &self.name;
-        let status = match answer.status {
+        let status = match response.status {
             StatusKey::Range(digit) => {
                 let digit = proc_macro2::Literal::u8_unsuffixed(digit);
                 quote!(server::RangeStatus<#name, #digit>)
@@ -157,12 +160,12 @@ impl Side<'_> {
 
     fn respond(&self) -> TokenStream {
         let name = &self.name;
-        let arms = self.answers.iter().map(|answer| {
-            let variant = variant_name(answer);
-            let constant = reply_constant(answer);
-            let payload = self.payload(answer);
+        let arms = self.responses.iter().map(|response| {
+            let variant = variant_name(response);
+            let constant = listed_constant(response);
+            let payload = self.payload(response);
             let field = payload_field(&payload);
-            let (pattern, reply) = if is_dynamic(answer) {
+            let (pattern, listed) = if is_dynamic(response) {
                 let field = payload.ty(self.api).map(|_| quote!(, #field));
                 (
                     quote!({ status #field }),
@@ -173,13 +176,13 @@ impl Side<'_> {
                 (quote!(#field), quote!(Self::#constant))
             };
             let response = match &payload {
-                Payload::Nothing => quote!(#reply.empty()),
+                Payload::Nothing => quote!(#listed.empty()),
                 Payload::Body(media) => {
                     let write = payload::write(media, &quote!(body));
-                    quote!(#reply.#write)
+                    quote!(#listed.#write)
                 }
-                Payload::Handshake => quote!(#reply.handshake(handshake)),
-                Payload::Struct(..) => quote!(response.respond(#reply)),
+                Payload::Handshake => quote!(#listed.handshake(handshake)),
+                Payload::Struct(..) => quote!(response.respond(#listed)),
             };
             quote!(Self::#variant #pattern => #response)
         });
@@ -194,26 +197,30 @@ impl Side<'_> {
 
     /// What ranges and `default` may not carry, if there are such.
     fn statuses(&self) -> Option<TokenStream> {
-        if !self.answers.iter().any(|answer| is_dynamic(answer)) {
+        if !self.responses.iter().any(|response| is_dynamic(response)) {
             return None;
         }
         let name = &self.name;
-        let [_, answer, error] = type_names(self.operation);
+        let [_, response, error] = type_names(self.operation);
         let listed = self
             .operation
-            .answers
+            .responses
             .iter()
-            .filter(|answer| !is_dynamic(answer))
+            .filter(|response| !is_dynamic(response))
             .map(|listed| {
-                let owner = if listed.is_success() { &answer } else { &error };
-                let constant = reply_constant(listed);
+                let owner = if listed.is_success() {
+                    &response
+                } else {
+                    &error
+                };
+                let constant = listed_constant(listed);
                 quote!(#owner::#constant.number())
             });
         let digits: Vec<_> = self
             .operation
-            .answers
+            .responses
             .iter()
-            .filter_map(|answer| match answer.status {
+            .filter_map(|response| match response.status {
                 StatusKey::Range(digit) => Some(proc_macro2::Literal::u8_unsuffixed(digit)),
                 _ => None,
             })
@@ -235,10 +242,10 @@ impl Side<'_> {
 
     fn conversions(&self) -> TokenStream {
         let name = &self.name;
-        let mut by_payload: HashMap<String, (TokenStream, Vec<&Answer>)> = HashMap::new();
+        let mut by_payload: HashMap<String, (TokenStream, Vec<&Response>)> = HashMap::new();
         let mut order = Vec::new();
-        for answer in &self.answers {
-            if let Some(ty) = self.payload(answer).ty(self.api) {
+        for response in &self.responses {
+            if let Some(ty) = self.payload(response).ty(self.api) {
                 let key = ty.to_string();
                 by_payload
                     .entry(key.clone())
@@ -247,18 +254,18 @@ impl Side<'_> {
                         (ty, Vec::new())
                     })
                     .1
-                    .push(answer);
+                    .push(response);
             }
         }
         let conversions = order.iter().map(|key| {
-            let (ty, answers) = &by_payload[key];
-            if answers.iter().any(|answer| is_dynamic(answer)) {
-                return Some(self.with_status(ty, answers));
+            let (ty, responses) = &by_payload[key];
+            if responses.iter().any(|response| is_dynamic(response)) {
+                return Some(self.with_status(ty, responses));
             }
-            let [only] = answers.as_slice() else {
+            let [only] = responses.as_slice() else {
                 return None;
             };
-            // An error's body says nothing of its status, so only named answers become errors by themselves.
+            // An error's body says nothing of its status, so only named responses become errors by themselves.
             if self.is_error && !matches!(self.payload(only), Payload::Struct(..)) {
                 return None;
             }
@@ -274,21 +281,21 @@ impl Side<'_> {
     }
 
     /// A status and what goes with it, as whichever variant takes that status.
-    fn with_status(&self, ty: &TokenStream, answers: &[&Answer]) -> TokenStream {
+    fn with_status(&self, ty: &TokenStream, responses: &[&Response]) -> TokenStream {
         let name = &self.name;
-        let field = payload_field(&self.payload(answers[0]));
-        let fixed = answers
+        let field = payload_field(&self.payload(responses[0]));
+        let fixed = responses
             .iter()
-            .filter(|answer| !is_dynamic(answer))
-            .map(|answer| {
-                let (variant, constant) = (variant_name(answer), reply_constant(answer));
+            .filter(|response| !is_dynamic(response))
+            .map(|response| {
+                let (variant, constant) = (variant_name(response), listed_constant(response));
                 quote!(#variant = #constant,)
             });
-        let dynamic = answers
+        let dynamic = responses
             .iter()
-            .filter(|answer| is_dynamic(answer))
-            .map(|answer| {
-                let variant = variant_name(answer);
+            .filter(|response| is_dynamic(response))
+            .map(|response| {
+                let variant = variant_name(response);
                 quote!(#variant,)
             });
         quote!(server::from_status!(#name, #field: #ty, [#(#fixed)*], [#(#dynamic)*]);)
@@ -303,22 +310,22 @@ fn payload_field(payload: &Payload) -> Ident {
     })
 }
 
-/// `server::Reply::code(200).media(&["application/json"])`: what is sent, and documented.
-fn reply(pascal: &str, answer: &Answer) -> TokenStream {
-    let name = reply_constant(answer);
-    let status = match answer.status {
+/// `server::ListedResponse::code(200).media(&["application/json"])`: what is sent, and documented.
+fn listed(pascal: &str, response: &Response) -> TokenStream {
+    let name = listed_constant(response);
+    let status = match response.status {
         StatusKey::Code(code) => {
             let code = proc_macro2::Literal::u16_unsuffixed(code);
-            quote!(server::Reply::code(#code))
+            quote!(server::ListedResponse::code(#code))
         }
         StatusKey::Range(digit) => {
             let digit = proc_macro2::Literal::u8_unsuffixed(digit);
-            quote!(server::Reply::range(#digit))
+            quote!(server::ListedResponse::range(#digit))
         }
-        StatusKey::Default => quote!(server::Reply::default()),
+        StatusKey::Default => quote!(server::ListedResponse::default()),
     };
-    let media = match Payload::of(pascal, answer) {
-        Payload::Struct(_, _) if answer.media.is_empty() => None,
+    let media = match Payload::of(pascal, response) {
+        Payload::Struct(_, _) if response.media.is_empty() => None,
         Payload::Struct(name, true) => Some(quote!(.media(responses::#name::MEDIA))),
         Payload::Struct(name, false) => Some(quote!(.media(#name::MEDIA))),
         Payload::Nothing | Payload::Handshake => None,
@@ -327,5 +334,5 @@ fn reply(pascal: &str, answer: &Answer) -> TokenStream {
             Some(quote!(.media(&[#name])))
         }
     };
-    quote!(pub(crate) const #name: server::Reply = #status #media;)
+    quote!(pub(crate) const #name: server::ListedResponse = #status #media;)
 }

@@ -1,11 +1,11 @@
-//! The answer: what each status is read as, and the enums where a side has bodies of different type.
+//! The response: what each status is read as, and the enums where a side has bodies of different type.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::super::answers::{Arm, Body, Choice, Side};
 use super::super::carrier::essence;
 use super::super::parts;
+use super::super::responses::{Arm, Body, Choice, Side};
 use super::Own;
 use crate::tokens::{docs, ident};
 
@@ -17,7 +17,7 @@ impl Own<'_> {
             .successes
             .arms
             .iter()
-            .map(|arm| self.arm(arm, &self.successes, &names.answer, false));
+            .map(|arm| self.arm(arm, &self.successes, &names.response, false));
         let errors = self
             .errors
             .arms
@@ -64,7 +64,7 @@ impl Own<'_> {
         }
     }
 
-    /// An expression for the answer, inside its variant if the side is an enum.
+    /// An expression for the response, inside its variant if the side is an enum.
     fn read(&self, choice: &Choice, enumeration: Option<&str>) -> TokenStream {
         let response = &self.locals.response;
         let value = match choice.body {
@@ -89,7 +89,7 @@ impl Own<'_> {
     /// The enums of sides with several bodies.
     pub(super) fn enums(&self) -> TokenStream {
         let names = self.names.of(self.operation);
-        let successes = self.enumeration(&self.successes, &names.answer, "Answers");
+        let successes = self.enumeration(&self.successes, &names.response, "Responses");
         let errors = self.enumeration(&self.errors, &names.error, "Bodies of the errors");
         quote!(#successes #errors)
     }

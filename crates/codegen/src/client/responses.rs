@@ -1,10 +1,10 @@
-//! What a call yields: the bodies that an operation's answers may have, on each side.
+//! What a call yields: the bodies that an operation's responses may have, on each side.
 
 use std::collections::HashSet;
 
 use contract::model::{Method, StatusKey};
 
-use crate::ir::{Answer, Api, Media, MediaKind, Operation, TypeRef};
+use crate::ir::{Api, Media, MediaKind, Operation, Response, TypeRef};
 use crate::names;
 
 /// A body as the client hands it over.
@@ -27,13 +27,13 @@ pub(super) enum Body {
 /// One side of an operation: its successes or its errors.
 #[derive(Debug)]
 pub(super) struct Side {
-    /// Every answer that the contract lists on this side, codes before ranges.
+    /// Every response that the contract lists on this side, codes before ranges.
     pub(super) arms: Vec<Arm>,
     /// Whether there is more than one kind of body, so that they become an enum.
     pub(super) several: bool,
 }
 
-/// The answers for some statuses.
+/// The responses for some statuses.
 #[derive(Debug)]
 pub(super) struct Arm {
     /// The statuses, inclusive.
@@ -83,16 +83,24 @@ const SUCCESSES: (u16, u16) = (200, 299);
 pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
     let mut taken = HashSet::new();
     let mut arms: Vec<Arm> = operation
-        .answers
+        .responses
         .iter()
-        .filter(|answer| answer.is_success() && reaches_the_caller(answer.status))
-        .map(|answer| arm(api, operation, answer, statuses(answer.status), &mut taken))
+        .filter(|response| response.is_success() && reaches_the_caller(response.status))
+        .map(|response| {
+            arm(
+                api,
+                operation,
+                response,
+                statuses(response.status),
+                &mut taken,
+            )
+        })
         .collect();
     if arms.is_empty() {
         let default = operation
-            .answers
+            .responses
             .iter()
-            .find(|answer| answer.status == StatusKey::Default);
+            .find(|response| response.status == StatusKey::Default);
         arms.push(match default {
             Some(default) => arm(api, operation, default, SUCCESSES, &mut taken),
             None => Arm {
@@ -113,10 +121,18 @@ pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
 pub(super) fn errors(api: &Api<'_>, operation: &Operation) -> Side {
     let mut taken = HashSet::new();
     let arms = operation
-        .answers
+        .responses
         .iter()
-        .filter(|answer| !answer.is_success())
-        .map(|answer| arm(api, operation, answer, statuses(answer.status), &mut taken))
+        .filter(|response| !response.is_success())
+        .map(|response| {
+            arm(
+                api,
+                operation,
+                response,
+                statuses(response.status),
+                &mut taken,
+            )
+        })
         .collect();
     Side::new(arms)
 }
@@ -141,17 +157,17 @@ fn statuses(status: StatusKey) -> (u16, u16) {
 fn arm(
     api: &Api<'_>,
     operation: &Operation,
-    answer: &Answer,
+    response: &Response,
     statuses: (u16, u16),
     taken: &mut HashSet<String>,
 ) -> Arm {
     let choice = |variant: String, media: &[&str], body: Body| Choice {
         variant,
-        description: answer.description.clone(),
+        description: response.description.clone(),
         media: media.iter().map(|name| (*name).to_owned()).collect(),
         body,
     };
-    let bodies = bodies(api, operation, answer);
+    let bodies = bodies(api, operation, response);
     let bodies = match &bodies[..] {
         [] => {
             let body = if statuses == (101, 101) {
@@ -159,17 +175,21 @@ fn arm(
             } else {
                 Body::Empty
             };
-            vec![choice(names::unique(taken, answer.name.clone()), &[], body)]
+            vec![choice(
+                names::unique(taken, response.name.clone()),
+                &[],
+                body,
+            )]
         }
         [(media, body)] => vec![choice(
-            names::unique(taken, answer.name.clone()),
+            names::unique(taken, response.name.clone()),
             media,
             body.clone(),
         )],
         several => several
             .iter()
             .map(|(media, body)| {
-                let variant = names::unique(taken, format!("{}{}", answer.name, body.kind()));
+                let variant = names::unique(taken, format!("{}{}", response.name, body.kind()));
                 choice(variant, media, body.clone())
             })
             .collect(),
@@ -177,19 +197,19 @@ fn arm(
     Arm { statuses, bodies }
 }
 
-/// The kinds of body of an answer with their media types, JSON first. What is only another spelling of its JSON is left out: the client
+/// The kinds of body of a response with their media types, JSON first. What is only another spelling of its JSON is left out: the client
 /// asks for JSON.
 fn bodies<'o>(
     api: &Api<'_>,
     operation: &Operation,
-    answer: &'o Answer,
+    response: &'o Response,
 ) -> Vec<(Vec<&'o str>, Body)> {
-    let bodiless = matches!(answer.status, StatusKey::Code(101 | 204 | 205 | 304));
+    let bodiless = matches!(response.status, StatusKey::Code(101 | 204 | 205 | 304));
     if bodiless || operation.method == Method::Head {
         return Vec::new();
     }
     let schema = |media: &Media| media.schema.map(|id| api.contract.resolve(id));
-    let (json, others): (Vec<&Media>, Vec<&Media>) = answer
+    let (json, others): (Vec<&Media>, Vec<&Media>) = response
         .media
         .iter()
         .partition(|media| media.kind == MediaKind::Json);

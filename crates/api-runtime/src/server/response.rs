@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::operation::{Parameter, Reply};
+use super::operation::{ListedResponse, Parameter};
 use super::streams::{ByteStream, EventStream, Handshake};
 
 /// Room for a small answer; larger ones grow.
@@ -17,7 +17,7 @@ const CAPACITY: usize = 256;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unwritable;
 
-impl Reply {
+impl ListedResponse {
     /// An answer without a body.
     #[must_use]
     pub fn empty(self) -> Response {
