@@ -4,7 +4,7 @@
 //! `STRATUS_SEED` repeats a run, `STRATUS_CASES` makes it longer. `tests/fuzz` has the same as targets of `cargo fuzz`.
 
 use std::panic;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -25,37 +25,77 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The most memory that a test may ask for, in bytes.
 const MEMORY: u64 = 4 << 30;
 
-/// The largest document that is drawn from, in bytes: many small ones find more than few large ones.
+/// The largest document of the corpus that is drawn from, in bytes: many small ones find more than
+/// few large ones.
 const LARGEST: usize = 40_000;
 
-/// The documents to start from: those of this repository, and those of the corpus where it is.
-fn documents() -> Vec<(PathBuf, Vec<u8>)> {
-    let mut files: Vec<PathBuf> = [
+/// The documents that cases start from.
+struct Source {
+    name: &'static str,
+    documents: Vec<Document>,
+    /// How many cases start from these documents, unless `STRATUS_CASES` says.
+    cases: u32,
+    /// The least share of changed documents that must still generate, in percent. Changes that are
+    /// refused one and all would not test the generator.
+    least_generated: u32,
+}
+
+/// Returns every source that is here: each is judged by itself, so that the corpus cannot stand in
+/// for the documents that every clone has.
+fn sources() -> Vec<Source> {
+    let mut small: Vec<PathBuf> = [
         "../xtask/tests/documents/pets.yaml",
-        "../xtask/tests/documents/wrong.yaml",
         "tests/additions/old.yaml",
         "tests/additions/new.yaml",
     ]
     .map(PathBuf::from)
     .into();
-    let corpus = outside::folder("STRATUS_CORPUS")
-        .map(|folder| fs::read_dir(folder).expect("the folder can be read"));
-    files.extend(
-        corpus
-            .into_iter()
-            .flatten()
-            .map(|entry| entry.expect("an entry").path()),
-    );
+    small.extend(files("tests/features", &["yaml"]));
+    let mut sources = vec![
+        Source {
+            name: "small contracts",
+            documents: small.iter().map(document).collect(),
+            cases: 1000,
+            least_generated: 15,
+        },
+        Source {
+            name: "openapi.yaml",
+            documents: vec![document("../openapi.yaml")],
+            // It is larger than all the others together.
+            cases: 150,
+            least_generated: 12,
+        },
+    ];
+    if let Some(folder) = outside::folder("STRATUS_CORPUS") {
+        let corpus = files(folder, &["json", "yaml", "yml"]);
+        let corpus = corpus.iter().map(document);
+        sources.push(Source {
+            name: "the corpus",
+            documents: corpus.filter(|(_, text)| text.len() < LARGEST).collect(),
+            cases: 1000,
+            least_generated: 15,
+        });
+    }
+    sources
+}
+
+/// Returns the files of a folder that have one of these extensions, sorted.
+fn files(folder: impl AsRef<Path>, extensions: &[&str]) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder can be read");
+    let paths = entries.map(|entry| entry.expect("the entry can be read").path());
+    let has_extension = |path: &PathBuf| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        extension.is_some_and(|extension| extensions.contains(&extension))
+    };
+    let mut files: Vec<PathBuf> = paths.filter(has_extension).collect();
     files.sort();
-    let texts = files.into_iter().map(|file| {
-        let text = fs::read(&file).expect("the file can be read");
-        (file, text)
-    });
-    texts
-        .filter(|(file, text)| {
-            file.extension().is_some_and(|it| it != "md") && text.len() < LARGEST
-        })
-        .collect()
+    files
+}
+
+fn document(file: impl AsRef<Path>) -> Document {
+    let file = file.as_ref();
+    let text = fs::read(file).expect("the file can be read");
+    (file.display().to_string(), text)
 }
 
 /// A document: what it is called, and its text.
@@ -125,38 +165,47 @@ fn any_bytes_are_read_or_refused() {
 
 #[test]
 fn damaged_documents_are_read_or_refused() {
-    let documents = documents();
-    let make = move |choices: &mut Choices<'_>| {
-        let (file, text) = choices.of(&documents);
-        (file.display().to_string(), damage(text, choices))
-    };
-    each(2000, make, |name, text| drop(read(name, text)));
+    for source in sources() {
+        let make = |choices: &mut Choices<'_>| {
+            let (name, text) = choices.of(&source.documents);
+            (name.clone(), damage(text, choices))
+        };
+        each(2 * source.cases, make, |name, text| drop(read(name, text)));
+    }
 }
 
 #[test]
 fn changed_documents_yield_rust_or_findings() {
-    let documents: Vec<Value> = documents()
-        .into_iter()
-        .filter_map(|(file, text)| {
-            Some(
-                contract::load_text(&file.display().to_string(), &text)
-                    .contract?
-                    .document,
-            )
-        })
-        .collect();
-    let generated = Arc::new(AtomicU32::new(0));
-    let count = generated.clone();
-    let make = move |choices: &mut Choices<'_>| {
-        let mut document = choices.of(&documents).clone();
-        change(&mut document, choices);
-        ("changed.json".to_owned(), document.to_string().into_bytes())
-    };
-    each(1000, make, move |name, text| {
-        count.fetch_add(u32::from(generate(name, text)), Ordering::Relaxed);
-    });
-    // Changes that are refused one and all would not test the generator.
-    assert!(generated.load(Ordering::Relaxed) > 200, "{generated:?}");
+    for source in sources() {
+        let load = |(name, text): &Document| {
+            let contract = contract::load_text(name, text).contract;
+            Some(contract?.document)
+        };
+        let documents: Vec<Value> = source.documents.iter().filter_map(load).collect();
+        let make = |choices: &mut Choices<'_>| {
+            let mut document = choices.of(&documents).clone();
+            change(&mut document, choices);
+            ("changed.json".to_owned(), document.to_string().into_bytes())
+        };
+        let counts = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+        let [judged, generated] = &*counts;
+        let judge = {
+            let counts = counts.clone();
+            move |name: &str, text: &[u8]| {
+                let [judged, generated] = &*counts;
+                judged.fetch_add(1, Ordering::Relaxed);
+                generated.fetch_add(u32::from(generate(name, text)), Ordering::Relaxed);
+            }
+        };
+        each(source.cases, make, judge);
+        let [judged, generated] = [judged, generated].map(|count| count.load(Ordering::Relaxed));
+        println!("{}: {generated} of {judged} generated", source.name);
+        assert!(
+            generated * 100 >= judged * source.least_generated,
+            "{}: only {generated} of {judged} changed documents generate",
+            source.name
+        );
+    }
 }
 
 /// A document of so many components, each made of its number and the next one's.

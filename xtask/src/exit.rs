@@ -11,8 +11,6 @@ pub(crate) enum Exit {
     Failed,
     /// What was generated is not what the contract says.
     Stale,
-    /// A command that was run ended with this.
-    Of(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -21,7 +19,6 @@ impl From<Exit> for ExitCode {
             Exit::Fresh => 0,
             Exit::Failed => 1,
             Exit::Stale => 4,
-            Exit::Of(code) => code,
         })
     }
 }

@@ -1,161 +1,200 @@
-//! `cargo xtask test`: everything that CI runs, in order, until something fails.
+//! `cargo xtask test`: everything that CI runs, in order.
+//!
+//! A step that fails does not stop the others. What this machine lacks is skipped, and named at the
+//! start with the command that installs it; only where `CI` is set must nothing be skipped.
 
+mod machine;
 mod packages;
+mod step;
 
 use std::env;
 use std::io::Write;
-use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
 use crate::exit::Exit;
 use crate::workspace;
+use machine::{Machine, Tool};
 use packages::Packages;
+use step::Step;
+pub(crate) use step::cargo;
 
-/// Run everything that CI runs; stops at what fails first, with its exit code
+/// Run everything that CI runs, and report at the end what failed
+///
+/// What this machine lacks is skipped, and named at the start with the command that installs it.
+/// Where the environment has `CI`, a missing tool is an error.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Leave out what needs PostgreSQL
+    /// Skip the tests that need PostgreSQL
     #[arg(long)]
     no_postgres: bool,
+    /// Run only the tests that need documents or tools from outside the repository
+    #[arg(long)]
+    external: bool,
+    /// Print what would run and what would be skipped, and run nothing
+    #[arg(long)]
+    plan: bool,
 }
+
+/// The test files of the package `tests` that need something from outside the repository: the
+/// corpus, the JSON Schema suite or cargo-semver-checks.
+const EXTERNAL: &str = "additions any_document json_schema_suite standalone";
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
-    let packages = Packages::find(&root)?;
-    for step in steps(&packages, arguments.no_postgres) {
+    let machine = Machine::inspect(arguments.no_postgres);
+    report_missing(&machine, out)?;
+    if env::var_os("CI").is_some() && machine.lacks_required() {
+        writeln!(
+            out,
+            "\nerror: CI must skip nothing: install what is missing"
+        )?;
+        return Ok(Exit::Failed);
+    }
+    let steps = if arguments.external {
+        vec![tests(&machine).targets("tests", EXTERNAL)]
+    } else {
+        steps(&Packages::find(&root)?, &machine)
+    };
+    if arguments.plan {
+        for step in &steps {
+            writeln!(
+                out,
+                "{} {step}",
+                if step.is_skipped() { "skip" } else { "run " }
+            )?;
+        }
+        return Ok(Exit::Fresh);
+    }
+    let mut results = Vec::new();
+    for step in steps {
+        if step.is_skipped() {
+            results.push((step, Outcome::Skipped));
+            continue;
+        }
         writeln!(out, "\n$ {step}")?;
         out.flush()?;
-        let status = step.run(&root)?;
-        if !status.success() {
-            // A signal has no code of its own.
-            let code = status
-                .code()
-                .and_then(|code| u8::try_from(code).ok())
-                .unwrap_or(1);
-            writeln!(out, "\nfailed with exit code {code}: {step}")?;
-            return Ok(Exit::Of(code));
-        }
+        let start = Instant::now();
+        let passed = step
+            .run(&root)
+            .with_context(|| format!("failed to start `{step}`"))?;
+        let time = start.elapsed();
+        results.push((
+            step,
+            if passed {
+                Outcome::Passed(time)
+            } else {
+                Outcome::Failed(time)
+            },
+        ));
     }
-    Ok(Exit::Fresh)
+    summarize(&results, &machine, out)
 }
 
-/// What CI runs. The tests come last, so that their count is the last line.
-fn steps(packages: &Packages, no_postgres: bool) -> Vec<Step> {
-    let mut steps = vec![
+/// How a step ended, and how long it took.
+enum Outcome {
+    Passed(Duration),
+    Failed(Duration),
+    Skipped,
+}
+
+/// Returns what CI runs. The tests come last, so that their count stands near the end of the output.
+fn steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
+    vec![
         // Generated crates have the layout that the generator gives them.
-        Step::cargo("fmt --check").packages(&packages.by_hand),
-        Step::this("codegen --check"),
-        Step::cargo("clippy --workspace --all-targets -- -D warnings"),
+        Step::cargo("fmt --check")
+            .packages(&packages.by_hand)
+            .needs(machine, Tool::Rustfmt),
+        Step::xtask("codegen --check"),
+        Step::cargo("clippy --workspace --all-targets -- -D warnings").needs(machine, Tool::Clippy),
         Step::cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
-    ];
-    let generated = packages.generated.iter();
-    steps.extend(
-        generated.map(|package| Step::cargo("check --no-default-features").packages([package])),
-    );
-    steps.push(Step::cargo("package --no-verify --allow-dirty").packages(&packages.published));
-    steps.push(Step::cargo("test --workspace --doc"));
-    steps.push(Step::this("conformance"));
-    // Of all targets the benchmarks would be run too.
-    let own = "test --workspace --lib --bins --tests --examples";
-    let tests = if has_nextest() {
-        "nextest run --workspace"
+        Step::cargo("check --no-default-features").packages(&packages.generated),
+        Step::cargo("package --no-verify --allow-dirty").packages(&packages.published),
+        Step::cargo("test --workspace --doc"),
+        Step::xtask("conformance").needs(machine, Tool::Python),
+        tests(machine).workspace(),
+    ]
+}
+
+/// Returns the step that runs tests, without a choice of packages.
+fn tests(machine: &Machine) -> Step {
+    let step = if machine.has(Tool::Nextest) {
+        Step::cargo("nextest run")
     } else {
-        own
+        // `--all-targets` would run the benchmarks too.
+        Step::cargo("test --no-fail-fast --lib --bins --tests --examples")
     };
-    let tests = Step::cargo(tests);
-    steps.push(if no_postgres {
-        tests.env("STRATUS_TEST_NO_POSTGRES", "1")
+    if machine.has(Tool::Postgres) {
+        step
     } else {
-        tests
-    });
-    steps
+        step.env("STRATUS_TEST_NO_POSTGRES", "1")
+    }
 }
 
-fn has_nextest() -> bool {
-    let version = Command::new(cargo())
-        .args(["nextest", "--version"])
-        .output();
-    version.is_ok_and(|output| output.status.success())
+fn report_missing(machine: &Machine, out: &mut dyn Write) -> anyhow::Result<()> {
+    for missing in machine.missing() {
+        writeln!(
+            out,
+            "missing: {}\n  {}",
+            missing.reason,
+            missing.consequence()
+        )?;
+        writeln!(out, "  to install it: {}", missing.tool.install())?;
+    }
+    out.flush().context("failed to print")
 }
 
-/// The cargo that runs us, so that its toolchain stays the same throughout.
-pub(crate) fn cargo() -> std::ffi::OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
-}
-
-/// A command of a run.
-struct Step {
-    program: Program,
-    arguments: Vec<String>,
-    variables: Vec<(&'static str, &'static str)>,
-}
-
-enum Program {
-    Cargo,
-    This,
-}
-
-impl Step {
-    fn cargo(arguments: &str) -> Self {
-        Self {
-            program: Program::Cargo,
-            arguments: arguments.split(' ').map(str::to_owned).collect(),
-            variables: Vec::new(),
+fn summarize(
+    results: &[(Step, Outcome)],
+    machine: &Machine,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    writeln!(out)?;
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    for (step, outcome) in results {
+        match outcome {
+            Outcome::Passed(time) => {
+                passed += 1;
+                writeln!(out, "passed   {:>6.1} s  {step}", time.as_secs_f64())?;
+            }
+            Outcome::Failed(time) => {
+                failed += 1;
+                writeln!(out, "failed   {:>6.1} s  {step}", time.as_secs_f64())?;
+            }
+            Outcome::Skipped => {
+                skipped += 1;
+                writeln!(out, "skipped            {step}")?;
+            }
         }
     }
-
-    /// A command of xtask itself.
-    fn this(arguments: &str) -> Self {
-        Self {
-            program: Program::This,
-            ..Self::cargo(arguments)
-        }
+    if machine.missing().next().is_some() {
+        let names: Vec<&str> = machine
+            .missing()
+            .map(|missing| missing.tool.name())
+            .collect();
+        writeln!(
+            out,
+            "\nnot everything ran; missing here: {}",
+            names.join(", ")
+        )?;
     }
-
-    fn packages(mut self, packages: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-        for package in packages {
-            self.arguments
-                .extend(["--package".to_owned(), package.as_ref().to_owned()]);
-        }
-        self
-    }
-
-    fn env(mut self, name: &'static str, value: &'static str) -> Self {
-        self.variables.push((name, value));
-        self
-    }
-
-    fn run(&self, root: &Path) -> anyhow::Result<ExitStatus> {
-        let program = match self.program {
-            Program::Cargo => cargo(),
-            Program::This => env::current_exe()
-                .context("failed to find this program")?
-                .into(),
-        };
-        let mut command = Command::new(program);
-        command
-            .args(&self.arguments)
-            .current_dir(root)
-            .envs(self.variables.iter().copied());
-        command
-            .status()
-            .with_context(|| format!("failed to start `{self}`"))
-    }
-}
-
-impl std::fmt::Display for Step {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (name, value) in &self.variables {
-            write!(f, "{name}='{value}' ")?;
-        }
-        f.write_str(match self.program {
-            Program::Cargo => "cargo",
-            Program::This => "cargo xtask",
-        })?;
-        self.arguments
+    if failed > 0 {
+        writeln!(out, "\nTo run alone what failed:")?;
+        for (step, _) in results
             .iter()
-            .try_for_each(|argument| write!(f, " {argument}"))
+            .filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)))
+        {
+            writeln!(out, "    {step}")?;
+        }
     }
+    writeln!(
+        out,
+        "\nsteps: {passed} passed, {failed} failed, {skipped} skipped"
+    )?;
+    Ok(if failed == 0 {
+        Exit::Fresh
+    } else {
+        Exit::Failed
+    })
 }

@@ -343,3 +343,145 @@ fn files(root: &Path) -> Vec<(PathBuf, String)> {
     found.sort();
     found
 }
+
+/// Runs `xtask test` in a folder on a machine that has nothing but this program as its cargo.
+fn test_run(folder: &Path, cargo: &Path, arguments: &[&str], is_ci: bool) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command
+        .arg("test")
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        // Programs of the system would be found without any path.
+        .env("PATH", folder)
+        .env("CARGO", cargo);
+    if is_ci {
+        command.env("CI", "true");
+    }
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().expect("the program runs");
+    let printed = String::from_utf8([stderr, stdout].concat()).expect("it prints text");
+    (status.code().expect("it ends by itself"), printed)
+}
+
+/// A workspace without members whose cargo is a shell script.
+#[cfg(unix)]
+fn workspace_with_cargo(script: &str) -> (tempfile::TempDir, PathBuf) {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let cargo = folder.path().join("cargo");
+    fs::create_dir(folder.path().join("crates")).expect("the folder is writable");
+    fs::write(folder.path().join("Cargo.toml"), "[workspace]\n").expect("the folder is writable");
+    fs::write(&cargo, format!("#!/bin/sh\n{script}\n")).expect("the folder is writable");
+    fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755)).expect("the file is ours");
+    (folder, cargo)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_step_that_fails_stops_no_other_and_is_named_at_the_end() {
+    let (folder, cargo) = workspace_with_cargo(
+        "echo \"$@\" >> calls; case \"$1 $2\" in 'clippy --workspace') exit 101;; esac",
+    );
+    let (code, printed) = test_run(folder.path(), &cargo, &[], false);
+    assert_eq!(code, 1, "{printed}");
+    let calls = fs::read_to_string(folder.path().join("calls")).expect("cargo was called");
+    assert!(
+        calls.lines().any(|call| call.starts_with("nextest run")),
+        "{calls}"
+    );
+    let (_, failed) = printed
+        .split_once("To run alone what failed:\n")
+        .expect("it says so");
+    let failed: Vec<&str> = failed
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(str::trim)
+        .collect();
+    let clippy = "cargo clippy --workspace --all-targets -- -D warnings";
+    // The folder holds no contract.
+    assert_eq!(failed, ["cargo xtask codegen --check", clippy]);
+    assert!(
+        printed.ends_with("steps: 6 passed, 2 failed, 1 skipped\n"),
+        "{printed}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_missing_is_skipped_and_named_with_what_installs_it() {
+    let (folder, cargo) = workspace_with_cargo(
+        "case \"$1\" in semver-checks | nextest) exit 101;; esac; echo \"$STRATUS_TEST_NO_POSTGRES $@\" >> calls",
+    );
+    fs::write(folder.path().join("openapi.yaml"), "").expect("the folder is writable");
+    let (_, printed) = test_run(folder.path(), &cargo, &[], false);
+    let install = |start: &str| {
+        let mut lines = printed.lines().skip_while(|line| !line.starts_with(start));
+        lines.nth(2).unwrap_or_default().trim().to_owned()
+    };
+    for (missing, command) in [
+        (
+            "missing: cargo-nextest",
+            "cargo install --locked cargo-nextest",
+        ),
+        (
+            "missing: cargo-semver-checks",
+            "cargo install --locked cargo-semver-checks",
+        ),
+        ("missing: Python", "apt-get install python3"),
+        ("missing: STRATUS_CORPUS", "export STRATUS_CORPUS="),
+        (
+            "missing: STRATUS_JSON_SCHEMA_SUITE",
+            "export STRATUS_JSON_SCHEMA_SUITE=",
+        ),
+    ] {
+        assert!(install(missing).contains(command), "{missing}\n{printed}");
+    }
+    assert!(
+        printed.contains("\nskipped            cargo xtask conformance\n"),
+        "{printed}"
+    );
+    let calls = fs::read_to_string(folder.path().join("calls")).expect("cargo was called");
+    let tests = calls.lines().last().expect("the tests come last");
+    assert!(tests.contains(" test --no-fail-fast "), "{tests}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ci_skips_nothing() {
+    let (folder, cargo) = workspace_with_cargo("echo \"$@\" >> calls");
+    let (code, printed) = test_run(folder.path(), &cargo, &[], true);
+    assert_eq!(code, 1, "{printed}");
+    assert!(printed.contains("error: CI must skip nothing"), "{printed}");
+    let calls = fs::read_to_string(folder.path().join("calls")).expect("cargo was called");
+    assert!(
+        calls.lines().all(|call| call.ends_with("--version")),
+        "{calls}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn every_test_file_that_needs_something_from_outside_is_external() {
+    let (folder, cargo) = workspace_with_cargo("true");
+    let (code, printed) = test_run(folder.path(), &cargo, &["--external", "--plan"], false);
+    assert_eq!(code, 0, "{printed}");
+    let plan = printed.lines().last().expect("there is a step");
+    let listed: Vec<&str> = plan.split(" --test ").skip(1).collect();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests");
+    let mut needing = Vec::new();
+    for entry in fs::read_dir(tests).expect("the folder can be read") {
+        let file = entry.expect("the entry can be read").path();
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        if text.contains("outside::folder(") || text.contains("\"semver-checks\"") {
+            let name = file.file_stem().expect("a file has a name");
+            needing.push(name.to_string_lossy().into_owned());
+        }
+    }
+    needing.sort();
+    assert_eq!(listed, needing);
+}

@@ -1,0 +1,177 @@
+//! What a test run finds on this machine, and how to install what is missing.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::step::cargo;
+
+/// Something that a part of the tests needs and that not every machine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tool {
+    Rustfmt,
+    Clippy,
+    Nextest,
+    Postgres,
+    Python,
+    SemverChecks,
+    Corpus,
+    JsonSchemaSuite,
+}
+
+use Tool::{Clippy, Corpus, JsonSchemaSuite, Nextest, Postgres, Python, Rustfmt, SemverChecks};
+
+const ALL: [Tool; 8] = [
+    Rustfmt,
+    Clippy,
+    Nextest,
+    Postgres,
+    Python,
+    SemverChecks,
+    Corpus,
+    JsonSchemaSuite,
+];
+
+impl Tool {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Rustfmt => "rustfmt",
+            Clippy => "clippy",
+            Nextest => "cargo-nextest",
+            Postgres => "PostgreSQL",
+            Python => "Python",
+            SemverChecks => "cargo-semver-checks",
+            Corpus => "STRATUS_CORPUS",
+            JsonSchemaSuite => "STRATUS_JSON_SCHEMA_SUITE",
+        }
+    }
+
+    /// Returns what to type to get it.
+    pub(super) fn install(self) -> &'static str {
+        match self {
+            Rustfmt => "rustup component add rustfmt",
+            Clippy => "rustup component add clippy",
+            Nextest => "cargo install --locked cargo-nextest",
+            Postgres => "apt-get install postgresql (or brew install postgresql)",
+            Python => "apt-get install python3 python3-venv (or brew install python)",
+            SemverChecks => "cargo install --locked cargo-semver-checks --version 0.51.0",
+            Corpus => "export STRATUS_CORPUS=FOLDER, a folder of OpenAPI documents",
+            JsonSchemaSuite => {
+                "export STRATUS_JSON_SCHEMA_SUITE=FOLDER, \
+                 the folder tests/draft2020-12 of the JSON Schema Test Suite"
+            }
+        }
+    }
+
+    /// Returns which tests are skipped without it.
+    fn skipped(self) -> Option<&'static str> {
+        match self {
+            Rustfmt => Some("the check of the format"),
+            Clippy => Some("the lints of clippy"),
+            // Without it the tests run under cargo's own runner.
+            Nextest => None,
+            Postgres => Some("the service's tests on PostgreSQL; those on SQLite run"),
+            Python => Some("conformance: schemathesis calls the service"),
+            SemverChecks => Some("whether additions to a contract are additions in Rust"),
+            Corpus => Some("the tests on public documents"),
+            JsonSchemaSuite => Some("the public test suite of JSON Schema"),
+        }
+    }
+
+    /// Returns why the machine lacks it, or `None` where it is here.
+    fn reason_missing(self) -> Option<String> {
+        let is_here = match self {
+            Rustfmt => succeeds(Command::new(cargo()).args(["fmt", "--version"])),
+            Clippy => succeeds(Command::new(cargo()).args(["clippy", "--version"])),
+            Nextest => succeeds(Command::new(cargo()).args(["nextest", "--version"])),
+            SemverChecks => succeeds(Command::new(cargo()).args(["semver-checks", "--version"])),
+            Postgres => env::var_os("STRATUS_TEST_POSTGRES_URL").is_some() || has_postgres(),
+            // A distribution's Python may come without what makes a virtual environment.
+            Python => succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"])),
+            Corpus | JsonSchemaSuite => return lacks_folder(self.name()),
+        };
+        (!is_here).then(|| format!("{} is not installed", self.name()))
+    }
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// Returns whether the tests of the service will find `initdb`: on the path, where `pg_config` says,
+/// or where Debian's packages put it.
+fn has_postgres() -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {
+        folders.push(String::from_utf8_lossy(&output.stdout).trim().into());
+    }
+    if let Ok(versions) = Path::new("/usr/lib/postgresql").read_dir() {
+        folders.extend(versions.flatten().map(|version| version.path().join("bin")));
+    }
+    folders.iter().any(|folder| folder.join("initdb").is_file())
+}
+
+fn lacks_folder(variable: &str) -> Option<String> {
+    match env::var_os(variable) {
+        None => Some(format!("{variable} is not set")),
+        Some(folder) if !Path::new(&folder).is_dir() => {
+            Some(format!("{variable} names no folder: {}", folder.display()))
+        }
+        Some(_) => None,
+    }
+}
+
+/// A tool that is not here.
+pub(super) struct Missing {
+    pub(super) tool: Tool,
+    /// Why it counts as missing.
+    pub(super) reason: String,
+}
+
+impl Missing {
+    /// Returns what the run does without it.
+    pub(super) fn consequence(&self) -> String {
+        match self.tool.skipped() {
+            Some(tests) => format!("skipped: {tests}"),
+            None => "the tests run under `cargo test`, which takes longer".to_owned(),
+        }
+    }
+}
+
+/// What this machine lacks.
+pub(super) struct Machine {
+    missing: Vec<Missing>,
+}
+
+impl Machine {
+    /// Looks for every tool. `no_postgres` makes PostgreSQL count as missing.
+    pub(super) fn inspect(no_postgres: bool) -> Self {
+        let missing = ALL.into_iter().filter_map(|tool| {
+            let reason = if tool == Postgres && no_postgres {
+                "PostgreSQL is left out by --no-postgres".to_owned()
+            } else {
+                tool.reason_missing()?
+            };
+            Some(Missing { tool, reason })
+        });
+        Self {
+            missing: missing.collect(),
+        }
+    }
+
+    pub(super) fn has(&self, tool: Tool) -> bool {
+        self.missing.iter().all(|missing| missing.tool != tool)
+    }
+
+    pub(super) fn missing(&self) -> impl Iterator<Item = &Missing> {
+        self.missing.iter()
+    }
+
+    /// Returns whether tests would be skipped.
+    pub(super) fn lacks_required(&self) -> bool {
+        self.missing
+            .iter()
+            .any(|missing| missing.tool.skipped().is_some())
+    }
+}

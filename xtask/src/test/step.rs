@@ -1,0 +1,122 @@
+//! One command of a test run.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context as _;
+
+use super::machine::{Machine, Tool};
+
+/// A command of a run. Its `Display` is what a person types to run it alone.
+pub(super) struct Step {
+    program: Program,
+    arguments: Vec<String>,
+    variables: Vec<(&'static str, &'static str)>,
+    is_skipped: bool,
+}
+
+enum Program {
+    Cargo,
+    Xtask,
+}
+
+impl Step {
+    /// Creates a step of cargo with arguments that are separated by spaces.
+    pub(super) fn cargo(arguments: &str) -> Self {
+        Self {
+            program: Program::Cargo,
+            arguments: arguments.split(' ').map(str::to_owned).collect(),
+            variables: Vec::new(),
+            is_skipped: false,
+        }
+    }
+
+    /// Creates a step that is a command of xtask itself.
+    pub(super) fn xtask(arguments: &str) -> Self {
+        Self {
+            program: Program::Xtask,
+            ..Self::cargo(arguments)
+        }
+    }
+
+    /// Skips the step where the machine lacks a tool.
+    pub(super) fn needs(mut self, machine: &Machine, tool: Tool) -> Self {
+        self.is_skipped |= !machine.has(tool);
+        self
+    }
+
+    pub(super) fn packages(mut self, packages: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        for package in packages {
+            self.arguments
+                .extend(["--package".to_owned(), package.as_ref().to_owned()]);
+        }
+        self
+    }
+
+    pub(super) fn workspace(mut self) -> Self {
+        self.arguments.push("--workspace".to_owned());
+        self
+    }
+
+    /// Runs only some test files of a package, whose names are separated by spaces.
+    pub(super) fn targets(mut self, package: &str, names: &str) -> Self {
+        // A choice of all kinds of targets would take the others in again.
+        let kinds = ["--lib", "--bins", "--tests", "--examples"];
+        self.arguments
+            .retain(|argument| !kinds.contains(&argument.as_str()));
+        self = self.packages([package]);
+        for name in names.split(' ') {
+            self.arguments
+                .extend(["--test".to_owned(), name.to_owned()]);
+        }
+        self
+    }
+
+    pub(super) fn env(mut self, name: &'static str, value: &'static str) -> Self {
+        self.variables.push((name, value));
+        self
+    }
+
+    pub(super) fn is_skipped(&self) -> bool {
+        self.is_skipped
+    }
+
+    /// Runs the command in a folder; returns whether it succeeded.
+    pub(super) fn run(&self, folder: &Path) -> anyhow::Result<bool> {
+        let program = match self.program {
+            Program::Cargo => cargo(),
+            Program::Xtask => env::current_exe()
+                .context("failed to find the path of this program")?
+                .into(),
+        };
+        let mut command = Command::new(program);
+        command
+            .args(&self.arguments)
+            .current_dir(folder)
+            .envs(self.variables.iter().copied());
+        Ok(command.status()?.success())
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.variables {
+            write!(f, "{name}='{value}' ")?;
+        }
+        f.write_str(match self.program {
+            Program::Cargo => "cargo",
+            Program::Xtask => "cargo xtask",
+        })?;
+        self.arguments
+            .iter()
+            .try_for_each(|argument| write!(f, " {argument}"))
+    }
+}
+
+/// Returns the cargo that runs this program, so that its toolchain stays the same throughout.
+pub(crate) fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
