@@ -1,5 +1,4 @@
-//! `cargo xtask conformance`: schemathesis calls the service in every way that the contract allows, and in some
-//! that it does not.
+//! `cargo xtask conformance`: schemathesis tests the service against the contract.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,18 +11,18 @@ use crate::exit::Exit;
 use crate::service::{Build, PROJECT, Service};
 use crate::workspace;
 
-/// The version that judges. Another one may find other things.
+/// The version of schemathesis. Another one may report other failures.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 
-/// Let schemathesis judge stratusd by the contract that it serves, in all of its phases
+/// Test stratusd with schemathesis against the contract that it serves
 ///
-/// It is installed from the Python package index, in a virtual environment under target/.
+/// Installs schemathesis from the Python package index into a virtual environment under target/.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Cases per operation and phase
     #[arg(long, value_name = "COUNT", default_value_t = 30)]
     cases: u32,
-    /// What the cases are drawn from
+    /// Seed of the random cases
     #[arg(long, value_name = "NUMBER", default_value_t = 20_261_121)]
     seed: u64,
 }
@@ -33,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let folder = root.join("target/schemathesis");
     let program = install(&folder)?;
     let home = folder.join("service");
-    // What an earlier run has made would make this one another.
+    // Resources of an earlier run would change this one.
     let _ = fs::remove_dir_all(&home);
     let service = Service::prepare(&root, home, Build::WithWorkspace)?;
     for (what, parameters) in PARAMETERS {
@@ -72,10 +71,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     Ok(Exit::Fresh)
 }
 
-/// With references to what there is, to get far; and with any, to go astray.
+/// The values of path parameters per run: existing references reach the handlers, random ones mostly 404.
 const PARAMETERS: [(&str, &[(&str, &str)]); 2] = [
     (
-        "with references to what there is",
+        "with references that exist",
         &[
             ("location", "eu-central-h1"),
             ("load_balancer_reference", "web"),
@@ -85,13 +84,13 @@ const PARAMETERS: [(&str, &[(&str, &str)]); 2] = [
     ("with any reference", &[]),
 ];
 
-/// The settings of schemathesis.
+/// Returns the settings file of schemathesis.
 fn settings(parameters: &[(&str, &str)]) -> String {
     let mut settings = format!("[parameters]\nproject_id = \"{PROJECT}\"\n");
     for (name, value) in parameters {
         settings.push_str(&format!("{name} = \"{value}\"\n"));
     }
-    // A request may fit the contract and still carry values that cannot be used: that is 400 `InvalidRequest`.
+    // A request that fits the contract can still be refused for its values: 400 `InvalidRequest`.
     settings.push_str(
         "\n[checks.positive_data_acceptance]\n\
          expected-statuses = [\"2xx\", \"400\", \"401\", \"403\", \"404\", \"409\", \"429\"]\n",
@@ -99,7 +98,7 @@ fn settings(parameters: &[(&str, &str)]) -> String {
     settings
 }
 
-/// A service on ports of its own, killed when it is dropped.
+/// A running service on free ports, killed on drop.
 struct Running {
     child: Child,
     base: String,
@@ -147,7 +146,7 @@ impl Drop for Running {
     }
 }
 
-/// Installs schemathesis, unless this version is there; gives its program.
+/// Installs schemathesis unless this version is installed, and returns the path of its program.
 fn install(folder: &Path) -> anyhow::Result<PathBuf> {
     let environment = folder.join("environment");
     let (program, mark) = (

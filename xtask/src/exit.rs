@@ -1,15 +1,15 @@
-//! What a command tells the shell.
+//! The exit codes of commands.
 
 use std::process::ExitCode;
 
-/// How a command ended. Wrong arguments end with 2, which is clap's business.
+/// How a command ended. clap itself exits with 2 on wrong arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All is well.
+    /// Success.
     Fresh,
-    /// The document is wrong, or something could not be done.
+    /// The document is wrong, or the command could not do its work.
     Failed,
-    /// What was generated is not what the contract says.
+    /// The generated crates differ from what the contract yields.
     Stale,
 }
 

@@ -19,7 +19,7 @@ use clap::{Parser, Subcommand};
 
 use exit::Exit;
 
-/// Everything that is done to this workspace, from the contract to the crates
+/// The commands of this workspace, from the contract to the crates
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Command::Corpus(arguments) => corpus::run(arguments, &mut out),
     };
     let exit = done.unwrap_or_else(|error| {
-        // Whoever closed the other end does not read this either.
+        // A reader that closed the pipe cannot read the error, so a failed write is ignored.
         let _ = writeln!(err, "error: {error:#}");
         Exit::Failed
     });

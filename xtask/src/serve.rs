@@ -1,4 +1,4 @@
-//! `cargo xtask serve`: a service for a newcomer, with something of everything in it.
+//! `cargo xtask serve`: builds `stratusd` and serves the demo inventory.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -11,19 +11,21 @@ use crate::service::{Build, PROJECT, Service};
 use crate::workspace;
 
 /// Build stratusd and serve a demo: an SQLite file under target/, a token, and three calls to paste
+///
+/// Databases, machines and networks are simulated: the API keeps records of them, and nothing runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Where the API is served
+    /// Serve the API at this address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// Where health and metrics are served
+    /// Serve health and metrics at this address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9090")]
     management_listen: SocketAddr,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
-    // A taken port is told before anything is printed that would not work.
+    // Fail on a port in use before printing calls that would reach another program.
     for address in [arguments.listen, arguments.management_listen] {
         TcpListener::bind(address).with_context(|| {
             format!(
@@ -33,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     }
     let service = Service::prepare(&root, root.join("target/serve"), Build::Alone)?;
     let base = format!("http://{}/project/{PROJECT}", arguments.listen);
-    // What earlier starts have made is there still.
+    // Databases of earlier runs still exist, so each run suggests a new name.
     let database = format!(
         "{base}/location/eu-central-h1/postgres/orders-{}",
         service.starts()?
@@ -42,7 +44,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     writeln!(
         out,
         "base URL  {base}\n\
-         token     {}\n\n\
+         token     {}\n\
+         simulated databases, machines and networks: the API keeps records of them, and nothing runs\n\n\
          curl {header} '{base}/location/eu-central-h1/vm?order_column=name'\n\
          curl {header} -H 'Content-Type: application/json' -d '{{\"size\":\"standard-2\",\"storage_size\":64}}' {database}\n\
          curl {header} {database}\n",
@@ -60,6 +63,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         "--management-listen",
         &management,
     ]);
-    // The service takes this process's place, so that whoever stops one stops the other.
+    // The service replaces this process, so that a signal to it ends the service.
     Err(serve.exec()).context("failed to start stratusd")
 }

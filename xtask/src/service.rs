@@ -1,4 +1,4 @@
-//! `stratusd` from its sources: built, with a database of its own and the demo inventory in it.
+//! A `stratusd` built from this workspace, with a database of its own that holds the demo inventory.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -9,19 +9,20 @@ use anyhow::{Context as _, bail};
 
 use crate::test::cargo;
 
-/// The project of the demo inventory.
+/// The id of the project in the demo inventory.
 pub(crate) const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
 
-/// A service that can be started.
+/// A service that is ready to start.
 pub(crate) struct Service {
     program: PathBuf,
     folder: PathBuf,
-    /// A token that may do everything in [`PROJECT`].
+    /// A token with full access to [`PROJECT`].
     pub token: String,
 }
 
 impl Service {
-    /// Builds the program and prepares a folder for it: keys, a database, the demo inventory, a new token.
+    /// Builds the program and prepares a folder for it: keys, a database, the demo inventory, and a
+    /// new token.
     pub(crate) fn prepare(root: &Path, folder: PathBuf, build: Build) -> anyhow::Result<Self> {
         let program = build.run(root)?;
         fs::create_dir_all(&folder)
@@ -54,7 +55,7 @@ impl Service {
         Ok(service)
     }
 
-    /// How often the folder was prepared: each time a token was issued, and none is ever forgotten.
+    /// Returns how often the folder was prepared: each time issues a token, and tokens stay listed.
     pub(crate) fn starts(&self) -> anyhow::Result<usize> {
         Ok(self
             .output(&["token", "list", "--project", PROJECT])?
@@ -62,7 +63,8 @@ impl Service {
             .count())
     }
 
-    /// A command of the program, with the folder's database and keys. Other settings of the caller's are left.
+    /// Returns a command of the program with the folder's database and keys. Other settings come from
+    /// the environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -76,7 +78,7 @@ impl Service {
         command
     }
 
-    /// What a command prints.
+    /// Runs a command and returns its standard output.
     fn output(&self, arguments: &[&str]) -> anyhow::Result<String> {
         let output = self
             .command(arguments)
@@ -93,17 +95,18 @@ impl Service {
     }
 }
 
-/// How the program is built.
+/// How to build the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Build {
-    /// By itself: the least that there is to build.
+    /// The package alone, which compiles the fewest dependencies.
     Alone,
-    /// As part of the workspace: whoever builds that too builds each dependency once.
+    /// With the features that a build of the workspace selects, so that a caller who builds that too
+    /// compiles each dependency once.
     WithWorkspace,
 }
 
 impl Build {
-    /// Builds the program; gives where it is.
+    /// Builds the program and returns its path.
     fn run(self, root: &Path) -> anyhow::Result<PathBuf> {
         let what: &[&str] = match self {
             Self::Alone => &["--package", "stratusd"],
@@ -139,7 +142,7 @@ impl Build {
     }
 }
 
-/// Writes a file for nobody else to read.
+/// Writes a new file that only its owner can read.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut options = File::options();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! Where things are: the workspace around the current folder.
+//! Finds the workspace around the current folder.
 
 use std::env;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-/// The folder of the nearest manifest with a workspace, from the current folder upwards.
+/// Returns the folder of the nearest workspace manifest, from the current folder upwards.
 pub(crate) fn lookup_root() -> anyhow::Result<Option<PathBuf>> {
     let current = env::current_dir().context("failed to tell the current folder")?;
     let is_root = |folder: &&Path| {
@@ -16,7 +16,7 @@ pub(crate) fn lookup_root() -> anyhow::Result<Option<PathBuf>> {
     Ok(current.ancestors().find(is_root).map(Path::to_owned))
 }
 
-/// The same, where nothing can be done without it.
+/// Returns the same folder, or an error where there is none.
 pub(crate) fn root() -> anyhow::Result<PathBuf> {
     match lookup_root()? {
         Some(root) => Ok(root),
@@ -26,7 +26,7 @@ pub(crate) fn root() -> anyhow::Result<PathBuf> {
     }
 }
 
-/// A path of the workspace as seen from the current folder: short where that is the root.
+/// Returns a path of the workspace relative to the current folder where that is the root, else in full.
 pub(crate) fn in_root(path: &str) -> anyhow::Result<PathBuf> {
     let root = root()?;
     let current = env::current_dir().context("failed to tell the current folder")?;
@@ -37,7 +37,7 @@ pub(crate) fn in_root(path: &str) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Whether two paths lead to one folder.
+/// Returns whether two paths lead to the same folder.
 pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,

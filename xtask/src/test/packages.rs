@@ -1,25 +1,25 @@
-//! The packages of the workspace, by who writes them.
+//! The packages of the workspace: by hand, generated, published.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Package names, each list sorted. A package's folder is called as the package is.
+/// Package names, each list sorted. A package has the name of its folder.
 pub(super) struct Packages {
-    /// Those that people write.
+    /// Packages that people write.
     pub(super) by_hand: Vec<String>,
-    /// Those that the generator writes.
+    /// Packages that the generator writes.
     pub(super) generated: Vec<String>,
-    /// Those that others depend on: the generated ones and what they lean on.
+    /// Packages that other teams depend on: the generated ones and their run time.
     pub(super) published: Vec<String>,
 }
 
-/// What generated crates lean on.
+/// The packages that generated crates depend on.
 const RUN_TIME: [&str; 2] = ["api-macros", "api-runtime"];
 
 impl Packages {
-    /// Looks into the workspace's folders.
+    /// Lists the packages of the workspace at `root`.
     pub(super) fn find(root: &Path) -> anyhow::Result<Self> {
         let crates = root.join("crates");
         let mut by_hand = vec!["tests".to_owned(), "xtask".to_owned()];
