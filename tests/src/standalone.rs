@@ -39,15 +39,17 @@ impl Standalone {
         let contract = loaded.contract.unwrap_or_else(|| panic!("{findings}"));
         let files = codegen::generate(&contract, &codegen::Options::new(prefix))
             .expect("a contract is generated");
-        let scratch = Path::new(scratch).join("standalone");
-        let root = scratch.join(name);
+        // Dependencies that were compiled for this workspace are used again from its target folder,
+        // which takes a third of the time of a folder apart.
+        let target = Path::new(scratch)
+            .parent()
+            .expect("it lies in the target folder");
+        let target = target.to_owned();
+        let root = Path::new(scratch).join("standalone").join(name);
         if root.exists() {
             fs::remove_dir_all(&root).expect("the folder is ours");
         }
-        let made = Self {
-            root,
-            target: scratch.join("target"),
-        };
+        let made = Self { root, target };
         for file in files {
             made.write(&file.path, &file.text);
         }
@@ -142,7 +144,10 @@ impl Standalone {
             .args(arguments)
             .arg("--offline")
             .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", &self.target);
+            .env("CARGO_TARGET_DIR", &self.target)
+            // Another profile would compile every dependency anew.
+            .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+            .env("CARGO_PROFILE_DEV_BUILD_OVERRIDE_OPT_LEVEL", "1");
         command
     }
 
