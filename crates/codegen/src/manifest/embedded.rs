@@ -55,6 +55,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/object.rs",
     "src/pattern.rs",
     "src/pattern/fixed.rs",
+    "src/pointer.rs",
     "src/private.rs",
     "src/schemas.rs",
     "src/server.rs",
