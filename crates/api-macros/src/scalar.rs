@@ -62,40 +62,21 @@ impl Rules {
             .map(|(_, value)| value)
     }
 
-    /// The format with the function that checks it, if the run time enforces it.
-    fn enforced_format(&self) -> Option<(String, TokenStream)> {
-        let format = self.format.as_ref()?.value();
-        let function = match format.as_str() {
-            "date-time"
-            | "date"
-            | "time"
-            | "duration"
-            | "email"
-            | "idn-email"
-            | "hostname"
-            | "idn-hostname"
-            | "ipv4"
-            | "ipv6"
-            | "uri"
-            | "uri-reference"
-            | "iri"
-            | "iri-reference"
-            | "uri-template"
-            | "uuid"
-            | "regex"
-            | "json-pointer"
-            | "relative-json-pointer"
-            | "byte" => quote::format_ident!("{}", format.replace('-', "_")),
-            _ => return None,
-        };
+    /// Returns the format of a text with the path of the function that checks it.
+    ///
+    /// The generator writes a format that is not enforced into `#[schema(…)]`, so this crate needs no list of formats:
+    /// one that `api_runtime::format` has no function for does not compile. The format of a number is its type.
+    fn enforced_format(&self, is_text: bool) -> Option<(String, TokenStream)> {
+        let format = self.format.as_ref().filter(|_| is_text)?.value();
+        let function = quote::format_ident!("{}", format.replace('-', "_"));
         Some((format, quote!(::api_runtime::format::#function)))
     }
 
-    fn is_unconstrained(&self) -> bool {
+    fn is_unconstrained(&self, is_text: bool) -> bool {
         self.min_length.is_none()
             && self.max_length.is_none()
             && self.pattern.is_none()
-            && self.enforced_format().is_none()
+            && self.enforced_format(is_text).is_none()
             && self.bounds.is_empty()
             && self.check.is_none()
     }
@@ -128,7 +109,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 }
 
 fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> TokenStream {
-    let own = if rules.is_unconstrained() {
+    let own = if rules.is_unconstrained(is_text) {
         quote!(let _ = value;)
     } else if is_text {
         let min = optional(rules.min_length.as_ref());
@@ -140,7 +121,7 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
             ),
             None => (quote!(), quote!(::core::option::Option::None)),
         };
-        let format = if let Some((name, function)) = rules.enforced_format() {
+        let format = if let Some((name, function)) = rules.enforced_format(is_text) {
             quote!(::core::option::Option::Some((#name, #function)))
         } else {
             quote!(::core::option::Option::None)
@@ -295,7 +276,7 @@ fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) 
         }
     };
     let other_integers = other_integers(ident, inner);
-    let from = if rules.is_unconstrained() {
+    let from = if rules.is_unconstrained(is_text) {
         let borrowed = is_text.then(|| {
             quote! {
                 #[automatically_derived]
