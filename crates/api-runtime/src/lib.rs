@@ -1,9 +1,9 @@
 //! What generated API crates call when they run.
 //!
-//! Generated types need no feature: [`Wire`] reads and writes them as JSON, the derives (`Object`, `Scalar`, …) turn
-//! the contract's keywords into code, and [`ConstraintError`] says which keyword a value violates. The feature `server`
-//! adds what a generated router calls, `client` what a generated client calls. Nothing here knows a particular
-//! contract. Start with `wire.rs`.
+//! Generated types need no feature: [`Wire`] reads and writes them as JSON, the derives (`Object`,
+//! `Scalar`, …) turn the contract's keywords into code, and [`ConstraintError`] says which keyword
+//! a value violates. The feature `server` adds what a generated router calls, `client` what a
+//! generated client calls. Nothing here knows a particular contract. Start with `wire.rs`.
 
 pub use api_macros::{Array, Enumeration, Json, Map, Object, Scalar, Union};
 

@@ -21,6 +21,8 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "src/object.rs",
     "src/object/construct.rs",
     "src/scalar.rs",
+    "src/scalar/access.rs",
+    "src/scalar/conversions.rs",
     "src/schema.rs",
     "src/union.rs",
 );
