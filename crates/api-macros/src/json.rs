@@ -27,6 +27,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     }
     let ident = &input.ident;
     let annotations = Annotations::read(&input.attrs)?;
+    // No attribute expresses such a schema, so the one that checks the value is returned.
     let keywords = if let Some(check) = &check {
         quote!(::api_runtime::__private::schema_at(&crate::schemas::SCHEMAS, #check))
     } else {

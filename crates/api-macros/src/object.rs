@@ -224,6 +224,8 @@ impl Object<'_> {
         let indices = 0..self.properties.len();
         let positions = indices.clone();
         let closed = self.rules.closed;
+        // Names of unknown properties are collected even if their values are dropped: duplicates
+        // are rejected, and `minProperties` and `dependentRequired` count unknown properties too.
         let (others, keep, kept) = match &self.additional {
             Some((field, ty)) => (
                 quote!(let mut others: ::std::collections::BTreeMap<::std::string::String, #ty> = ::core::default::Default::default();),
@@ -240,6 +242,7 @@ impl Object<'_> {
             ),
         };
         let rules = self.map_rules(&slots);
+        // A default is decoded from its JSON text, since most types have no literal to write it as.
         let fields = self.properties.iter().zip(&slots).map(|(property, slot)| {
             let field = &property.ident;
             let wire = &property.wire;
@@ -278,6 +281,7 @@ impl Object<'_> {
                             #(::api_runtime::__private::Key::Known(#indices) => {
                                 ::api_runtime::__private::fill(&mut #slots, #wires, &mut map)?;
                             })*
+                            // `Keys` returns no other index, but the match has to be exhaustive.
                             ::api_runtime::__private::Key::Known(_) => {}
                             ::api_runtime::__private::Key::Unknown(name) => #keep,
                         }
@@ -308,6 +312,7 @@ impl Object<'_> {
         });
         let dependent = self.rules.dependent.as_ref().map(|dependent| {
             let dependent: serde_json::Map<String, serde_json::Value> =
+                // Known to be JSON since the attribute was read.
                 serde_json::from_str(dependent).unwrap_or_default();
             let rules = dependent.iter().map(|(name, needed)| {
                 let needed = needed

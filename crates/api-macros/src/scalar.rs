@@ -234,6 +234,7 @@ fn bound_of(name: &str, value: &Expr, inner: &Type) -> Option<TokenStream> {
         () if is("i64") => (i64::MIN.into(), i64::MAX.into()),
         () if is("u32") => (u32::MIN.into(), u32::MAX.into()),
         () if is("u64") => (u64::MIN.into(), u64::MAX.into()),
+        // An integer bound of a float needs the cast, which rounds as decoding a value does.
         () => return Some(quote!((#value) as #inner)),
     };
     let bound = whole(name, &quote!(#value).to_string().replace(' ', ""))?;
@@ -303,6 +304,8 @@ fn keywords(scalar: &Scalar<'_>) -> TokenStream {
         ("multiple_of", "multipleOf"),
     ] {
         if let Some(value) = rules.bound(attribute) {
+            // As text and not as a Rust literal: the number may be too large for every integer
+            // type. Tokens are printed with a blank after a minus sign.
             let text = quote!(#value).to_string().replace(' ', "");
             pairs.push(quote!((#name, ::api_runtime::__private::parsed(#text))));
         }

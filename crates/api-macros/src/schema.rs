@@ -134,6 +134,7 @@ fn description(attributes: &[Attribute]) -> Option<String> {
             }) = &meta.value
         {
             let line = line.value();
+            // The text of a doc comment starts with the blank after `///`.
             lines.push(line.strip_prefix(' ').unwrap_or(&line).to_owned());
         }
     }
@@ -158,6 +159,8 @@ pub(crate) fn described(
     let schema = annotations.add_to(keywords);
     let inline = annotations.inline;
     quote! {
+        // The features are those of the generated crate: `cfg` is evaluated where the code is
+        // expanded to.
         #[cfg(any(feature = "schemars", feature = "utoipa"))]
         #[automatically_derived]
         impl ::api_runtime::Described for #ident {
@@ -171,6 +174,7 @@ pub(crate) fn described(
             fn collect_inner(
                 into: &mut ::std::collections::BTreeMap<::std::string::String, ::api_runtime::__private::Value>,
             ) {
+                // Otherwise unused in a type that refers to no other.
                 let _ = &into;
                 #(<#mentions as ::api_runtime::Described>::collect(into);)*
             }

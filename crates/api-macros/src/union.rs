@@ -57,6 +57,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     );
     let conversions = variants
         .iter()
+        // The generator leaves out `from` where two variants have the same type: the impls would
+        // conflict.
         .filter(|variant| variant.from)
         .map(|variant| {
             let (name, ty) = (&variant.ident, &variant.ty);
@@ -164,6 +166,7 @@ fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
     });
     let all = variants.iter().flat_map(|variant| &variant.tags);
     quote! {
+        // Copied, because the arms consume `value`.
         let tag = ::api_runtime::__private::tag(&value, #tag)?.to_owned();
         match ::core::option::Option::Some(tag.as_str()) {
             #(#arms)*
@@ -179,6 +182,8 @@ fn by_trial(variants: &[Variant], exactly_one: bool) -> TokenStream {
     } else {
         quote!(any_of)
     };
+    // Closures without captures are function pointers, so the selection is compiled once in the
+    // run time and not expanded for each union.
     let alternatives = variants.iter().map(|variant| {
         let (name, ty) = (&variant.ident, &variant.ty);
         quote!(|value| <#ty as ::api_runtime::Wire>::decode(value).map(Self::#name))

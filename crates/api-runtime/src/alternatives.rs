@@ -25,8 +25,8 @@ pub type Read<T> = fn(&Value) -> Result<T, serde_json::Error>;
 ///
 /// # Errors
 ///
-/// If no alternative accepts the value, or several do. In lenient mode several may: [`fullest`]
-/// selects one of them.
+/// If no alternative accepts the value, or several do. In lenient mode a value that no alternative
+/// accepts strictly is decoded as the one that keeps the most of it.
 pub fn one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
     // A second match is enough to know that several match, so the remaining alternatives are not
     // tried.
@@ -76,6 +76,7 @@ fn fitting<'a, T>(value: &'a Value, alternatives: &'a [Read<T>]) -> impl Iterato
 fn fullest<T: Wire>(value: &Value, alternatives: &[Read<T>]) -> Option<T> {
     let mut fitting = fitting(value, alternatives);
     let mut best = fitting.next()?;
+    // Every alternative that accepts another value keeps all of it.
     if !matches!(value, Value::Object(_) | Value::Array(_)) {
         return Some(best);
     }

@@ -334,7 +334,7 @@ fn write_canonical(value: &Value, text: &mut String) {
             text.push('}');
         }
         plain @ (Value::Null | Value::Bool(_) | Value::String(_)) => {
-            text.push_str(&plain.to_string())
+            text.push_str(&plain.to_string());
         }
     }
 }

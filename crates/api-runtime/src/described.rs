@@ -162,6 +162,7 @@ pub fn schemars_schema<T: Described>(
     let mut components = BTreeMap::new();
     T::collect(&mut components);
     for (name, schema) in components {
+        // schemars registers the type itself.
         if T::NAME != Some(name.as_str()) {
             let schema = moved(schema, &prefix);
             generator.definitions_mut().entry(name).or_insert(schema);
@@ -226,6 +227,8 @@ pub fn utoipa_schema(schema: Value) -> utoipa::openapi::RefOr<utoipa::openapi::S
         };
         return utoipa_schema(long);
     };
+    // With other keywords beside it a reference stays in the extensions: `Ref` has no room for
+    // them.
     if let (1, Some(Value::String(target))) = (keywords.len(), keywords.get("$ref")) {
         return RefOr::Ref(Ref::new(target.clone()));
     }

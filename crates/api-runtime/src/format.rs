@@ -45,7 +45,7 @@ pub fn byte(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
-// The validator checks these formats anyway, where it judges whole bodies. Calling it here keeps
+// The validator checks these formats anyway, where it validates whole bodies. Calling it here keeps
 // both ways in agreement.
 macro_rules! by_the_validator {
     ($($check:ident, $format:literal, $docs:literal;)*) => {

@@ -66,6 +66,7 @@ impl Pattern {
             Compiled::Fixed(fixed) => fixed.matches(text),
             Compiled::Table(table) => table.matches(text),
             Compiled::Linear(regex) => regex.is_match(text),
+            // An error means that the limit of steps is reached.
             Compiled::Backtracking(regex) => regex.is_match(text).unwrap_or(false),
             Compiled::Never => false,
         }
@@ -185,12 +186,12 @@ mod tests {
             ("^é$", "Table"),
             ("a^", "Table"),
         ] {
-            let judge = regex::Regex::new(pattern).expect("it is a pattern");
+            let expected = regex::Regex::new(pattern).expect("it is a pattern");
             let compiled = Pattern::new(pattern);
             for text in texts {
                 assert_eq!(
                     compiled.matches(text),
-                    judge.is_match(text),
+                    expected.is_match(text),
                     "{pattern} {text:?}"
                 );
             }

@@ -99,6 +99,7 @@ pub fn discriminated(
     let targets: serde_json::Map<String, Value> = mapping
         .iter()
         .filter_map(|(tag, name)| {
+            // A mapping can only name components, and an inline variant is none.
             Some((
                 (*tag).to_owned(),
                 format!("#/components/schemas/{}", (*name)?).into(),

@@ -121,6 +121,8 @@ impl Schemas {
     }
 
     fn validator(&self, pointer: &str) -> Option<Arc<Validator>> {
+        // A panic elsewhere leaves the map valid, since every entry is inserted whole. The lock is
+        // held while a schema is compiled, so that concurrent requests do not all compile it.
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = compiled.get(pointer) {
             return known.clone();
@@ -212,6 +214,8 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            // One more than is reported, so that the caller of this function sees that there are
+            // more.
             for name in unexpected.iter().take(MOST_VIOLATIONS + 1) {
                 add(
                     format!("{pointer}/{}", escaped(name)),

@@ -100,6 +100,9 @@ macro_rules! integer {
 
                         #[expect(clippy::cast_possible_truncation, reason = "only whole numbers in range arrive here")]
                         fn visit_f64<E: Error>(self, value: f64) -> Result<$integer, E> {
+                            // `serde_json` reads `16.0` and `1e3` as floats; for JSON Schema both
+                            // are integers. Beyond this range the cast would saturate to another
+                            // number.
                             let whole = value.fract() == 0.0 && (-1.7e38..1.7e38).contains(&value);
                             whole
                                 .then_some(value as i128)
@@ -134,6 +137,7 @@ macro_rules! float {
         $(
             impl Wire for $float {
                 fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    // Decoding a number beyond the range of the type gives infinity.
                     let value: $float = serde::Deserialize::deserialize(deserializer)?;
                     if value.is_finite() {
                         Ok(value)
@@ -321,6 +325,7 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
 ///
 /// If the map has the key already.
 pub fn keep<T, E: Error>(map: &mut BTreeMap<String, T>, key: String, value: T) -> Result<(), E> {
+    // Before `insert`, which takes the key that the message names.
     if map.contains_key(&key) {
         return Err(duplicate(&key));
     }

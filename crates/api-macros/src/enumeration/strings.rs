@@ -32,7 +32,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         .unlisted
         .as_ref()
         .map(|unlisted| quote!(Self::#unlisted(text) => text,));
-    let refuse = quote!(::core::result::Result::Err(
+    let rejected = quote!(::core::result::Result::Err(
         ::api_runtime::ConstraintError::Enum(Self::VALUES)
     ));
     let lenient = match &enumeration.unlisted {
@@ -48,7 +48,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
             ::api_runtime::__private::read_text(deserializer, |text| match Self::listed(text) {
                 ::core::option::Option::Some(value) => ::core::result::Result::Ok(value),
                 #lenient
-                ::core::option::Option::None => #refuse,
+                ::core::option::Option::None => #rejected,
             })
         },
         &quote!(serializer.serialize_str(self.as_str())),
@@ -65,6 +65,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
             pub const VALUES: &'static [&'static str] = &[#(#texts),*];
 
             fn listed(text: &str) -> ::core::option::Option<Self> {
+                // A `match` and not a search in `VALUES`: the compiler compares lengths first.
                 ::core::option::Option::Some(match text {
                     #(#texts => Self::#names,)*
                     _ => return ::core::option::Option::None,

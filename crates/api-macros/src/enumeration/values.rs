@@ -69,6 +69,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
             fn try_from(value: ::api_runtime::__private::Value) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                 let all = [#(Self::#names),*];
                 all.into_iter()
+                    // By value and not by text: `1.0` is the listed `1`.
                     .find(|listed| ::api_runtime::__private::json_eq(&listed.value(), &value))
                     .ok_or(::api_runtime::ConstraintError::Enum(Self::VALUES))
             }

@@ -36,6 +36,7 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
     let setters = setters(object, &rest);
     let made = quote!(#ident { #(#names,)* #(#rest_values,)* #additional });
     let constructor = if required.len() <= ARGUMENTS {
+        // A default value of required properties would be one that the contract does not know.
         let default = required.is_empty().then(|| {
             quote! {
                 #[automatically_derived]
@@ -113,6 +114,7 @@ fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
             &property.ty
         };
         let (ty, value) = if property.nullable {
+            // `Into<Option<T>>` takes a plain value as well as `None` for null.
             let inner = argument(inside, 0).unwrap_or(inside);
             (
                 quote!(impl ::core::convert::Into<::core::option::Option<#inner>>),
