@@ -204,7 +204,7 @@ fn scalar_arguments(scalar: &Scalar) -> Arguments {
     let format = scalar.format.as_deref();
     arguments.text(
         "format",
-        format.filter(|_| scalar.documented_format().is_none()),
+        format.filter(|_| attributes::documented_format(scalar).is_none()),
     );
     arguments.number("minimum", scalar.minimum.as_ref());
     arguments.number("maximum", scalar.maximum.as_ref());
