@@ -1,7 +1,8 @@
 //! The generated client against reqwest by hand.
 //!
-//! Both ask one server, which has its answers ready and runs on a thread of its own; a figure is the time that the
-//! client's thread was on a processor, per call. Rounds of the two alternate, and the ratio is that of the medians.
+//! Both call one server, which has its responses ready and runs on a thread of its own. A figure is
+//! the time that the client's thread was on a processor, per call. Rounds of the two alternate, and
+//! the ratio is that of the medians.
 
 #[path = "client/by_hand.rs"]
 mod by_hand;
@@ -22,7 +23,7 @@ use tests::seed;
 
 const ROUNDS: usize = 61;
 
-/// What is asked, in a fixed number of calls.
+/// The calls of a round.
 #[derive(Clone, Copy)]
 struct Ask {
     name: &'static str,
@@ -63,7 +64,7 @@ const ASKED: [Ask; 4] = [
 fn main() {
     support::stay_on(1);
     let base = serve();
-    // The one choice of TLS that a program makes; no call here uses it.
+    // reqwest needs a TLS provider to be installed, although no call here uses TLS.
     rustls::crypto::ring::default_provider()
         .install_default()
         .expect("nobody chose before");
@@ -107,7 +108,8 @@ fn main() {
     });
 }
 
-/// CPU time per call, in microseconds. Each call says how much it has read, so that none is left out.
+/// Returns the CPU time per call, in microseconds. Each call returns how much it has read, so that
+/// the compiler cannot leave one out.
 async fn measure<F: Future<Output = usize>>(ask: Ask, call: impl Fn() -> F) -> f64 {
     let thread = own_thread();
     let expected = call().await;
@@ -119,7 +121,7 @@ async fn measure<F: Future<Output = usize>>(ask: Ask, call: impl Fn() -> F) -> f
     (cpu_nanoseconds(&thread) - before) / 1000.0 / f64::from(ask.calls)
 }
 
-/// A call of the generated client; gives how many things it has read.
+/// Makes a call with the generated client, and returns how many values it has read.
 async fn call(client: &Client, kind: Kind) -> usize {
     match kind {
         Kind::Small => {
@@ -127,12 +129,12 @@ async fn call(client: &Client, kind: Kind) -> usize {
                 .private_subnet_view()
                 .project_id(PROJECT)
                 .location(LOCATION);
-            let answer = call
+            let response = call
                 .private_subnet_reference("backend")
                 .send()
                 .await
-                .expect("the server answers");
-            answer.into_inner().name.as_str().len()
+                .expect("the server responds");
+            response.into_inner().name.as_str().len()
         }
         Kind::List => {
             let call = client
@@ -143,7 +145,7 @@ async fn call(client: &Client, kind: Kind) -> usize {
                 .order_column("name");
             call.send()
                 .await
-                .expect("the server answers")
+                .expect("the server responds")
                 .into_inner()
                 .items
                 .len()
@@ -160,13 +162,13 @@ async fn call(client: &Client, kind: Kind) -> usize {
                 .postgres_create()
                 .project_id(PROJECT)
                 .location(LOCATION);
-            let answer = call
+            let response = call
                 .postgres_database_reference("orders")
                 .body(body)
                 .send()
                 .await;
-            answer
-                .expect("the server answers")
+            response
+                .expect("the server responds")
                 .into_inner()
                 .name
                 .as_str()
@@ -175,14 +177,14 @@ async fn call(client: &Client, kind: Kind) -> usize {
     }
 }
 
-/// A server with its answers ready.
+/// Starts a server with prepared responses, and returns its base URL.
 fn serve() -> String {
     let state = seed::state(100);
     let subnet = serde_json::to_string(&state.subnets[0]).expect("it is JSON");
     let page = types::VmPage::new(100.try_into().expect("it is a count"), state.vms);
     let page = serde_json::to_string(&page).expect("it is JSON");
     let database = serde_json::to_string(&state.databases[0]).expect("it is JSON");
-    let answer = |body: String| {
+    let response = |body: String| {
         (
             [
                 (CONTENT_TYPE, "application/json"),
@@ -192,21 +194,21 @@ fn serve() -> String {
         )
             .into_response()
     };
-    let place = "/project/{project_id}/location/{location}";
+    let prefix = "/project/{project_id}/location/{location}";
     let router = axum::Router::new()
         .route(
-            &format!("{place}/private-subnet/{{reference}}"),
-            get(async move || answer(subnet.clone())),
+            &format!("{prefix}/private-subnet/{{reference}}"),
+            get(async move || response(subnet.clone())),
         )
         .route(
-            &format!("{place}/vm"),
-            get(async move || answer(page.clone())),
+            &format!("{prefix}/vm"),
+            get(async move || response(page.clone())),
         )
         .route(
-            &format!("{place}/postgres/{{reference}}"),
-            post(async move |_: axum::body::Bytes| answer(database.clone())),
+            &format!("{prefix}/postgres/{{reference}}"),
+            post(async move |_: axum::body::Bytes| response(database.clone())),
         );
-    let (told, asked) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         support::stay_on(0);
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -214,10 +216,11 @@ fn serve() -> String {
             .build()
             .expect("a run time");
         runtime.block_on(async move {
-            told.send(tests::served::serve(router).await)
-                .expect("somebody asks");
+            sender
+                .send(tests::served::serve(router).await)
+                .expect("the benchmark waits for the address");
             std::future::pending::<()>().await;
         });
     });
-    asked.recv().expect("the server starts")
+    receiver.recv().expect("the server starts")
 }

@@ -1,7 +1,8 @@
-//! How long the generator takes and how much memory, for our contract, for others, and as documents grow.
+//! The time and memory that the generator takes: for our contract, for others, and as documents
+//! grow.
 //!
-//! Each figure is the median of several runs, each in a process of its own: reading, generating and writing all
-//! crates of a contract, as `cargo xtask codegen` does.
+//! Each figure is the median of several runs, each in a process of its own: reading, generating and
+//! writing all crates of a contract, as `cargo xtask codegen` does.
 
 #[path = "support/mod.rs"]
 mod support;
@@ -14,7 +15,7 @@ use std::{env, fs};
 use support::{Table, median};
 
 const RUNS: usize = 9;
-/// The argument of a run in a process of its own.
+/// The argument that makes this program measure one run.
 const ONCE: &str = "--once";
 
 fn main() {
@@ -48,7 +49,7 @@ fn main() {
     fs::remove_dir_all(&scratch).expect("the folder is ours");
 }
 
-/// Our contract, two of others where they are, and ours blown up.
+/// Our contract, two of others if they are there, and larger copies of ours.
 fn documents(scratch: &Path) -> Vec<PathBuf> {
     let mut documents = vec![PathBuf::from("../openapi.yaml")];
     let corpus = env::var_os("STRATUS_CORPUS")
@@ -68,7 +69,8 @@ fn documents(scratch: &Path) -> Vec<PathBuf> {
     documents
 }
 
-/// A contract of so many operations, each with a request, an answer and an error of its own.
+/// Returns a contract of so many operations, each with a request body, a response and an error of
+/// its own.
 fn synthetic(operations: usize) -> String {
     let mut paths = serde_json::Map::new();
     let mut schemas = serde_json::Map::new();
@@ -112,7 +114,7 @@ fn synthetic(operations: usize) -> String {
     document.to_string()
 }
 
-/// One run in a process of its own.
+/// Measures one run in a process of its own.
 struct Run {
     milliseconds: f64,
     mebibytes: f64,

@@ -1,7 +1,8 @@
 //! The generated server against axum written by hand with the same checks.
 //!
-//! Both serve the same answers from the same machine, each on a thread of its own, both threads on one processor; a
-//! figure is the time that the thread was on it, per request. Rounds of the two alternate, and the ratio is that of the medians.
+//! Both serve the same responses, each on a thread of its own, both threads on one processor. A
+//! figure is the time that the thread was on it, per request. Rounds of the two alternate, and the
+//! ratio is that of the medians.
 
 #[path = "server/by_hand.rs"]
 mod by_hand;
@@ -29,7 +30,7 @@ struct Served {
 
 impl Served {
     fn start(name: &str, router: axum::Router) -> Self {
-        let (told, asked) = mpsc::channel::<(SocketAddr, String)>();
+        let (sender, receiver) = mpsc::channel::<(SocketAddr, String)>();
         let work = move || {
             support::stay_on(1);
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -41,7 +42,9 @@ impl Served {
                     .await
                     .expect("a port is free");
                 let address = listener.local_addr().expect("a listener has an address");
-                told.send((address, own_thread())).expect("somebody asks");
+                sender
+                    .send((address, own_thread()))
+                    .expect("the benchmark waits for the address");
                 axum::serve(listener, router).await
             })
         };
@@ -49,7 +52,7 @@ impl Served {
             .name(name.to_owned())
             .spawn(work)
             .expect("a thread can be started");
-        let (address, thread) = asked.recv().expect("the server starts");
+        let (address, thread) = receiver.recv().expect("the server starts");
         Self {
             connection: Connection::open(address),
             thread,
@@ -81,7 +84,11 @@ fn main() {
             generated.connection.send(&exchange.request),
             by_hand.connection.send(&exchange.request),
         );
-        assert_eq!(one, other, "{}: both must answer the same", exchange.name);
+        assert_eq!(
+            one, other,
+            "{}: both must respond with the same",
+            exchange.name
+        );
         assert_eq!(one.status, 200, "{}", exchange.name);
         for wrong in &exchange.wrong {
             let statuses = [
@@ -91,7 +98,7 @@ fn main() {
             assert_eq!(
                 statuses,
                 [400, 400],
-                "{}: both must refuse it",
+                "{}: both must reject the request",
                 exchange.name
             );
         }

@@ -1,7 +1,8 @@
-//! The service: pages of short and of long lists, durable changes of many callers, reads beside an implementation
-//! in memory, and the memory of the process.
+//! The service: pages of short and of long lists, durable changes of many callers, reads compared
+//! with an implementation in memory, and the memory of the process.
 //!
-//! Contenders take turns in one run; figures are medians. PostgreSQL is a private cluster, with everything durable.
+//! Contenders take turns in one run; figures are medians. PostgreSQL is a private cluster, with
+//! everything durable.
 
 #[path = "service/changes.rs"]
 mod changes;

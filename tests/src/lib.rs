@@ -1,6 +1,7 @@
-//! What the tests share: values for a schema, the comparison of two documents.
+//! Code that several tests share: an implementation of the API, random values and documents,
+//! generated crates outside the workspace.
 //!
-//! The tests themselves are in `tests/`, one file per front door.
+//! The tests themselves are in `tests/`.
 
 pub mod any_document;
 pub mod closed_loop;

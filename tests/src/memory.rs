@@ -1,6 +1,6 @@
-//! A small implementation of the API in memory: what the generated server is tested and measured with.
+//! A small implementation of the API in memory, to test and measure the generated server with.
 //!
-//! It keeps one project and one location, and checks no more than it must to answer each operation.
+//! It has one project and one location, and implements only what the tests need of each operation.
 
 mod firewall;
 mod inference_api_key;
@@ -20,14 +20,14 @@ use api_types::{
 
 pub use stratusd::api::ContractErrors;
 
-/// The project that exists.
+/// The only project.
 pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
-/// The location that exists.
+/// The only location.
 pub const LOCATION: &str = "eu-central-h1";
-/// A token that may do anything. One that ends in a status is answered with that status, see [`Caller`].
+/// A token that may do anything. Other tokens ask for an error, see [`Caller`].
 pub const TOKEN: &str = "pat-good";
 
-/// Everything that exists.
+/// The resources of the project.
 #[derive(Debug, Default)]
 pub struct State {
     /// Virtual machines.
@@ -49,7 +49,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The API over these things.
+    /// Creates the API over a state.
     #[must_use]
     pub fn new(state: State) -> Self {
         Self {
@@ -62,14 +62,15 @@ impl Memory {
     }
 }
 
-/// Who calls.
+/// The principal: a caller, and the error that it asks for.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// What this caller is refused with, whatever the call: tests ask for it by the token `pat-refuse-<status>`.
-    refusal: Option<u16>,
+    /// The status that every call of this caller fails with. The token `pat-fail-<status>` asks for
+    /// it.
+    failure: Option<u16>,
 }
 
-/// Knows [`TOKEN`] and the tokens that ask for a refusal.
+/// Accepts [`TOKEN`] and the tokens that ask for an error.
 #[derive(Debug)]
 pub struct Gate;
 
@@ -83,21 +84,21 @@ impl Security for Gate {
     ) -> Result<Caller, server::AuthError> {
         let token = credential.token.expose();
         if token == TOKEN {
-            return Ok(Caller { refusal: None });
+            return Ok(Caller { failure: None });
         }
         match token
-            .strip_prefix("pat-refuse-")
+            .strip_prefix("pat-fail-")
             .and_then(|status| status.parse().ok())
         {
             Some(status) => Ok(Caller {
-                refusal: Some(status),
+                failure: Some(status),
             }),
             None => Err(server::AuthError::Invalid),
         }
     }
 }
 
-/// An error in the contract's words.
+/// Returns the contract's error body.
 fn error(status: u16, kind: ErrorType, message: &str, field: Option<(&str, &str)>) -> Error {
     let code = ErrorCode::try_from(i32::from(status)).expect("the status is an error's");
     let mut body = ErrorBody::new(code, kind, message.to_owned());
@@ -130,7 +131,7 @@ fn not_found() -> responses::NotFound {
     ))
 }
 
-/// Refuses a caller who asked for it, then whatever is not of the one project and location.
+/// Fails if the caller asks for it, or if the project or location is not the only one.
 fn admit<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
 where
     E: From<responses::BadRequest>
@@ -141,31 +142,31 @@ where
         + From<responses::Unavailable>,
 {
     let wait = RetryAfterSeconds::try_from(7).expect("seven seconds are in range");
-    let told = |kind| {
+    let failed = |kind| {
         error(
-            caller.refusal.unwrap_or(500),
+            caller.failure.unwrap_or(500),
             kind,
             "the caller asked for it",
             None,
         )
     };
-    match caller.refusal {
+    match caller.failure {
         Some(400) => return Err(invalid("name", "the caller asked for it").into()),
         Some(401) => {
-            let body = told(ErrorType::InvalidCredentials);
+            let body = failed(ErrorType::InvalidCredentials);
             return Err(responses::Unauthorized::new(body, BearerChallenge::Bearer).into());
         }
         Some(404) => return Err(not_found().into()),
         Some(429) => {
             return Err(
-                responses::TooManyRequests::new(told(ErrorType::TooManyRequests), wait).into(),
+                responses::TooManyRequests::new(failed(ErrorType::TooManyRequests), wait).into(),
             );
         }
         Some(500) => {
-            return Err(responses::UnexpectedError::new(told(ErrorType::UnexpectedError)).into());
+            return Err(responses::UnexpectedError::new(failed(ErrorType::UnexpectedError)).into());
         }
         Some(503) => {
-            return Err(responses::Unavailable::new(told(ErrorType::Unavailable), wait).into());
+            return Err(responses::Unavailable::new(failed(ErrorType::Unavailable), wait).into());
         }
         _ => {}
     }
@@ -175,7 +176,7 @@ where
     Ok(())
 }
 
-/// The same for changes, which list more refusals.
+/// As [`admit`], for changes, which list more errors.
 fn admit_change<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
 where
     E: From<responses::BadRequest>
@@ -189,14 +190,14 @@ where
         + From<responses::UnexpectedError>
         + From<responses::Unavailable>,
 {
-    let told = |status, kind| error(status, kind, "the caller asked for it", None);
-    match caller.refusal {
-        Some(403) => Err(responses::Forbidden::new(told(403, ErrorType::Forbidden)).into()),
-        Some(409) => Err(responses::Conflict::new(told(409, ErrorType::Conflict)).into()),
+    let failed = |status, kind| error(status, kind, "the caller asked for it", None);
+    match caller.failure {
+        Some(403) => Err(responses::Forbidden::new(failed(403, ErrorType::Forbidden)).into()),
+        Some(409) => Err(responses::Conflict::new(failed(409, ErrorType::Conflict)).into()),
         Some(413) => {
-            Err(responses::PayloadTooLarge::new(told(413, ErrorType::PayloadTooLarge)).into())
+            Err(responses::PayloadTooLarge::new(failed(413, ErrorType::PayloadTooLarge)).into())
         }
-        Some(415) => Err(responses::UnsupportedMediaType::new(told(
+        Some(415) => Err(responses::UnsupportedMediaType::new(failed(
             415,
             ErrorType::UnsupportedMediaType,
         ))
@@ -205,7 +206,7 @@ where
     }
 }
 
-/// A page of what is there, and how much that is.
+/// Returns a page of a list, and the number of all its items.
 fn page<T: Clone>(
     all: &[T],
     key: impl Fn(&T, bool) -> String,

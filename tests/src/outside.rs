@@ -1,12 +1,13 @@
-//! Documents and cases that are not part of this repository.
+//! Folders of documents and test cases that are not part of this repository.
 
 use std::path::PathBuf;
 
-/// The folder that an environment variable names; none where it is not set, which CI does not allow.
+/// Returns the folder that an environment variable names; none if it names no folder, so that the
+/// test is skipped.
 ///
 /// # Panics
 ///
-/// In CI, if the variable is not set or names no folder.
+/// In CI, if the variable names no folder: nothing is skipped there.
 #[must_use]
 pub fn folder(variable: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable)

@@ -1,15 +1,16 @@
-//! Choices that a test makes by chance, and can make again.
+//! Random choices of a test, which can be repeated.
 
 use std::env;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// A string of choices; zeros once it is used up, which always mean the plainest value.
+/// A string of choices, given as bytes. When it is used up every choice is 0, which always means
+/// the simplest value, so that values shrink.
 pub struct Choices<'a>(std::slice::Iter<'a, u8>);
 
 impl<'a> Choices<'a> {
-    /// Chooses by these bytes.
+    /// Creates the choices that the bytes stand for.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes.iter())
@@ -19,7 +20,7 @@ impl<'a> Choices<'a> {
         self.0.next().copied().unwrap_or(0)
     }
 
-    /// A number below `bound`, 0 where nothing is below.
+    /// Returns a number below `bound`; 0 if there is none.
     pub fn below(&mut self, bound: usize) -> usize {
         let mut wide = usize::from(self.byte());
         let mut reach = 256;
@@ -30,7 +31,7 @@ impl<'a> Choices<'a> {
         wide % bound.max(1)
     }
 
-    /// One of several.
+    /// Returns one of the items.
     ///
     /// # Panics
     ///
@@ -39,28 +40,30 @@ impl<'a> Choices<'a> {
         &items[self.below(items.len())]
     }
 
-    /// True once in `n`, never when the choices are used up.
+    /// Returns true about once in `n` calls, and never when the choices are used up.
     pub fn rarely(&mut self, n: u8) -> bool {
         let byte = self.byte();
         byte != 0 && byte.is_multiple_of(n)
     }
 }
 
-/// How a test draws its cases: `STRATUS_SEED` repeats a run, `STRATUS_CASES` makes it longer.
+/// The seed and the number of random cases of a test. `STRATUS_SEED` repeats a run, `STRATUS_CASES`
+/// makes it longer.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    /// Where the choices begin.
+    /// The seed of the generator of random numbers.
     pub seed: u64,
-    /// How many cases are drawn.
+    /// The number of cases.
     pub cases: u32,
 }
 
 impl Run {
-    /// What the environment asks for, else a new seed and so many cases; printed, so that a failure can be repeated.
+    /// Reads the environment; by default the seed is new, and there are `cases` cases. Prints both,
+    /// so that a failure can be repeated.
     ///
     /// # Panics
     ///
-    /// If a variable holds no number.
+    /// If a variable is not a number.
     #[must_use]
     pub fn from_environment(cases: u32) -> Self {
         let number = |name: &str| {
@@ -76,7 +79,7 @@ impl Run {
         Self { seed, cases }
     }
 
-    /// What draws them.
+    /// Returns proptest's runner of these cases.
     #[must_use]
     pub fn runner(self) -> TestRunner {
         let mut bytes = [0; 32];

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::memory::{LOCATION, State};
 
-/// The contract as it is published.
+/// Returns the contract, as the service publishes it.
 ///
 /// # Panics
 ///
@@ -15,7 +15,7 @@ pub fn contract() -> Value {
         .expect("it is JSON")
 }
 
-/// One load balancer, database, subnet and firewall, and this many virtual machines.
+/// Returns a state with some of each resource, and this many virtual machines.
 #[must_use]
 pub fn state(vms: usize) -> State {
     State {
@@ -34,13 +34,13 @@ pub fn state(vms: usize) -> State {
     }
 }
 
-/// The id of a virtual machine of [`state`].
+/// Returns the id of a virtual machine of [`state`].
 #[must_use]
 pub fn vm_id(number: usize) -> String {
     format!("vm{number:024}")
 }
 
-/// The id of a private subnet of [`state`].
+/// Returns the id of a private subnet of [`state`].
 #[must_use]
 pub fn subnet_id(number: usize) -> String {
     format!("ps{number:024}")

@@ -1,10 +1,11 @@
-//! A router on a real socket.
+//! Routers that listen on a real socket.
 
 use api_server::server::{Config, Router};
 
 use crate::memory::{ContractErrors, Gate, Memory, State};
 
-/// Serves the API in memory; gives its base URL. It ends with the run time that it was started on.
+/// Serves the API in memory and returns its base URL. The server ends with the tokio runtime that
+/// started it.
 pub async fn memory(state: State, config: Config) -> String {
     serve(api_server::router(
         Memory::new(state),
@@ -15,11 +16,11 @@ pub async fn memory(state: State, config: Config) -> String {
     .await
 }
 
-/// Serves any router.
+/// Serves a router and returns its base URL.
 ///
 /// # Panics
 ///
-/// If no port can be had.
+/// If no port is free.
 pub async fn serve(router: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await

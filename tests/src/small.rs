@@ -1,12 +1,13 @@
-//! Contracts of ten lines: the parts that every document needs are filled in around the part under test.
+//! Contracts of a few lines: adds what every document needs to the part under test.
 
-/// A 3.1 document around component schemas, given as the YAML below `components.schemas`.
+/// Returns an OpenAPI 3.1 document with these schemas, given as the YAML below
+/// `components.schemas`.
 #[must_use]
 pub fn schemas(yaml: &str) -> String {
     document("3.1.0", yaml)
 }
 
-/// The same in 3.0.
+/// As [`schemas`], for OpenAPI 3.0.
 #[must_use]
 pub fn schemas_30(yaml: &str) -> String {
     document("3.0.3", yaml)
@@ -24,7 +25,7 @@ fn document(version: &str, yaml: &str) -> String {
     text
 }
 
-/// A 3.1 document around paths, given as the YAML below `paths`, with whatever else stands at the top level.
+/// Returns an OpenAPI 3.1 document with these top-level fields, such as `paths`, given as YAML.
 #[must_use]
 pub fn paths(yaml: &str) -> String {
     let mut text = String::from("openapi: 3.1.0\ninfo: {title: Small, version: 0.1.0}\n");
@@ -35,7 +36,7 @@ pub fn paths(yaml: &str) -> String {
     text
 }
 
-/// The lines without the indentation that all of them share.
+/// Returns the lines without the indentation that all of them share.
 fn undented(yaml: &str) -> Vec<&str> {
     let lines: Vec<&str> = yaml
         .lines()

@@ -1,11 +1,11 @@
-//! Generated crates outside this workspace, as another team has them.
+//! Generated crates in a workspace of their own, as other teams have them.
 
 use std::fs;
 use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A folder with the crates of a contract and the run time beside them.
+/// A workspace with the crates of a contract, and a copy of the run time.
 pub struct Standalone {
     root: PathBuf,
     target: PathBuf,
@@ -23,7 +23,7 @@ impl Standalone {
         Self::generate_from(scratch, name, contract::load_text(file, contract), prefix)
     }
 
-    /// The same from a contract that was read already.
+    /// As [`Self::generate`], from a contract that has been loaded.
     ///
     /// # Panics
     ///
@@ -53,19 +53,19 @@ impl Standalone {
         for file in files {
             made.write(&file.path, &file.text);
         }
-        // The same versions as here, so that nothing has to be fetched.
+        // The versions of this workspace, so that nothing is downloaded.
         fs::copy("../Cargo.lock", made.root.join("Cargo.lock"))
             .expect("the lock file can be copied");
         made
     }
 
-    /// Where it is.
+    /// Returns the folder of the workspace.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Writes a file.
+    /// Writes a file into the workspace.
     ///
     /// # Panics
     ///
@@ -77,7 +77,7 @@ impl Standalone {
         fs::write(path, text).expect("the file can be written");
     }
 
-    /// Replaces a text that the file must hold exactly once.
+    /// Replaces a text in a file, which must contain it exactly once.
     ///
     /// # Panics
     ///
@@ -87,12 +87,12 @@ impl Standalone {
         assert_eq!(
             text.matches(old).count(),
             1,
-            "{path} must hold this once: {old}"
+            "{path} must contain this once: {old}"
         );
         self.write(path, &text.replace(old, new));
     }
 
-    /// The features of a crate that are on unless switched off.
+    /// Returns the default features of a crate.
     ///
     /// # Panics
     ///
@@ -112,7 +112,7 @@ impl Standalone {
             .collect()
     }
 
-    /// Adds a program `name` that depends on crates of this folder, given as lines of a manifest.
+    /// Adds a program with these dependencies, given as lines of a manifest.
     pub fn add_program(&self, name: &str, dependencies: &str, main: &str) {
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}"
@@ -126,7 +126,7 @@ impl Standalone {
         );
     }
 
-    /// Runs cargo in it, without a network.
+    /// Runs cargo in the workspace, without network access.
     ///
     /// # Panics
     ///
@@ -151,23 +151,24 @@ impl Standalone {
         command
     }
 
-    /// The same, and what it printed on its standard output.
+    /// Runs cargo and returns what it has printed on standard output.
     ///
     /// # Panics
     ///
-    /// If it fails, or has anything to warn of.
+    /// If cargo fails or prints a warning.
     #[must_use]
     pub fn cargo_succeeds(&self, arguments: &[&str]) -> String {
         Self::printed(arguments, self.cargo(arguments))
     }
 
-    /// The same, given a text on its standard input.
+    /// Runs cargo with a text on standard input, and returns what it has printed on standard
+    /// output.
     ///
     /// # Panics
     ///
-    /// If it fails, or has anything to warn of.
+    /// If cargo fails or prints a warning.
     #[must_use]
-    pub fn cargo_answers(&self, arguments: &[&str], input: &str) -> String {
+    pub fn cargo_with_input(&self, arguments: &[&str], input: &str) -> String {
         let mut file = tempfile::tempfile().expect("a file can be made");
         file.write_all(input.as_bytes())
             .expect("the file can be written");

@@ -1,7 +1,8 @@
-//! JSON values for a schema: mostly right, sometimes just beside it.
+//! Random JSON values for a schema: mostly valid, sometimes just outside it.
 //!
-//! A value is made from a string of choices, so whoever shrinks the choices shrinks the value. The maker reads
-//! JSON Schema by itself and knows nothing of the generator.
+//! A value is made from a string of choices, so that proptest shrinks the value by shrinking the
+//! choices. This module reads JSON Schema by itself and uses nothing of the generator, whose work
+//! it tests.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -10,7 +11,7 @@ use crate::random::Choices;
 /// Depth beyond which optional parts are left out, so that recursive schemas end.
 const DEEP: usize = 6;
 
-/// A value for `schema`, whose references point into `bundle`.
+/// Returns a value for `schema`, whose references point into `bundle`.
 #[must_use]
 pub fn value(bundle: &Value, schema: &Value, choices: &mut Choices<'_>, depth: usize) -> Value {
     if choices.rarely(61) {
@@ -52,7 +53,7 @@ pub fn value(bundle: &Value, schema: &Value, choices: &mut Choices<'_>, depth: u
     }
 }
 
-/// Any small value at all.
+/// Returns a small value of any type, regardless of the schema.
 fn stray(choices: &mut Choices<'_>) -> Value {
     let strays = [
         Value::Null,
@@ -103,12 +104,12 @@ fn number(schema: &Map<String, Value>, choices: &mut Choices<'_>, integer: bool)
         7 => json!(high.saturating_add(1)),
         #[expect(
             clippy::cast_precision_loss,
-            reason = "any float near the bound will do"
+            reason = "any float near the bound serves"
         )]
         8 => Number::from_f64(middle as f64).map_or(Value::Null, Value::Number),
         #[expect(
             clippy::cast_precision_loss,
-            reason = "any float near the bound will do"
+            reason = "any float near the bound serves"
         )]
         9 if integer => json!(middle as f64 + 0.5),
         10 => json!(i64::from(i32::MAX) + 1),
@@ -143,28 +144,29 @@ fn text(schema: &Map<String, Value>, choices: &mut Choices<'_>) -> String {
     }
 }
 
-/// The text cut or repeated to a number of characters; one in two is not of one byte.
+/// Returns the text cut or repeated to a number of characters. An empty one becomes characters of
+/// two bytes, so that lengths in bytes and in characters differ.
 fn sized(text: &str, length: usize) -> String {
     let source = if text.is_empty() { "é" } else { text };
     source.chars().cycle().take(length).collect()
 }
 
-/// A text that differs in one place.
+/// Returns the text with one character added, removed or replaced.
 fn beside(text: &str, choices: &mut Choices<'_>) -> String {
-    let mut signs: Vec<char> = text.chars().collect();
-    let at = choices.below(signs.len().max(1));
+    let mut characters: Vec<char> = text.chars().collect();
+    let at = choices.below(characters.len().max(1));
     let odd = [
         '-', 'A', 'z', '0', ' ', '\n', 'é', '𝒳', '.', '/', '\u{0}', 'i', ':',
     ][choices.below(13)];
     match choices.below(4) {
-        0 if at < signs.len() => {
-            signs.remove(at);
+        0 if at < characters.len() => {
+            characters.remove(at);
         }
-        1 if at < signs.len() => signs[at] = odd,
-        2 => signs.push(odd),
-        _ => signs.insert(at.min(signs.len()), odd),
+        1 if at < characters.len() => characters[at] = odd,
+        2 => characters.push(odd),
+        _ => characters.insert(at.min(characters.len()), odd),
     }
-    signs.into_iter().collect()
+    characters.into_iter().collect()
 }
 
 fn array(

@@ -1,4 +1,5 @@
-//! What is added to a contract breaks nobody who calls: judged by cargo-semver-checks on the generated crates.
+//! Additions to a contract break no caller: cargo-semver-checks compares the generated crates of
+//! two versions.
 
 use std::process::{Command, Output};
 
@@ -62,7 +63,7 @@ fn what_is_additive_in_the_contract_is_additive_in_rust() {
         assert!(output.status.success(), "{printed}");
         assert!(printed.contains("no semver update required"), "{printed}");
     }
-    // The other way around everything that was added is taken away, which the same judge must see.
+    // In the other direction the additions are removals, which cargo-semver-checks must report.
     let output = compare(&new, &old, CALLED[0]);
     let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(!output.status.success(), "{printed}");

@@ -1,4 +1,5 @@
-//! What the API says at a glance, as snapshots: a change of the contract shows here in review.
+//! Snapshots of the operations, errors and schemas of the API, so that reviewers see what changes
+//! in the contract.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -31,13 +32,13 @@ fn statuses(method: &str, path: &str) -> Vec<String> {
     let responses = &contract["paths"][path][method.to_lowercase()]["responses"];
     responses
         .as_object()
-        .expect("answers are an object")
+        .expect("responses are an object")
         .keys()
         .cloned()
         .collect()
 }
 
-/// Every error that the contract's examples name: status, type, and where it can come.
+/// Every error in the contract's examples, with the number of operations that respond with it.
 #[test]
 fn errors() {
     let contract = seed::contract();
@@ -53,7 +54,7 @@ fn errors() {
             };
             for (status, response) in operation["responses"]
                 .as_object()
-                .expect("answers are an object")
+                .expect("responses are an object")
             {
                 for example in examples(&contract, response) {
                     let Some(error) = example.get("error") else {
@@ -80,7 +81,8 @@ fn errors() {
     }
     insta::assert_snapshot!("errors", table);
 
-    // Each type that the contract lists has an example somewhere, but for 405, which no operation can answer.
+    // Every type of error has an example, except 405: no operation responds with it, since it has
+    // the wrong method.
     let named: BTreeSet<&str> = catalogue.keys().map(|(_, kind)| kind.as_str()).collect();
     let listed = contract["components"]["schemas"]["ErrorType"]["enum"]
         .as_array()
@@ -93,7 +95,7 @@ fn errors() {
     assert_eq!(without, ["MethodNotAllowed"]);
 }
 
-/// The example values of an answer, references followed.
+/// Returns the values of a response's examples, with references followed.
 fn examples(contract: &Value, response: &Value) -> Vec<Value> {
     let response = followed(contract, response);
     let media = &response["content"]["application/json"];

@@ -1,16 +1,16 @@
-//! What every part of `openapi.yaml` must say, whatever it is about.
+//! Rules for every operation, parameter and schema of `openapi.yaml`.
 
 use serde_json::{Map, Value};
 use tests::seed;
 
-/// Statuses that only operations with a body can answer.
+/// Statuses that only operations with a request body respond with.
 const OF_BODIES: [&str; 2] = ["413", "415"];
-/// Statuses that only changes can answer.
+/// Statuses that only operations that write respond with.
 const OF_CHANGES: [&str; 2] = ["403", "409"];
-/// Statuses that every operation can answer.
+/// Statuses that every operation responds with.
 const OF_ALL: [&str; 6] = ["400", "401", "404", "429", "500", "503"];
 
-/// An operation with its method.
+/// Returns every operation with its method.
 fn operations(contract: &Value) -> Vec<(&str, &Map<String, Value>)> {
     let items = contract["paths"]
         .as_object()
@@ -32,7 +32,7 @@ fn followed<'c>(contract: &'c Value, node: &'c Value) -> &'c Value {
     }
 }
 
-/// Everything in the document that is a schema, with its pointer.
+/// Adds every schema in a part of the document, with its pointer.
 fn schemas<'c>(node: &'c Value, pointer: &str, found: &mut Vec<(String, &'c Map<String, Value>)>) {
     match node {
         Value::Object(entries) => {
@@ -79,7 +79,7 @@ fn every_operation_has_one_tag_a_summary_and_a_description() {
 }
 
 #[test]
-fn every_operation_answers_200_and_the_errors_that_it_can_have() {
+fn every_operation_responds_with_200_and_the_errors_that_it_can_have() {
     let contract = seed::contract();
     for (method, operation) in operations(&contract) {
         let id = &operation["operationId"];
@@ -94,7 +94,7 @@ fn every_operation_answers_200_and_the_errors_that_it_can_have() {
         expected.sort_unstable();
         let responses = operation["responses"]
             .as_object()
-            .expect("answers are an object");
+            .expect("responses are an object");
         let mut statuses: Vec<&str> = responses.keys().map(String::as_str).collect();
         statuses.sort_unstable();
         assert_eq!(statuses, expected, "{id}");
@@ -107,7 +107,7 @@ fn every_operation_answers_200_and_the_errors_that_it_can_have() {
 }
 
 #[test]
-fn every_request_and_answer_has_an_example() {
+fn every_request_and_response_has_an_example() {
     let contract = seed::contract();
     let has_example = |content: &Value| {
         let media = &content["application/json"];
@@ -123,7 +123,7 @@ fn every_request_and_answer_has_an_example() {
         }
         for (status, response) in operation["responses"]
             .as_object()
-            .expect("answers are an object")
+            .expect("responses are an object")
         {
             assert!(
                 has_example(&followed(&contract, response)["content"]),
@@ -131,7 +131,7 @@ fn every_request_and_answer_has_an_example() {
             );
         }
     }
-    // Those of whole paths are among them.
+    // Parameters of path items refer to these components, too.
     let parameters = contract["components"]["parameters"]
         .as_object()
         .expect("parameters are an object");

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tests::memory::{LOCATION, PROJECT, TOKEN};
 use tests::{seed, served};
 
-/// An operation of the contract, as a test needs it.
+/// What the tests need of an operation of the contract.
 struct Operation {
     id: String,
     method: Method,
@@ -37,14 +37,14 @@ fn operations() -> Vec<Operation> {
             };
             let statuses = operation["responses"]
                 .as_object()
-                .expect("answers are an object")
+                .expect("responses are an object")
                 .keys();
             operations.push(Operation {
                 id: id.to_owned(),
                 method: method.to_uppercase().parse().expect("it is a method"),
                 path: filled(path),
                 statuses: statuses
-                    .map(|status| status.parse().expect("each answer has a status"))
+                    .map(|status| status.parse().expect("each response has a status"))
                     .collect(),
                 has_body: operation.get("requestBody").is_some(),
             });
@@ -54,7 +54,7 @@ fn operations() -> Vec<Operation> {
     operations
 }
 
-/// The path with values that fit.
+/// Returns a path with valid values for its parameters.
 fn filled(path: &str) -> String {
     let segments = path.split('/').map(|segment| match segment {
         "{project_id}" => PROJECT,
@@ -93,19 +93,19 @@ fn the_servers_of_the_contract_are_known_to_its_client() {
 }
 
 #[tokio::test]
-async fn every_operation_answers() {
+async fn every_operation_responds() {
     let base = served::memory(seed::state(3), Config::default()).await;
     let client = client(&base, TOKEN);
     for operation in operations() {
         let call = call(&operation.id);
-        let answer = (call.send)(&client)
+        let response = (call.send)(&client)
             .await
             .unwrap_or_else(|error| panic!("{}: {error}", operation.id));
-        for (pointer, expected) in (call.answers)() {
+        for (pointer, expected) in (call.expected)() {
             assert_eq!(
-                answer.pointer(pointer),
+                response.pointer(pointer),
                 Some(&expected),
-                "{}: {pointer} of {answer}",
+                "{}: {pointer} of {response}",
                 operation.id
             );
         }
@@ -113,7 +113,7 @@ async fn every_operation_answers() {
 }
 
 #[tokio::test]
-async fn every_listed_refusal_reaches_the_caller() {
+async fn every_listed_error_reaches_the_caller() {
     let base = served::memory(seed::state(3), Config::default()).await;
     for operation in operations() {
         for status in operation
@@ -122,18 +122,18 @@ async fn every_listed_refusal_reaches_the_caller() {
             .copied()
             .filter(|status| *status >= 400)
         {
-            let client = client(&base, &format!("pat-refuse-{status}"));
+            let client = client(&base, &format!("pat-fail-{status}"));
             let error = (call(&operation.id).send)(&client)
                 .await
-                .expect_err("the implementation refuses");
-            let place = format!("{} {status}: {error}", operation.id);
-            let Error::ErrorResponse(answer) = error else {
-                panic!("{place}")
+                .expect_err("the implementation fails as asked");
+            let context = format!("{} {status}: {error}", operation.id);
+            let Error::ErrorResponse(response) = error else {
+                panic!("{context}")
             };
-            assert_eq!(answer.status().as_u16(), status, "{place}");
-            assert_eq!(answer.error.code.get(), i32::from(status), "{place}");
+            assert_eq!(response.status().as_u16(), status, "{context}");
+            assert_eq!(response.error.code.get(), i32::from(status), "{context}");
             let header = |name| {
-                answer
+                response
                     .headers()
                     .get(name)
                     .map(|value| value.to_str().expect("it is text").to_owned())
@@ -141,37 +141,41 @@ async fn every_listed_refusal_reaches_the_caller() {
             assert_eq!(
                 header(RETRY_AFTER).as_deref(),
                 matches!(status, 429 | 503).then_some("7"),
-                "{place}"
+                "{context}"
             );
             assert_eq!(
                 header(WWW_AUTHENTICATE).as_deref(),
                 (status == 401).then_some("Bearer"),
-                "{place}"
+                "{context}"
             );
         }
     }
 }
 
-/// A client that knows nothing of the contract. The generated one brings reqwest's TLS without a provider, since
-/// it chooses its own; a client beside it has to do the same.
+/// Returns an HTTP client that knows nothing of the contract.
+///
+/// The generated client builds reqwest without a TLS provider, so this client has to choose one
+/// too.
 fn http() -> reqwest::Client {
-    // Another test may have chosen already, and chose the same.
+    // Fails if another test has installed it already, which has installed the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::new()
 }
 
-/// Sends a request by hand, and says what came: status, headers, and the body, which fits the contract's error.
+/// Sends a request and returns the status, headers and body of the response.
+///
+/// Checks that the body of an error matches the contract's schema for errors.
 async fn raw(request: reqwest::RequestBuilder) -> (StatusCode, reqwest::header::HeaderMap, Value) {
-    let answer = request.send().await.expect("the server answers");
-    let (status, headers) = (answer.status(), answer.headers().clone());
-    let text = answer.text().await.expect("the body is text");
+    let response = request.send().await.expect("the server responds");
+    let (status, headers) = (response.status(), response.headers().clone());
+    let text = response.text().await.expect("the body is text");
     let body: Value =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{status} {error}: {text}"));
     if !status.is_success() {
         let mut schema = seed::contract();
         schema["$ref"] = json!("#/components/schemas/Error");
-        let judge = jsonschema::draft202012::new(&schema).expect("the contract is valid");
-        assert!(judge.is_valid(&body), "{body}");
+        let validator = jsonschema::draft202012::new(&schema).expect("the contract is valid");
+        assert!(validator.is_valid(&body), "{body}");
         assert_eq!(headers["content-type"], "application/json");
         assert_eq!(body["error"]["code"], status.as_u16());
     }
@@ -179,12 +183,12 @@ async fn raw(request: reqwest::RequestBuilder) -> (StatusCode, reqwest::header::
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_refused_in_the_contracts_words() {
+async fn what_violates_the_contract_is_rejected_in_its_own_words() {
     let base = served::memory(seed::state(3), Config::default().body_limit(4096)).await;
     let http = http();
     for operation in operations() {
         let url = format!("{base}{}", operation.path);
-        let place = &operation.id;
+        let context = &operation.id;
         let bare = || {
             http.request(operation.method.clone(), &url)
                 .header("content-type", "application/json")
@@ -195,31 +199,32 @@ async fn what_does_not_fit_is_refused_in_the_contracts_words() {
         assert_eq!(
             (status.as_u16(), &body["error"]["type"]),
             (401, &json!("MissingCredentials")),
-            "{place}"
+            "{context}"
         );
-        assert_eq!(headers[WWW_AUTHENTICATE], "Bearer", "{place}");
+        assert_eq!(headers[WWW_AUTHENTICATE], "Bearer", "{context}");
         let (status, headers, body) = raw(bare().bearer_auth("nobody")).await;
         assert_eq!(
             (status.as_u16(), &body["error"]["type"]),
             (401, &json!("InvalidCredentials")),
-            "{place}"
+            "{context}"
         );
-        assert_eq!(headers[WWW_AUTHENTICATE], "Bearer", "{place}");
-        // Credentials come first: without them nobody learns which methods a path has.
+        assert_eq!(headers[WWW_AUTHENTICATE], "Bearer", "{context}");
+        // Credentials are checked first: an anonymous caller does not learn which methods a path
+        // has.
         let (status, ..) = raw(http.delete(&url)).await;
-        assert_eq!(status.as_u16(), 401, "{place}");
+        assert_eq!(status.as_u16(), 401, "{context}");
         let (status, headers, body) = raw(http.delete(&url).bearer_auth(TOKEN)).await;
         assert_eq!(
             (status.as_u16(), &body["error"]["type"]),
             (405, &json!("MethodNotAllowed")),
-            "{place}"
+            "{context}"
         );
         let allow = headers[ALLOW].to_str().expect("it is text");
         assert!(
             allow
                 .split(", ")
                 .any(|allowed| allowed == operation.method.as_str()),
-            "{place}: {allow}"
+            "{context}: {allow}"
         );
 
         let wrong = http.request(operation.method.clone(), url.replace(PROJECT, "nobody"));
@@ -231,11 +236,11 @@ async fn what_does_not_fit_is_refused_in_the_contracts_words() {
         assert_eq!(
             (status.as_u16(), &body["error"]["type"]),
             (400, &json!("BadRequest")),
-            "{place}"
+            "{context}"
         );
         assert!(
             body["error"]["details"]["project_id"].is_string(),
-            "{place}: {body}"
+            "{context}: {body}"
         );
 
         if operation.has_body {
@@ -246,14 +251,14 @@ async fn what_does_not_fit_is_refused_in_the_contracts_words() {
             assert_eq!(
                 (status.as_u16(), &body["error"]["type"]),
                 (415, &json!("UnsupportedMediaType")),
-                "{place}"
+                "{context}"
             );
             let (status, _, body) =
                 raw(good().body(format!("{{\"a\":\"{}\"}}", "a".repeat(4096)))).await;
             assert_eq!(
                 (status.as_u16(), &body["error"]["type"]),
                 (413, &json!("PayloadTooLarge")),
-                "{place}"
+                "{context}"
             );
             for wrong in [
                 "[]",
@@ -267,7 +272,7 @@ async fn what_does_not_fit_is_refused_in_the_contracts_words() {
                 assert_eq!(
                     (status.as_u16(), &body["error"]["type"]),
                     (400, &json!("BadRequest")),
-                    "{place} {wrong}"
+                    "{context} {wrong}"
                 );
             }
         }
@@ -293,12 +298,12 @@ async fn all_violations_of_a_body_are_reported_at_once() {
         "cert_enabled": null,
         "colour": "green",
     });
-    let (status, _, answer) = raw(http().patch(url).bearer_auth(TOKEN).json(&body)).await;
+    let (status, _, response) = raw(http().patch(url).bearer_auth(TOKEN).json(&body)).await;
     assert_eq!(status.as_u16(), 400);
-    let details = answer["error"]["details"]
+    let details = response["error"]["details"]
         .as_object()
         .expect("there are details");
-    let places: BTreeMap<&str, Vec<&str>> = details
+    let pointers: BTreeMap<&str, Vec<&str>> = details
         .iter()
         .map(|(field, words)| {
             let words: Vec<&str> = match words {
@@ -322,7 +327,12 @@ async fn all_violations_of_a_body_are_reported_at_once() {
         ("src_port", vec!["/src_port"]),
         ("vms", vec!["/vms/1", "/vms/2"]),
     ]);
-    assert_eq!(places, expected, "{answer}");
+    assert_eq!(pointers, expected, "{response}");
+    assert_eq!(
+        details["health_check_endpoint"],
+        "/health_check_endpoint: must match the pattern of `HealthCheckEndpoint`",
+        "a person reads no regular expressions"
+    );
 }
 
 #[tokio::test]
@@ -330,15 +340,15 @@ async fn each_property_of_a_body_that_may_have_none_is_reported() {
     let base = served::memory(seed::state(0), Config::default()).await;
     let url = format!("{base}/project/{PROJECT}/inference-api-key");
     let body = json!({ "first": 1, "second": { "third": null } });
-    let (status, _, answer) = raw(http().post(url).bearer_auth(TOKEN).json(&body)).await;
+    let (status, _, response) = raw(http().post(url).bearer_auth(TOKEN).json(&body)).await;
     assert_eq!(status.as_u16(), 400);
-    let details = answer["error"]["details"]
+    let details = response["error"]["details"]
         .as_object()
         .expect("there are details");
     assert_eq!(
         details.keys().collect::<Vec<_>>(),
         ["first", "second"],
-        "{answer}"
+        "{response}"
     );
 }
 
@@ -391,7 +401,7 @@ async fn a_stream_gives_every_item_of_a_list_once() {
             .stream()
             .try_collect()
             .await
-            .expect("every page is answered");
+            .expect("every page arrives");
         let mut names: Vec<String> = items.iter().map(|vm| vm.name.to_string()).collect();
         assert_eq!(names.len(), 25, "{order}");
         names.sort();
@@ -427,37 +437,40 @@ async fn an_argument_that_does_not_fit_is_never_sent() {
 }
 
 #[tokio::test]
-async fn an_answer_of_a_newer_server_is_understood() {
+async fn a_response_of_a_newer_server_is_understood() {
     let mut database = serde_json::to_value(&seed::state(0).databases[0]).expect("it is JSON");
     database["state"] = json!("hibernating");
     database["colour"] = json!({"name": "green"});
-    let answer = move || async move { ([("cache-control", "no-store")], axum::Json(database)) };
-    let base = served::serve(axum::Router::new().fallback(get(answer))).await;
+    let response = move || async move { ([("cache-control", "no-store")], axum::Json(database)) };
+    let base = served::serve(axum::Router::new().fallback(get(response))).await;
     let call = client(&base, TOKEN);
     let call = call
         .postgres_view()
         .project_id(PROJECT)
         .location(LOCATION)
         .postgres_database_reference("orders");
-    let answer = call
+    let response = call
         .send()
         .await
         .expect("an older client reads it")
         .into_inner();
     assert_eq!(
-        answer.state,
+        response.state,
         PostgresState::Unlisted("hibernating".to_owned())
     );
 }
 
 #[tokio::test]
-async fn an_enumeration_may_grow_in_answers_and_not_in_requests() {
+async fn an_enumeration_may_grow_in_responses_and_not_in_requests() {
     let base = served::memory(seed::state(0), Config::default()).await;
     let url = format!("{base}/project/{PROJECT}/location/{LOCATION}/postgres/new");
     let body = json!({"size": "standard-2", "storage_size": 64, "flavor": "lavender"});
-    let (status, _, answer) = raw(http().post(url).bearer_auth(TOKEN).json(&body)).await;
+    let (status, _, response) = raw(http().post(url).bearer_auth(TOKEN).json(&body)).await;
     assert_eq!(status.as_u16(), 400);
-    assert!(answer["error"]["details"]["flavor"].is_string(), "{answer}");
+    assert!(
+        response["error"]["details"]["flavor"].is_string(),
+        "{response}"
+    );
 }
 
 #[tokio::test]
@@ -509,7 +522,7 @@ async fn secrets_are_in_no_debug_output() {
 }
 
 #[test]
-fn a_wrong_value_never_becomes_one() {
+fn a_wrong_value_never_becomes_a_typed_one() {
     assert!(HealthCheckEndpoint::try_from(" ").is_err());
     assert!(api_types::Port::try_from(0).is_err());
     assert!(api_types::Port::try_from(65_536_u64).is_err());

@@ -1,8 +1,8 @@
-//! Each feature that contracts of others use, as a contract of a few lines: client and server that are generated from
-//! it talk to each other, and to what neither of them wrote.
+//! Features of OpenAPI that contracts of others use, each as a contract of a few lines: its
+//! generated client and server talk to each other, and to requests and responses written by hand.
 //!
-//! A feature is a contract and a file of Rust beside it, with the server's side and what is called. All of them are
-//! generated as one contract and compiled once.
+//! A feature is a contract and a file of Rust, with the implementation of the server and the calls.
+//! All features are merged into one contract and compiled once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use tests::standalone::Standalone;
 
-/// The contracts, by the name of their feature.
+/// Returns the contract of each feature, with the feature's name.
 fn contracts() -> Vec<(String, Value)> {
     let mut files: Vec<PathBuf> = fs::read_dir("tests/features")
         .expect("the folder is there")
@@ -24,7 +24,7 @@ fn contracts() -> Vec<(String, Value)> {
     files.iter().map(|file| contract(file)).collect()
 }
 
-/// A contract has no findings, whatever it is a contract of.
+/// Loads the contract of a feature, which must have no diagnostics.
 fn contract(file: &Path) -> (String, Value) {
     let loaded = contract::load(file);
     assert!(
@@ -37,10 +37,16 @@ fn contract(file: &Path) -> (String, Value) {
         .expect("it has a name")
         .to_string_lossy()
         .into_owned();
-    (name, loaded.contract.expect("it has no findings").document)
+    (
+        name,
+        loaded
+            .contract
+            .expect("a contract without diagnostics is loaded")
+            .document,
+    )
 }
 
-/// All contracts as one.
+/// Merges the contracts into one.
 fn merged(contracts: &[(String, Value)]) -> Value {
     let mut whole = json!({"openapi": "3.1.0", "info": {"title": "Features", "version": "1.0.0"}});
     for (name, document) in contracts {
@@ -79,7 +85,7 @@ features-types = { path = "../features-types" }
 features-webhook-receiver = { path = "../features-webhook-receiver" }
 "#;
 
-/// What the program needs besides, in the versions of this workspace.
+/// The other dependencies of the program, in the versions of this workspace.
 const LIBRARIES: [(&str, &str); 4] = [
     (
         "axum",
@@ -132,7 +138,8 @@ fn both_sides_of_every_feature_understand_each_other() {
         .iter()
         .map(|(name, requirement)| format!("{name} = {requirement}\n"))
         .collect();
-    // All features but that for https, so that the program may have HTTP clients of its own.
+    // Without TLS: its provider would have to be installed before the program creates HTTP clients
+    // of its own.
     let tags = crates
         .features("features-client")
         .into_iter()

@@ -1,11 +1,11 @@
-//! The types that each feature of the generator yields, beside the contract that asks for them.
+//! The types that are generated for each feature of a schema, beside a contract that has it.
 
 use tests::small;
 
-/// What a contract made for its types alone may be told.
+/// The diagnostics that are allowed, because these contracts have schemas and nothing else.
 const BESIDE_THE_POINT: [&str; 2] = ["unused-component", "component-name"];
 
-/// The types that are written for a contract, file by file.
+/// Returns the types that are generated for a contract, file by file.
 fn types(contract: &str) -> String {
     let loaded = contract::load_text("small.yaml", contract.as_bytes());
     let findings: Vec<_> = loaded
@@ -38,7 +38,7 @@ fn types(contract: &str) -> String {
 }
 
 #[test]
-fn an_object_tells_absent_null_and_value_apart() {
+fn an_object_distinguishes_absent_null_and_value() {
     let contract = small::schemas(
         r"
         Note:
@@ -312,7 +312,7 @@ fn arrays_with_bounds_are_types() {
 }
 
 #[test]
-fn enumerations_are_closed_or_grow() {
+fn enumerations_are_closed_or_extensible() {
     let contract = small::schemas(
         r"
         Stack: {type: string, enum: [ipv4, ipv6, dual]}
@@ -750,7 +750,7 @@ fn bounds_of_integers_may_be_fractions() {
 }
 
 #[test]
-fn what_types_cannot_say_is_checked() {
+fn what_types_cannot_express_is_checked() {
     let contract = small::schemas(
         r"
         NotEmpty: {type: object, properties: {a: {type: string}}, not: {maxProperties: 0}}
@@ -1086,7 +1086,7 @@ fn a_reference_in_an_all_of_that_only_annotates_it_is_that_reference() {
 }
 
 #[test]
-fn who_is_spelt_like_a_name_keeps_it() {
+fn an_exact_spelling_keeps_its_name() {
     let contract = small::schemas(
         r"
         foo_bar: {type: object, properties: {'@type': {type: string}, type: {type: string}}}

@@ -1,5 +1,5 @@
-//! The public cases of JSON Schema 2020-12: against the types that are generated from their schemas, and against the
-//! compiled schemas that checks lean on.
+//! The public test suite of JSON Schema 2020-12, run on the types that are generated from its
+//! schemas, and on the compiled schemas that the types use for checks.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 use tests::outside;
 use tests::standalone::Standalone;
 
-/// How many cases the suite has; a smaller number would be a suite that was not read.
+/// The number of cases in the suite. Compared, so that a suite that is read in part does not pass.
 const CASES: usize = 1209;
 
-/// A schema of the suite with its cases.
+/// A group of the suite: a schema with its cases.
 struct Group {
-    /// Name of the component that the schema becomes.
+    /// The name of the component that the schema becomes.
     component: String,
     description: String,
     schema: Value,
@@ -37,7 +37,7 @@ impl Group {
         };
         let mut schema = group["schema"].clone();
         if let Some(keywords) = schema.as_object_mut() {
-            // References of the suite are meant from the schema on, not from the document around it.
+            // In the suite a reference starts at the schema, here at the document.
             keywords
                 .entry("$id")
                 .or_insert_with(|| json!(format!("urn:stratus:{component}")));
@@ -60,7 +60,7 @@ impl Group {
     }
 }
 
-/// Every group of the suite; none where it is not there.
+/// Returns every group of the suite; none if the suite is not there.
 fn groups() -> Option<Vec<Group>> {
     let suite = outside::folder("STRATUS_JSON_SCHEMA_SUITE")?;
     let mut files: Vec<PathBuf> = fs::read_dir(suite)
@@ -97,7 +97,7 @@ fn capital(word: &str) -> String {
     first.to_uppercase() + rest
 }
 
-/// A document with these groups as its component schemas.
+/// Returns a document with these groups as its component schemas.
 fn document<'g>(groups: impl IntoIterator<Item = &'g Group>) -> String {
     let schemas: Map<String, Value> = groups
         .into_iter()
@@ -111,7 +111,7 @@ fn document<'g>(groups: impl IntoIterator<Item = &'g Group>) -> String {
     document.to_string()
 }
 
-/// Fails with every case whose verdict is not the suite's. A verdict that is missing is wrong.
+/// Fails with all cases whose verdict differs from the suite's, or is missing.
 fn compare(groups: &[Group], mut verdict: impl FnMut(&Group, &Case) -> Option<bool>) {
     let (mut cases, mut wrong) = (0, Vec::new());
     for group in groups {
@@ -141,7 +141,7 @@ fn compare(groups: &[Group], mut verdict: impl FnMut(&Group, &Case) -> Option<bo
 }
 
 #[test]
-fn the_schemas_that_checks_lean_on_mean_what_the_contract_says() {
+fn the_schemas_that_checks_depend_on_mean_what_the_contract_says() {
     let Some(groups) = groups() else { return };
     let validators: Vec<_> = groups.iter().map(validator).collect();
     let validators: std::collections::HashMap<_, _> = groups
@@ -158,7 +158,7 @@ fn the_schemas_that_checks_lean_on_mean_what_the_contract_says() {
     });
 }
 
-/// The compiled schema of a group; none where the contract around it is refused.
+/// Compiles the schema of a group; none if it is not valid in a contract.
 fn validator(group: &Group) -> Option<jsonschema::Validator> {
     let contract = contract::load_text("case.json", document([group]).as_bytes()).contract?;
     let mut bundle = contract::bundle::schema_bundle(&contract);
@@ -169,7 +169,8 @@ fn validator(group: &Group) -> Option<jsonschema::Validator> {
         .ok()
 }
 
-/// Reads lines of a component's name, a blank and a JSON text, and says of each whether the type takes it.
+/// A program that reads lines of a component's name, a blank and a JSON text, and prints for each
+/// whether the type accepts the text.
 const JUDGE: &str = r#"
 use std::io::{self, BufRead as _, Write as _};
 
@@ -188,9 +189,9 @@ fn main() -> io::Result<()> {
 "#;
 
 #[test]
-fn the_generated_types_take_what_the_suite_says() {
+fn the_generated_types_accept_what_the_suite_says() {
     let Some(groups) = groups() else { return };
-    // The suite leaves `format` an annotation, as the standard's default is.
+    // In the suite `format` is an annotation, which is the standard's default.
     let loaded = contract::load_text_with(
         "suite.json",
         document(&groups).as_bytes(),
@@ -199,7 +200,7 @@ fn the_generated_types_take_what_the_suite_says() {
     let crates = Standalone::generate_from(env!("CARGO_TARGET_TMPDIR"), "suite", loaded, "suite");
     let dependency = "suite-types = { path = \"../suite-types\", features = [\"schemas\"] }\n";
     crates.add_program("judge", dependency, JUDGE);
-    let questions: String = groups
+    let cases: String = groups
         .iter()
         .flat_map(|group| {
             group
@@ -208,9 +209,9 @@ fn the_generated_types_take_what_the_suite_says() {
                 .map(move |case| format!("{} {}\n", group.component, case.data))
         })
         .collect();
-    let answers = crates.cargo_answers(&["run", "--quiet", "--package", "judge"], &questions);
-    let mut answers = answers
+    let verdicts = crates.cargo_with_input(&["run", "--quiet", "--package", "judge"], &cases);
+    let mut verdicts = verdicts
         .lines()
         .map(|line| line.parse().expect("true or false"));
-    compare(&groups, |_, _| answers.next());
+    compare(&groups, |_, _| verdicts.next());
 }

@@ -25,7 +25,7 @@ fn contracts_of_others_become_crates_that_compile() {
     }
 }
 
-/// A contract with the operations of these names.
+/// Returns a contract with operations of these names.
 fn contract(operations: &[&str]) -> String {
     let mut yaml = String::from("paths:\n");
     for operation in operations {

@@ -1,6 +1,7 @@
-//! The generated types accept exactly what their schemas accept, by the judgement of another implementation.
+//! The generated types accept exactly what their schemas accept, as the `jsonschema` crate
+//! validates them.
 //!
-//! `STRATUS_SEED` repeats a run, `STRATUS_CASES` says how many values each schema gets.
+//! `STRATUS_SEED` repeats a run, `STRATUS_CASES` sets the number of values for each schema.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use tests::random::{Choices, Run};
 use tests::values;
 
-/// The contract as it is published. Its schemas are JSON Schema 2020-12 as they stand.
+/// Returns the contract, whose schemas are JSON Schema 2020-12.
 fn contract() -> Value {
     serde_json::from_str(include_str!("../../crates/api-server/src/openapi.json"))
         .expect("it is JSON")
@@ -48,14 +49,14 @@ fn types_accept_what_their_schemas_accept() {
     let mut failures = Vec::new();
     for (name, recode) in TYPES {
         let schema = json!({"$ref": format!("#/components/schemas/{name}")});
-        let judge = validator(&contract, &schema);
+        let validator = validator(&contract, &schema);
         let mut seen = [0_usize; 2];
         let mut runner = Run { seed, cases }.runner();
         let strategy = proptest::collection::vec(any::<u8>(), 0..400);
         let seen_in_run = std::cell::RefCell::new(&mut seen);
         let result = runner.run(&strategy, |bytes| {
             let value = values::value(&contract, &schema, &mut Choices::new(&bytes), 0);
-            let accepted = agree(&judge, *recode, &value)?;
+            let accepted = agree(&validator, *recode, &value)?;
             seen_in_run.borrow_mut()[usize::from(accepted)] += 1;
             Ok(())
         });
@@ -64,11 +65,11 @@ fn types_accept_what_their_schemas_accept() {
             failures.push(format!("{name}: {reason}\n  {value}"));
             continue;
         }
-        // A maker of values that finds no fault, or nothing but faults, would prove nothing.
+        // If all values were valid, or none, the test would show nothing.
         let few = usize::try_from(cases / 50).expect("a small number");
         assert!(
             seen[0] > few && seen[1] > few,
-            "{name}: {} refused and {} accepted are too few",
+            "{name}: {} rejected and {} accepted are too few",
             seen[0],
             seen[1]
         );
@@ -80,9 +81,10 @@ fn types_accept_what_their_schemas_accept() {
     );
 }
 
-/// Whether both accept the value; an error if they differ, or if what the type writes is not what it read.
-fn agree(judge: &Validator, recode: Recode, value: &Value) -> Result<bool, TestCaseError> {
-    let expected = judge.is_valid(value);
+/// Returns whether the schema and the type accept the value; an error if they differ, or if the
+/// type encodes another value than it has decoded.
+fn agree(validator: &Validator, recode: Recode, value: &Value) -> Result<bool, TestCaseError> {
+    let expected = validator.is_valid(value);
     let written = recode(value.to_string().as_bytes());
     prop_assert_eq!(
         written.is_ok(),
@@ -94,16 +96,20 @@ fn agree(judge: &Validator, recode: Recode, value: &Value) -> Result<bool, TestC
     if let Ok(written) = written {
         let again: Value = serde_json::from_slice(&written).expect("a type writes JSON");
         prop_assert!(
-            judge.is_valid(&again),
-            "it writes what its schema refuses: {}",
+            validator.is_valid(&again),
+            "the type encodes what its schema rejects: {}",
             again
         );
-        prop_assert!(holds(&again, value), "it writes something else: {}", again);
+        prop_assert!(
+            holds(&again, value),
+            "the type encodes another value: {}",
+            again
+        );
     }
     Ok(expected)
 }
 
-/// Whether the written value says nothing but what was read, defaults apart.
+/// Returns whether everything in the written value was read, except defaults.
 fn holds(written: &Value, read: &Value) -> bool {
     match (written, read) {
         (Value::Object(written), Value::Object(read)) => written

@@ -1,4 +1,4 @@
-//! The same calls as somebody would write them with reqwest and serde: the floor of the benchmark.
+//! The same calls written by hand with reqwest and serde, as the lower bound of the benchmark.
 
 use std::time::Duration;
 
@@ -27,18 +27,18 @@ impl Client {
     }
 
     pub async fn call(&self, kind: Kind) -> usize {
-        let place = format!("{}/project/{PROJECT}/location/{LOCATION}", self.base);
+        let prefix = format!("{}/project/{PROJECT}/location/{LOCATION}", self.base);
         match kind {
             Kind::Small => {
                 let request = self
                     .http
-                    .get(format!("{place}/private-subnet/{}", "backend"));
+                    .get(format!("{prefix}/private-subnet/{}", "backend"));
                 self.send::<PrivateSubnet>(request).await.name.len()
             }
             Kind::List => {
                 let request = self
                     .http
-                    .get(format!("{place}/vm"))
+                    .get(format!("{prefix}/vm"))
                     .query(&[("page_size", "100"), ("order_column", "name")]);
                 self.send::<VmPage>(request).await.items.len()
             }
@@ -58,7 +58,7 @@ impl Client {
                 };
                 let request = self
                     .http
-                    .post(format!("{place}/postgres/{}", "orders"))
+                    .post(format!("{prefix}/postgres/{}", "orders"))
                     .json(&body);
                 self.send::<Postgres>(request).await.name.len()
             }
@@ -66,14 +66,14 @@ impl Client {
     }
 
     async fn send<T: DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> T {
-        let answer = request
+        let response = request
             .bearer_auth(TOKEN)
             .header("accept", "application/json")
             .send()
             .await;
-        let answer = answer.expect("the server answers");
-        assert!(answer.status().is_success());
-        answer.json().await.expect("the answer fits")
+        let response = response.expect("the server responds");
+        assert!(response.status().is_success());
+        response.json().await.expect("the response fits")
     }
 }
 

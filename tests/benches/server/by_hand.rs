@@ -1,4 +1,5 @@
-//! The same three operations as somebody would write them with axum and serde: the floor of the benchmark.
+//! The same three operations written by hand with axum and serde, as the lower bound of the
+//! benchmark.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -32,15 +33,15 @@ pub fn router() -> Router {
         vms: state.vms.iter().map(same).collect(),
         database: same(&state.databases[0]),
     };
-    let place = "/project/{project_id}/location/{location}";
+    let prefix = "/project/{project_id}/location/{location}";
     Router::new()
         .route(
-            &format!("{place}/private-subnet/{{private_subnet_reference}}"),
+            &format!("{prefix}/private-subnet/{{private_subnet_reference}}"),
             get(private_subnet_view),
         )
-        .route(&format!("{place}/vm"), get(vm_list))
+        .route(&format!("{prefix}/vm"), get(vm_list))
         .route(
-            &format!("{place}/postgres/{{postgres_database_reference}}"),
+            &format!("{prefix}/postgres/{{postgres_database_reference}}"),
             post(postgres_create),
         )
         .layer(DefaultBodyLimit::max(1 << 20))
@@ -86,9 +87,9 @@ struct ErrorInside {
     message: String,
 }
 
-struct Refusal(StatusCode, &'static str, String);
+struct Rejection(StatusCode, &'static str, String);
 
-impl IntoResponse for Refusal {
+impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         let Self(status, kind, message) = self;
         (
@@ -105,35 +106,36 @@ impl IntoResponse for Refusal {
     }
 }
 
-fn bad(message: impl Into<String>) -> Refusal {
-    Refusal(StatusCode::BAD_REQUEST, "BadRequest", message.into())
+fn bad(message: impl Into<String>) -> Rejection {
+    Rejection(StatusCode::BAD_REQUEST, "BadRequest", message.into())
 }
 
-impl From<PathRejection> for Refusal {
+impl From<PathRejection> for Rejection {
     fn from(rejection: PathRejection) -> Self {
         bad(rejection.body_text())
     }
 }
 
-impl From<QueryRejection> for Refusal {
+impl From<QueryRejection> for Rejection {
     fn from(rejection: QueryRejection) -> Self {
         bad(rejection.body_text())
     }
 }
 
-/// Who calls.
+/// The caller, from the token of the request.
 struct Caller;
 
 impl<S: Sync> FromRequestParts<S> for Caller {
-    type Rejection = Refusal;
+    type Rejection = Rejection;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        let refused =
-            |kind: &'static str| Refusal(StatusCode::UNAUTHORIZED, kind, "send a token".to_owned());
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Rejection> {
+        let unauthorized = |kind: &'static str| {
+            Rejection(StatusCode::UNAUTHORIZED, kind, "send a token".to_owned())
+        };
         let value = parts
             .headers
             .get(AUTHORIZATION)
-            .ok_or_else(|| refused("MissingCredentials"))?;
+            .ok_or_else(|| unauthorized("MissingCredentials"))?;
         let token = value
             .to_str()
             .ok()
@@ -141,7 +143,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
         if token == Some(TOKEN) {
             Ok(Self)
         } else {
-            Err(refused("InvalidCredentials"))
+            Err(unauthorized("InvalidCredentials"))
         }
     }
 }
@@ -153,7 +155,7 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("it is a pattern")
 }
 
-fn check(pattern: &Regex, most: usize, text: &str, name: &str) -> Result<(), Refusal> {
+fn check(pattern: &Regex, most: usize, text: &str, name: &str) -> Result<(), Rejection> {
     let fits = !text.is_empty() && text.chars().count() <= most && pattern.is_match(text);
     if fits {
         Ok(())
@@ -162,7 +164,7 @@ fn check(pattern: &Regex, most: usize, text: &str, name: &str) -> Result<(), Ref
     }
 }
 
-fn check_place(project: &str, location: &str) -> Result<(), Refusal> {
+fn check_location(project: &str, location: &str) -> Result<(), Rejection> {
     check(&PROJECT_ID, 26, project, "project_id")?;
     let fits = !location.is_empty() && location.chars().count() <= 63;
     if fits {
@@ -176,9 +178,9 @@ async fn private_subnet_view(
     _: Caller,
     State(app): State<Arc<App>>,
     path: Result<Path<(String, String, String)>, PathRejection>,
-) -> Result<Json<PrivateSubnet>, Refusal> {
+) -> Result<Json<PrivateSubnet>, Rejection> {
     let Path((project, location, reference)) = path?;
-    check_place(&project, &location)?;
+    check_location(&project, &location)?;
     check(&REFERENCE, 63, &reference, "private_subnet_reference")?;
     Ok(Json(app.subnet.clone()))
 }
@@ -205,9 +207,9 @@ async fn vm_list(
     State(app): State<Arc<App>>,
     path: Result<Path<(String, String)>, PathRejection>,
     query: Result<Query<Listed>, QueryRejection>,
-) -> Result<Json<VmPage>, Refusal> {
+) -> Result<Json<VmPage>, Rejection> {
     let Path((project, location)) = path?;
-    check_place(&project, &location)?;
+    check_location(&project, &location)?;
     let Query(listed) = query?;
     let is_long = |text: &str, most: usize| text.chars().count() > most;
     if listed
@@ -231,16 +233,16 @@ async fn postgres_create(
     path: Result<Path<(String, String, String)>, PathRejection>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Rejection> {
     let Path((project, location, reference)) = path?;
-    check_place(&project, &location)?;
+    check_location(&project, &location)?;
     check(&REFERENCE, 63, &reference, "postgres_database_reference")?;
     let is_json = headers
         .get(CONTENT_TYPE)
         .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
     if !is_json {
         let message = "send JSON".to_owned();
-        return Err(Refusal(
+        return Err(Rejection(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "UnsupportedMediaType",
             message,
@@ -305,7 +307,7 @@ struct PostgresCreate {
 }
 
 impl PostgresCreate {
-    fn check(&self) -> Result<(), Refusal> {
+    fn check(&self) -> Result<(), Rejection> {
         let is_long = |text: &str| text.chars().count() > 255;
         if is_long(&self.size) || self.storage_size.unsigned_abs() > (1 << 53) - 1 {
             return Err(bad("size is too long"));

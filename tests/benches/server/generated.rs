@@ -1,4 +1,4 @@
-//! The generated server over answers that are there already.
+//! The generated server with prepared responses.
 
 use api_server::firewall::{
     FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,

@@ -1,4 +1,4 @@
-//! What is asked, and a connection that asks it with as little work as can be.
+//! The requests of the benchmark, and a connection that sends them with as little work as possible.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,19 +6,19 @@ use std::net::{SocketAddr, TcpStream};
 use serde_json::json;
 use tests::memory::{LOCATION, PROJECT, TOKEN};
 
-/// A request as bytes, and how often a round sends it.
+/// A request as bytes, with the number of times that a round sends it.
 pub struct Exchange {
     pub name: &'static str,
     pub request: Vec<u8>,
-    /// Requests that differ in one place and must be refused.
+    /// Requests with one mistake each, which must be rejected.
     pub wrong: Vec<Vec<u8>>,
     pub repeat: u32,
 }
 
 pub fn exchanges() -> Vec<Exchange> {
-    let place = format!("/project/{PROJECT}/location/{LOCATION}");
+    let prefix = format!("/project/{PROJECT}/location/{LOCATION}");
     let get = |path: &str| request("GET", path, "");
-    let database = format!("{place}/postgres/orders");
+    let database = format!("{prefix}/postgres/orders");
     let post = |tags: usize, size: usize| {
         let tags: Vec<_> = (0..tags)
             .map(|tag| json!({"key": format!("tag-{tag}"), "value": "a".repeat(size)}))
@@ -33,9 +33,9 @@ pub fn exchanges() -> Vec<Exchange> {
     vec![
         Exchange {
             name: "GET, a small object",
-            request: get(&format!("{place}/private-subnet/backend")),
+            request: get(&format!("{prefix}/private-subnet/backend")),
             wrong: vec![
-                get(&format!("{place}/private-subnet/back_end")),
+                get(&format!("{prefix}/private-subnet/back_end")),
                 get("/project/1/location/x/private-subnet/a"),
             ],
             repeat: 2000,
@@ -43,11 +43,11 @@ pub fn exchanges() -> Vec<Exchange> {
         Exchange {
             name: "GET, a list of 100",
             request: get(&format!(
-                "{place}/vm?page_size=100&order_column=name&start_after=app-1"
+                "{prefix}/vm?page_size=100&order_column=name&start_after=app-1"
             )),
             wrong: vec![
-                get(&format!("{place}/vm?page_size=0")),
-                get(&format!("{place}/vm?page_size=ten")),
+                get(&format!("{prefix}/vm?page_size=0")),
+                get(&format!("{prefix}/vm?page_size=ten")),
             ],
             repeat: 500,
         },
@@ -83,9 +83,9 @@ fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
     [head.as_bytes(), body.as_bytes()].concat()
 }
 
-/// Status and body of an answer.
+/// The status and body of a response.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub body: String,
 }
@@ -100,12 +100,12 @@ impl Connection {
         Self(BufReader::new(stream))
     }
 
-    pub fn send(&mut self, request: &[u8]) -> Answer {
+    pub fn send(&mut self, request: &[u8]) -> Response {
         self.ask(request);
-        self.answer()
+        self.response()
     }
 
-    /// Sends a request and does not wait.
+    /// Sends a request without waiting for the response.
     pub fn ask(&mut self, request: &[u8]) {
         self.0
             .get_mut()
@@ -113,12 +113,12 @@ impl Connection {
             .expect("the server reads");
     }
 
-    /// The next answer.
-    pub fn answer(&mut self) -> Answer {
+    /// Reads the next response.
+    pub fn response(&mut self) -> Response {
         let (mut line, mut status, mut length) = (String::new(), 0, 0);
         while line != "\r\n" {
             line.clear();
-            self.0.read_line(&mut line).expect("the server answers");
+            self.0.read_line(&mut line).expect("the server responds");
             let lower = line.to_ascii_lowercase();
             if let Some(rest) = lower.strip_prefix("http/1.1 ") {
                 status = rest[..3].parse().expect("it is a status");
@@ -127,8 +127,8 @@ impl Connection {
             }
         }
         let mut body = vec![0; length];
-        self.0.read_exact(&mut body).expect("the server answers");
-        Answer {
+        self.0.read_exact(&mut body).expect("the server responds");
+        Response {
             status,
             body: String::from_utf8(body).expect("it is text"),
         }

@@ -1,5 +1,5 @@
-//! Durable changes: 64 callers of the service, beside one transaction after the other on the same disk, and beside
-//! pgbench with the same statement.
+//! Durable changes: 64 callers of the service, compared with single transactions on the same disk,
+//! and with pgbench running the same statement.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ fn row(table: &mut Table, name: &str, ours: Vec<f64>, theirs: Vec<f64>) {
     ]);
 }
 
-/// Changes per second that callers at the same time get acknowledged.
+/// Returns the changes per second that concurrent callers get acknowledged.
 async fn by_callers(service: &Arc<Service>) -> f64 {
     let done = Arc::new(AtomicU64::new(0));
     let start = Instant::now();
@@ -61,8 +61,8 @@ async fn by_callers(service: &Arc<Service>) -> f64 {
         let (service, done) = (Arc::clone(service), Arc::clone(&done));
         tokio::spawn(async move {
             while start.elapsed() < ROUND {
-                let answer = service.call(0, "POST", "/inference-api-key").await;
-                assert_eq!(answer.status(), 200);
+                let response = service.call(0, "POST", "/inference-api-key").await;
+                assert_eq!(response.status(), 200);
                 done.fetch_add(1, Ordering::Relaxed);
             }
         })
@@ -87,7 +87,7 @@ diesel::table! {
     }
 }
 
-/// SQLite as it is: a transaction for each change, one after the other.
+/// Measures SQLite alone: a transaction for each change, one after the other.
 struct Alone {
     connection: SqliteConnection,
     number: u64,
@@ -120,7 +120,7 @@ impl Alone {
         let (start, first) = (Instant::now(), self.number);
         while start.elapsed() < ROUND {
             self.number += 1;
-            // In no order, as the service's own ids are.
+            // In random order, as the ids of the service are.
             let id = format!("ak{:024}", self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let row = (
                 keys::project_id.eq("pj00000000000000000000000z"),
@@ -137,7 +137,7 @@ impl Alone {
     }
 }
 
-/// What pgbench reaches with the same statement in a transaction and as many connections.
+/// Measures pgbench with the same statement in a transaction and as many connections.
 fn pgbench(service: &Service) -> f64 {
     let DatabaseLocation::Postgres(url) = &service.database else {
         unreachable!("it was made so")

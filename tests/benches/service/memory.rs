@@ -1,4 +1,4 @@
-//! The memory of the process with a million rows: this one, which holds the service and little else.
+//! The memory of this process, which holds the service and little else, with a million rows.
 
 use crate::support::peak_kibibytes;
 use crate::world::{EMPTY, Service, fill};
@@ -12,15 +12,15 @@ pub async fn run() {
             format!("page_size=1000&start_after={after}"),
             "page_size=1000&order_column=name".to_owned(),
         ] {
-            let answer = service
+            let response = service
                 .call(1, "GET", &format!("/location/eu-central-h1/vm?{query}"))
                 .await;
-            assert_eq!(answer.status(), 200);
-            axum::body::to_bytes(answer.into_body(), usize::MAX)
+            assert_eq!(response.status(), 200);
+            axum::body::to_bytes(response.into_body(), usize::MAX)
                 .await
                 .expect("it has a body");
-            let answer = service.call(1, "POST", "/inference-api-key").await;
-            assert_eq!(answer.status(), 200);
+            let response = service.call(1, "POST", "/inference-api-key").await;
+            assert_eq!(response.status(), 200);
         }
     }
     println!(

@@ -1,4 +1,4 @@
-//! A page of a list of a thousand, and of a list of a million.
+//! Pages of a list of a thousand items, and of a list of a million.
 
 use std::time::Instant;
 
@@ -18,7 +18,8 @@ pub async fn run() {
 
 async fn measure(service: &Service, database: &str, table: &mut Table) {
     fill(service).await;
-    // Deep is the middle of either list, but for pages as long as the small one: these begin behind its first item.
+    // A deep page starts in the middle of the list. A page as long as the small list starts after
+    // its first item.
     for (name, query, repeat, [after, far_after]) in [
         ("10 by id, first", "page_size=10", 20, ["", ""]),
         (
@@ -85,13 +86,13 @@ fn path(query: &str, number: &str) -> String {
     format!("/location/eu-central-h1/vm?{}", query.replace("{}", number))
 }
 
-/// Microseconds of a call.
+/// Returns the time of a call, in microseconds.
 async fn time(service: &Service, project: usize, path: &str, repeat: u32) -> f64 {
     let start = Instant::now();
     for _ in 0..repeat {
-        let answer = service.call(project, "GET", path).await;
-        assert_eq!(answer.status(), 200, "{path}");
-        let body = to_bytes(answer.into_body(), usize::MAX)
+        let response = service.call(project, "GET", path).await;
+        assert_eq!(response.status(), 200, "{path}");
+        let body = to_bytes(response.into_body(), usize::MAX)
             .await
             .expect("it has a body");
         assert!(

@@ -1,5 +1,5 @@
-//! Reads of the service beside the generated server over an implementation in memory: CPU per request, of all
-//! threads but the caller's.
+//! Reads of the service, compared with the generated server over an implementation in memory: CPU
+//! time per request, of all threads but the caller's.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -15,7 +15,8 @@ use crate::world::Service;
 
 const ROUNDS: usize = 31;
 const REPEAT: u32 = 512;
-/// Callers at once, where there are many: the server then finds the next request when it has answered one.
+/// The number of concurrent callers. With as many, the next request has arrived whenever the server
+/// has sent a response.
 const CALLERS: usize = 32;
 
 /// The same resources on both sides.
@@ -42,7 +43,7 @@ projects:
 pub fn run() {
     crate::support::stay_on(0);
     let mut table = Table::new(&["request", "callers", "the service", "in memory", "ratio"]);
-    // What the one answers the other is filled with.
+    // The other side is filled with the responses of the service.
     let (address, token) = serve_service();
     let mut service = Caller::new(address, token);
     let mut state = State::default();
@@ -76,7 +77,7 @@ pub fn run() {
         assert_eq!(
             service.get(path),
             memory.get(path),
-            "{name}: both must answer the same"
+            "{name}: both must respond with the same"
         );
         for callers in [1, CALLERS] {
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -122,16 +123,16 @@ impl Caller {
 
     fn get(&mut self, path: &str) -> String {
         let request = self.request("GET", path, "");
-        let answer = self.connections[0].send(&request);
-        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-        answer.body
+        let response = self.connections[0].send(&request);
+        assert_eq!(response.status, 200, "{path}: {}", response.body);
+        response.body
     }
 
     fn post(&mut self, path: &str, body: &serde_json::Value) -> String {
         let request = self.request("POST", path, &body.to_string());
-        let answer = self.connections[0].send(&request);
-        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-        answer.body
+        let response = self.connections[0].send(&request);
+        assert_eq!(response.status, 200, "{path}: {}", response.body);
+        response.body
     }
 
     fn request(&self, method: &str, path: &str, body: &str) -> Vec<u8> {
@@ -145,7 +146,8 @@ impl Caller {
         .into_bytes()
     }
 
-    /// CPU time per request, in microseconds, with so many connections that each wait for an answer.
+    /// Returns the CPU time per request, in microseconds, with so many connections that each wait
+    /// for a response.
     fn measure(&mut self, path: &str, callers: usize) -> f64 {
         let request = self.request("GET", path, "");
         let before = cpu_of_others();
@@ -155,7 +157,7 @@ impl Caller {
                 connection.ask(&request);
             }
             for connection in connections {
-                connection.answer();
+                connection.response();
             }
         }
         // The threads sleep now, so that their time is accounted for.
@@ -164,7 +166,7 @@ impl Caller {
     }
 }
 
-/// The time that all threads but this one have been on a processor, in nanoseconds.
+/// Returns the CPU time of all threads but this one, in nanoseconds.
 fn cpu_of_others() -> f64 {
     let own = own_thread();
     let tasks = fs::read_dir("/proc/self/task")
@@ -173,7 +175,7 @@ fn cpu_of_others() -> f64 {
     let others = tasks.filter(|task| !own.ends_with(&*task.file_name().to_string_lossy()));
     others
         .filter_map(|task| {
-            // A thread that has ended meanwhile has nothing to tell.
+            // A thread that has ended meanwhile has no statistics.
             let statistics = fs::read_to_string(task.path().join("schedstat")).ok()?;
             statistics.split(' ').next()?.parse::<f64>().ok()
         })
@@ -181,17 +183,18 @@ fn cpu_of_others() -> f64 {
 }
 
 fn serve_service() -> (SocketAddr, String) {
-    let (told, asked) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let address = serve("service", move || async move {
         let service = Service::sqlite(INVENTORY).await;
-        told.send(service.projects[0].1.clone())
+        sender
+            .send(service.projects[0].1.clone())
             .expect("somebody asks");
         let router = service.router.clone();
         // It lives as long as the process.
         Box::leak(Box::new(service));
         router
     });
-    (address, asked.recv().expect("the service starts"))
+    (address, receiver.recv().expect("the service starts"))
 }
 
 /// Serves a router on a thread of its own.
@@ -199,9 +202,10 @@ fn serve<F>(name: &str, router: impl FnOnce() -> F + Send + 'static) -> SocketAd
 where
     F: Future<Output = axum::Router>,
 {
-    let (told, asked) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let work = move || {
-        // Whatever it starts stays there too, so that both pay the same for being woken up.
+        // Threads that it starts inherit the processor, so that both sides pay the same for being
+        // woken up.
         crate::support::stay_on(1);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -212,7 +216,8 @@ where
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
                 .await
                 .expect("a port is free");
-            told.send(listener.local_addr().expect("a listener has an address"))
+            sender
+                .send(listener.local_addr().expect("a listener has an address"))
                 .expect("somebody asks");
             axum::serve(listener, router).await
         })
@@ -221,5 +226,5 @@ where
         .name(name.to_owned())
         .spawn(work)
         .expect("a thread can be started");
-    asked.recv().expect("the server starts")
+    receiver.recv().expect("the server starts")
 }

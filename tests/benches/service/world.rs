@@ -1,4 +1,4 @@
-//! A service to measure: a store of either kind with a project in it, and the API over it.
+//! A service to measure: a store of either kind with projects in it, and the API over it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use tower::ServiceExt;
 
 use crate::cluster::Cluster;
 
-/// Connections to the database, half of them for changes.
+/// The number of connections to the database, half of them for changes.
 pub const CONNECTIONS: u32 = 32;
 
-/// A service without a process.
+/// A service inside this process, called without HTTP.
 pub struct Service {
     pub router: Router,
-    /// Projects with their tokens, in the inventory's order.
+    /// The projects with their tokens, in the order of the inventory.
     pub projects: Vec<(String, String)>,
     pub database: DatabaseLocation,
     _cluster: Option<Cluster>,
@@ -33,14 +33,15 @@ pub struct Service {
 }
 
 impl Service {
-    /// Over a new SQLite file, on the disk of the target folder: some systems keep temporary files in memory.
+    /// Creates a service over a new SQLite file, on the disk of the target folder: some systems
+    /// keep temporary files in memory.
     pub async fn sqlite(inventory: &str) -> Self {
         let folder = folder();
         let database = DatabaseLocation::Sqlite(folder.path().join("stratus.db"));
         Self::over(database, None, folder, inventory).await
     }
 
-    /// Over a new PostgreSQL, with everything durable.
+    /// Creates a service over a new PostgreSQL, with everything durable.
     pub async fn postgres(inventory: &str) -> Self {
         let cluster = Cluster::start(&[("shared_buffers", "512MB")]);
         let database = DatabaseLocation::Postgres(cluster.url());
@@ -131,7 +132,7 @@ impl Service {
             .expect("a router does not fail")
     }
 
-    /// Runs SQL past the service, such as to fill a table.
+    /// Runs SQL directly on the database, such as to fill a table.
     pub async fn execute(&self, sqlite: &'static str, postgres: &'static str) {
         match &self.database {
             DatabaseLocation::Sqlite(file) => {
@@ -147,13 +148,13 @@ impl Service {
     }
 }
 
-/// A folder on the disk that the workspace is on.
+/// Returns a folder on the disk of the workspace.
 pub fn folder() -> tempfile::TempDir {
     let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../target");
     tempfile::tempdir_in(target).expect("there is a target folder")
 }
 
-/// Two projects without anything.
+/// An inventory of two empty projects.
 pub const EMPTY: &str =
     "locations: [{ name: eu-central-h1 }]\nprojects: [{ name: small }, { name: large }]\n";
 

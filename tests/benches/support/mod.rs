@@ -4,7 +4,8 @@
 
 use std::fs;
 
-/// Whether a benchmark of this name is to run: all are, unless an argument says a part of some names.
+/// Returns whether to run a benchmark of this name: all run, unless an argument is a part of some
+/// names.
 pub fn is_wanted(name: &str) -> bool {
     let mut wanted = std::env::args()
         .skip(1)
@@ -13,14 +14,14 @@ pub fn is_wanted(name: &str) -> bool {
     wanted.peek().is_none() || wanted.any(|part| name.contains(&part))
 }
 
-/// The median of some figures.
+/// Returns the median.
 pub fn median(figures: impl Iterator<Item = f64>) -> f64 {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }
 
-/// The most memory that this process has had, in KiB.
+/// Returns the peak memory of this process, in KiB.
 pub fn peak_kibibytes() -> f64 {
     let status = fs::read_to_string("/proc/self/status").expect("a Linux machine says so");
     let line = status
@@ -33,7 +34,7 @@ pub fn peak_kibibytes() -> f64 {
         .expect("it is a number")
 }
 
-/// The time that a thread has been on a processor, in nanoseconds. `thread` is its [`own_thread`].
+/// Returns the CPU time of a thread, in nanoseconds. `thread` is its [`own_thread`].
 pub fn cpu_nanoseconds(thread: &str) -> f64 {
     let statistics =
         fs::read_to_string(format!("/proc/{thread}/schedstat")).expect("a Linux machine says so");
@@ -44,17 +45,17 @@ pub fn cpu_nanoseconds(thread: &str) -> f64 {
         .expect("it is a number")
 }
 
-/// What the system calls this thread: `<process>/task/<thread>`.
+/// Returns the name of this thread under `/proc`: `<process>/task/<thread>`.
 pub fn own_thread() -> String {
     let link = fs::read_link("/proc/thread-self").expect("a Linux machine says so");
     link.to_string_lossy().into_owned()
 }
 
-/// Keeps this thread on one processor, so that every contender pays the same for being woken up.
+/// Pins this thread to a processor, so that every contender pays the same for being woken up.
 pub fn stay_on(processor: usize) {
     let mut only = rustix::thread::CpuSet::new();
     only.set(processor);
-    // Where there is just one, there is nothing to choose.
+    // A machine with a single processor has no other.
     let _ = rustix::thread::sched_setaffinity(None, &only);
 }
 

@@ -1,6 +1,7 @@
-//! Any change to a document that is right yields crates that are Rust, or findings.
+//! Any change to a valid document yields crates that are Rust, or diagnostics.
 //!
-//! `STRATUS_FUZZ_DOCUMENT` names the document; without it a small one of this repository is changed.
+//! `STRATUS_FUZZ_DOCUMENT` names the document; without it a small one of this repository is
+//! changed.
 
 #![no_main]
 

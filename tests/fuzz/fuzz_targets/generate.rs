@@ -1,4 +1,4 @@
-//! Any bytes that are a contract yield crates that are Rust.
+//! Any bytes that are a valid contract yield crates that are Rust.
 
 #![no_main]
 

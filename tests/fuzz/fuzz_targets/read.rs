@@ -1,4 +1,4 @@
-//! Any bytes are read as JSON and as YAML, or refused with a finding.
+//! Any bytes are read as JSON and as YAML, or rejected with a diagnostic.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What the targets share with the tests that draw documents by chance.
+//! The code that the targets share with the tests on random documents.
 
 #[path = "../../src/any_document.rs"]
 pub mod any_document;

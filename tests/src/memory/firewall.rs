@@ -1,3 +1,5 @@
+//! The operations tagged `firewall`.
+
 use api_server::firewall::{
     FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
     FirewallDetachSubnetResponse,

@@ -1,3 +1,5 @@
+//! The operations tagged `inference_api_key`.
+
 use api_server::inference_api_key::{
     InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
     InferenceApiKeyCreateRequest, InferenceApiKeyCreateResponse,

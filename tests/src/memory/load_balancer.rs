@@ -1,3 +1,5 @@
+//! The operations tagged `load_balancer`.
+
 use api_server::load_balancer::{
     LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
     LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,

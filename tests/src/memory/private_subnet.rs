@@ -1,3 +1,5 @@
+//! The operations tagged `private_subnet`.
+
 use api_server::private_subnet::{
     PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
     PrivateSubnetConnectResponse, PrivateSubnetCreateError, PrivateSubnetCreateRequest,

@@ -1,3 +1,5 @@
+//! The operations tagged `vm`.
+
 use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
 use api_types::VmPage;
 

@@ -1,4 +1,4 @@
-//! One good call of every operation, and what must be in its answer.
+//! A valid call of every operation, with the parts of the response that are known.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use tests::memory::{LOCATION, PROJECT};
 use tests::seed::{subnet_id, vm_id};
 
-/// The answer as JSON, or why there is none.
+/// The response as JSON, or the error.
 type Sent<'c> = Pin<Box<dyn Future<Output = Result<Value, Error>> + 'c>>;
 
 pub struct Call {
     pub operation: &'static str,
     pub send: for<'c> fn(&'c Client) -> Sent<'c>,
-    pub answers: fn() -> Vec<(&'static str, Value)>,
+    pub expected: fn() -> Vec<(&'static str, Value)>,
 }
 
 pub fn client(base: &str, token: &str) -> Client {
@@ -31,7 +31,7 @@ fn sent<'c, T: Serialize>(
     call: impl Future<Output = Result<ResponseValue<T>, Error>> + 'c,
 ) -> Sent<'c> {
     Box::pin(async move {
-        Ok(serde_json::to_value(call.await?.into_inner()).expect("an answer is JSON"))
+        Ok(serde_json::to_value(call.await?.into_inner()).expect("a response is JSON"))
     })
 }
 
@@ -47,7 +47,7 @@ pub const CALLS: &[Call] = &[
                     .send(),
             )
         },
-        answers: || {
+        expected: || {
             vec![
                 ("/count", json!(1)),
                 ("/items/0/name", json!("web")),
@@ -66,7 +66,7 @@ pub const CALLS: &[Call] = &[
                     .send(),
             )
         },
-        answers: || vec![("/count", json!(1)), ("/items/0/location", json!(LOCATION))],
+        expected: || vec![("/count", json!(1)), ("/items/0/location", json!(LOCATION))],
     },
     Call {
         operation: "load_balancer_update",
@@ -87,7 +87,7 @@ pub const CALLS: &[Call] = &[
                 .location(LOCATION);
             sent(call.load_balancer_reference("web").body(body).send())
         },
-        answers: || {
+        expected: || {
             vec![
                 ("/algorithm", json!("hash_based")),
                 ("/src_port", json!(80)),
@@ -111,7 +111,7 @@ pub const CALLS: &[Call] = &[
                     .send(),
             )
         },
-        answers: || vec![("/name", json!("web"))],
+        expected: || vec![("/name", json!("web"))],
     },
     Call {
         operation: "project_postgres_list",
@@ -124,7 +124,7 @@ pub const CALLS: &[Call] = &[
                     .send(),
             )
         },
-        answers: || {
+        expected: || {
             vec![
                 ("/items/0/name", json!("orders")),
                 ("/items/0/tags/0/key", json!("team")),
@@ -140,7 +140,7 @@ pub const CALLS: &[Call] = &[
                 .location(LOCATION);
             sent(call.postgres_database_reference("orders").send())
         },
-        answers: || {
+        expected: || {
             vec![
                 ("/state", json!("running")),
                 ("/earliest_restore_time", Value::Null),
@@ -164,7 +164,7 @@ pub const CALLS: &[Call] = &[
                     .send(),
             )
         },
-        answers: || {
+        expected: || {
             vec![
                 ("/name", json!("invoices")),
                 ("/state", json!("creating")),
@@ -190,7 +190,7 @@ pub const CALLS: &[Call] = &[
                 .location(LOCATION);
             sent(call.postgres_database_reference("orders").body(body).send())
         },
-        answers: || {
+        expected: || {
             vec![
                 ("/target_storage_size_gib", json!(128)),
                 ("/storage_size_gib", json!(64)),
@@ -212,7 +212,7 @@ pub const CALLS: &[Call] = &[
                     .send(),
             )
         },
-        answers: || vec![("/name", json!("orders"))],
+        expected: || vec![("/name", json!("orders"))],
     },
     Call {
         operation: "private_subnet_view",
@@ -223,7 +223,7 @@ pub const CALLS: &[Call] = &[
                 .location(LOCATION);
             sent(call.private_subnet_reference(subnet_id(1).as_str()).send())
         },
-        answers: || vec![("/name", json!("backend")), ("/net4", json!("10.0.1.0/26"))],
+        expected: || vec![("/name", json!("backend")), ("/net4", json!("10.0.1.0/26"))],
     },
     Call {
         operation: "private_subnet_create",
@@ -234,7 +234,7 @@ pub const CALLS: &[Call] = &[
                 .location(LOCATION);
             sent(call.private_subnet_reference("staging").send())
         },
-        answers: || vec![("/name", json!("staging")), ("/state", json!("creating"))],
+        expected: || vec![("/name", json!("staging")), ("/state", json!("creating"))],
     },
     Call {
         operation: "private_subnet_connect",
@@ -250,7 +250,7 @@ pub const CALLS: &[Call] = &[
                     .send(),
             )
         },
-        answers: || vec![("/id", json!(subnet_id(1)))],
+        expected: || vec![("/id", json!(subnet_id(1)))],
     },
     Call {
         operation: "firewall_detach_subnet",
@@ -262,7 +262,7 @@ pub const CALLS: &[Call] = &[
                 .location(LOCATION);
             sent(call.firewall_reference("web-only").body(body).send())
         },
-        answers: || vec![("/private_subnets", json!([subnet_id(2)]))],
+        expected: || vec![("/private_subnets", json!([subnet_id(2)]))],
     },
     Call {
         operation: "vm_list",
@@ -276,7 +276,7 @@ pub const CALLS: &[Call] = &[
                     .send(),
             )
         },
-        answers: || {
+        expected: || {
             vec![
                 ("/count", json!(3)),
                 ("/items/0/id", json!(vm_id(1))),
@@ -287,6 +287,6 @@ pub const CALLS: &[Call] = &[
     Call {
         operation: "inference_api_key_create",
         send: |client| sent(client.inference_api_key_create().project_id(PROJECT).send()),
-        answers: || vec![("/id", json!("akmagvrjz7cptgqmw5121gqp0c"))],
+        expected: || vec![("/id", json!("akmagvrjz7cptgqmw5121gqp0c"))],
     },
 ];

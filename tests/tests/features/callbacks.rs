@@ -1,4 +1,5 @@
-//! Calls back: the receiver's traits on the caller's side, the sender's builders on the API's.
+//! Webhooks and callbacks: the API's side calls by the sender's builders, the caller's side
+//! implements the receiver's traits.
 
 use std::sync::Mutex;
 
@@ -18,15 +19,15 @@ impl CallbacksApi for crate::Features {
             .body(Change::new(ChangeKind::Made))
             .send()
             .await
-            .expect("it is taken");
-        let refused = sender
+            .expect("the request is accepted");
+        let error = sender
             .watch_on_change()
             .body(Change::new(ChangeKind::Gone))
             .send()
             .await;
         assert_eq!(
-            refused
-                .expect_err("it is refused")
+            error
+                .expect_err("the request is rejected")
                 .into_body()
                 .map(|body| body.why),
             Some("enough".to_owned())
@@ -35,7 +36,7 @@ impl CallbacksApi for crate::Features {
     }
 }
 
-/// Whoever watches, and what it has seen.
+/// The receiver of the calls, which records them.
 #[derive(Default)]
 struct Watcher(Mutex<Vec<String>>);
 
@@ -91,9 +92,10 @@ pub async fn check(client: &Client, _: &str) {
         .body(Change::new(ChangeKind::Gone))
         .send()
         .await
-        .expect("it is taken");
+        .expect("the request is accepted");
 
-    // The receiver may be older than whoever calls it; what is plainly wrong is refused all the same.
+    // The receiver reads leniently, since the sender may be newer, but rejects values of the wrong
+    // type.
     let post = |body: &'static str| {
         let request = reqwest::Client::new()
             .post(format!("{url}/hooks/changed"))
@@ -103,7 +105,7 @@ pub async fn check(client: &Client, _: &str) {
                 .body(body)
                 .send()
                 .await
-                .expect("an answer")
+                .expect("a response")
                 .status()
                 .as_u16()
         }

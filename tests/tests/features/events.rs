@@ -1,4 +1,4 @@
-//! Server-sent events, one after the other.
+//! A stream of server-sent events.
 
 use features_client::prelude::*;
 use features_server::events::{EventWatchError, EventWatchRequest, EventWatchResponse, EventsApi};

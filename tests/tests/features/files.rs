@@ -40,14 +40,14 @@ pub async fn check(client: &Client, _: &str) {
         .await
         .expect("a success");
     assert_eq!(size.into_inner(), 500_001);
-    let answer = client
+    let response = client
         .file_echo()
         .body("audio/ogg", vec![9; 300_000])
         .send()
         .await
         .expect("a success");
     assert_eq!(
-        answer.into_inner().bytes().await.expect("the bytes arrive"),
+        response.into_inner().bytes().await.expect("the bytes arrive"),
         vec![9; 300_000]
     );
 }

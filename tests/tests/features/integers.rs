@@ -1,4 +1,4 @@
-//! Integers of every width: a format is a range.
+//! Integers of every width, whose format is a range.
 
 use features_client::prelude::*;
 use features_server::integers::{AddError, AddRequest, AddResponse, IntegersApi};
@@ -64,7 +64,7 @@ pub async fn check(client: &Client, url: &str) {
             .body(body)
             .send()
             .await
-            .expect("an answer")
+            .expect("a response")
             .status()
             .as_u16()
     };

@@ -1,6 +1,7 @@
-//! One body in several media types, told apart by `Content-Type`; answers in several, each its own variant.
+//! One body in several media types, selected by `Content-Type`; responses in several, each a
+//! variant of its own.
 
-use features_client::media_types::{NoteAddResponse as Answered, NoteReadResponse as ReadAnswered};
+use features_client::media_types::{NoteAddResponse as Received, NoteReadResponse as ReadReceived};
 use features_client::prelude::*;
 use features_server::media_types::{
     BlobAddBody, BlobAddError, BlobAddRequest, BlobAddResponse, MediaTypesApi, NoteAddBody,
@@ -64,13 +65,13 @@ impl MediaTypesApi for crate::Features {
 
 pub async fn check(client: &Client, url: &str) {
     let note = Note::new("a".parse().expect("it is long enough"));
-    let answer = client
+    let response = client
         .note_add()
         .body(note)
         .send()
         .await
         .expect("a success");
-    assert!(matches!(answer.into_inner(), Answered::OkJson(text) if text == "json a"));
+    assert!(matches!(response.into_inner(), Received::OkJson(text) if text == "json a"));
     let words = Words::new(vec!["a b".to_owned(), "c&d".to_owned()])
         .with_by(By::new().with_name("é".to_owned()));
     for (call, expected) in [
@@ -84,10 +85,10 @@ pub async fn check(client: &Client, url: &str) {
             "image/png b\"\\x89PNG\"",
         ),
     ] {
-        let answer = call.send().await.expect("a success").into_inner();
+        let response = call.send().await.expect("a success").into_inner();
         assert!(
-            matches!(&answer, Answered::OkText(text) if text == expected),
-            "{answer:?}"
+            matches!(&response, Received::OkText(text) if text == expected),
+            "{response:?}"
         );
     }
     let read = async |kind: &str| {
@@ -99,11 +100,11 @@ pub async fn check(client: &Client, url: &str) {
             .expect("a success")
             .into_inner()
     };
-    assert!(matches!(read("note").await, ReadAnswered::OkJson2(note) if note.text == "note"));
+    assert!(matches!(read("note").await, ReadReceived::OkJson2(note) if note.text == "note"));
     assert!(
-        matches!(read("problem").await, ReadAnswered::OkJson(problem) if problem.title == "problem")
+        matches!(read("problem").await, ReadReceived::OkJson(problem) if problem.title == "problem")
     );
-    assert!(matches!(read("text").await, ReadAnswered::OkText(text) if text == "text"));
+    assert!(matches!(read("text").await, ReadReceived::OkText(text) if text == "text"));
     for (call, expected) in [
         (client.blob_add().body("image/png", "x"), "image"),
         (client.blob_add().body_any("video/mp4", "x"), "any"),
@@ -120,16 +121,16 @@ pub async fn check(client: &Client, url: &str) {
         (words.status().as_u16(), words.into_inner().as_str()),
         (201, "*a*")
     );
-    let refused = client
+    let error = client
         .words_add()
         .body("application/json", "a")
         .send()
         .await
         .expect_err("it is no text");
-    assert_eq!(refused.status().map(|status| status.as_u16()), Some(415));
+    assert_eq!(error.status().map(|status| status.as_u16()), Some(415));
     let other = reqwest::Client::new()
         .post(format!("{url}/notes"))
         .header("content-type", "video/mp4")
         .body("x");
-    assert_eq!(other.send().await.expect("an answer").status(), 415);
+    assert_eq!(other.send().await.expect("a response").status(), 415);
 }

@@ -1,5 +1,5 @@
-//! Names of the contract that are also those of something else: of what derives write, of files, crates and features,
-//! of a client's methods, and of each other's types.
+//! Names in the contract that generated code uses for something else: in derives, for files, crates
+//! and features, for methods of the client, and for other types.
 
 use features_client::Client as Caller;
 use features_client::prelude::*;
@@ -7,14 +7,14 @@ use features_server::{item, job_request, names};
 use features_types::{A, D, E, FromIteratorType, I, Map, Properties, S};
 
 macro_rules! tags {
-    ($($module:ident: $tag:ident, $method:ident, $request:ident, $answer:ident, $error:ident;)*) => {
+    ($($module:ident: $tag:ident, $method:ident, $request:ident, $response:ident, $error:ident;)*) => {
         $(
             impl features_server::$module::$tag for crate::Features {
                 async fn $method(
                     &self,
                     _: features_server::$module::$request,
-                ) -> Result<features_server::$module::$answer, features_server::$module::$error> {
-                    Ok(features_server::$module::$answer::NoContent)
+                ) -> Result<features_server::$module::$response, features_server::$module::$error> {
+                    Ok(features_server::$module::$response::NoContent)
                 }
             }
         )*
@@ -155,14 +155,14 @@ pub async fn check(client: &Caller, _: &str) {
     let sent = Properties::new(a, d, S::Two)
         .with_i(list)
         .with_from(FromIteratorType::True);
-    let answer = client
+    let response = client
         .word_echo()
         .body(sent.clone())
         .send()
         .await
         .expect("a success")
         .into_inner();
-    assert_eq!(answer, sent);
+    assert_eq!(response, sent);
     client.lib_go().send().await.expect("a success");
     client.main_go().send().await.expect("a success");
     client.std_go().send().await.expect("a success");

@@ -1,4 +1,4 @@
-//! Properties that travel one way, null, and a secret.
+//! Properties that are only read or only written, null, and a secret.
 
 use features_client::prelude::*;
 use features_server::one_way_properties::{
@@ -27,7 +27,7 @@ impl OneWayPropertiesApi for crate::Features {
 pub async fn check(client: &Client, _: &str) {
     for name in [None, Some("a".to_owned())] {
         let account = Account::new(name.clone()).with_password("hidden".into());
-        let answer = client
+        let response = client
             .account_create()
             .body(account)
             .send()
@@ -35,7 +35,7 @@ pub async fn check(client: &Client, _: &str) {
             .expect("a success")
             .into_inner();
         assert_eq!(
-            (answer.id, answer.name, answer.password),
+            (response.id, response.name, response.password),
             (Some(7), name, None)
         );
     }

@@ -1,4 +1,4 @@
-//! A body that may be left out, and headers that an answer must and may have.
+//! An optional request body, and required and optional headers of a response.
 
 use features_client::prelude::*;
 use features_server::optional_bodies::{
@@ -12,11 +12,11 @@ impl OptionalBodiesApi for crate::Features {
             .body
             .and_then(|body| body.delay)
             .map_or(0, |delay| delay.get());
-        let answer = RestartNoContent::new(delay);
+        let response = RestartNoContent::new(delay);
         Ok(if delay == 0 {
-            answer.into()
+            response.into()
         } else {
-            answer.with_x_reason("asked".to_owned()).into()
+            response.with_x_reason("asked".to_owned()).into()
         })
     }
 }
@@ -30,9 +30,9 @@ pub async fn check(client: &Client, url: &str) {
             ("5", Some("asked")),
         ),
     ] {
-        let answer = call.send().await.expect("a success");
+        let response = call.send().await.expect("a success");
         let header = |name: &str| {
-            answer
+            response
                 .headers()
                 .get(name)
                 .and_then(|value| value.to_str().ok())
@@ -49,7 +49,7 @@ pub async fn check(client: &Client, url: &str) {
         .post(format!("{url}/restart"))
         .header("content-type", "application/json");
     assert_eq!(
-        wrong.body("null").send().await.expect("an answer").status(),
+        wrong.body("null").send().await.expect("a response").status(),
         400
     );
 }

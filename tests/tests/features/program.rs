@@ -1,14 +1,14 @@
-//! Serves every feature and calls it: both sides from one contract, over HTTP.
+//! A program that serves every feature and calls it over HTTP.
 
 use std::future::IntoFuture as _;
 
 use features_client::Client;
 use features_server::server::{ApiKey, AuthError, Basic, Bearer, Config, Operation, Problem};
 
-/// Implements every trait, each in the file of its feature.
+/// Implements the trait of every feature, each in the file of the feature.
 struct Features;
 
-/// Knows one key, one user and one token.
+/// Accepts one key, one user and one token.
 struct Credentials;
 
 impl features_server::Security for Credentials {
@@ -67,7 +67,7 @@ impl features_server::Security for Credentials {
     }
 }
 
-/// Serves a router on a port of its own; gives the URL.
+/// Serves a router on a free port, and returns its URL.
 async fn served(router: features_server::server::Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await

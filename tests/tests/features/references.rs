@@ -44,7 +44,7 @@ pub async fn check(client: &Client, url: &str) {
             .post(format!("{url}/trees"))
             .header("content-type", "application/json");
         assert_eq!(
-            request.body(body).send().await.expect("an answer").status(),
+            request.body(body).send().await.expect("a response").status(),
             status,
             "{body}"
         );

@@ -1,4 +1,4 @@
-//! Credentials: none, one of several, several at once, and scopes.
+//! Credentials: none, one of several, several together, and scopes.
 
 use features_client::prelude::*;
 use features_server::security::{
@@ -50,14 +50,14 @@ impl SecurityApi<String> for crate::Features {
 
 pub async fn check(client: &Client, url: &str) {
     let status = async |client: &Client| -> [u16; 4] {
-        let status = |answer: Result<u16, Option<u16>>| {
-            answer.unwrap_or_else(|status| status.expect("an answer"))
+        let status = |response: Result<u16, Option<u16>>| {
+            response.unwrap_or_else(|status| status.expect("a response"))
         };
         macro_rules! call {
             ($operation:ident) => {{
-                let answer = client.$operation().send().await;
-                let answer = answer.map(|answer| answer.status().as_u16());
-                status(answer.map_err(|error| error.status().map(|status| status.as_u16())))
+                let response = client.$operation().send().await;
+                let response = response.map(|response| response.status().as_u16());
+                status(response.map_err(|error| error.status().map(|status| status.as_u16())))
             }};
         }
         [call!(open), call!(either), call!(both), call!(scoped)]
@@ -115,10 +115,10 @@ pub async fn check(client: &Client, url: &str) {
             .status(),
         204
     );
-    let refused = reader
+    let error = reader
         .scoped_change()
         .send()
         .await
         .expect_err("a scope is missing");
-    assert_eq!(refused.status().map(|status| status.as_u16()), Some(403));
+    assert_eq!(error.status().map(|status| status.as_u16()), Some(403));
 }

@@ -1,4 +1,4 @@
-//! Parameters in every place and style, as one side writes them and the other reads them.
+//! Parameters in every location and style.
 
 use features_client::prelude::*;
 use features_server::styles::{StyleEchoError, StyleEchoRequest, StyleEchoResponse, StylesApi};
@@ -50,8 +50,8 @@ pub async fn check(client: &Client, url: &str) {
         .label(words(&["a", "b/c"]))
         .matrix(words(&["d", "é"]))
         .list(words(&["e,f", "%"]));
-    let answer = call.clone().send().await.expect("a success").into_inner();
-    assert_eq!(answer[..4], ["a|b/c", "d|é", "e,f|%", "none"]);
+    let response = call.clone().send().await.expect("a success").into_inner();
+    assert_eq!(response[..4], ["a|b/c", "d|é", "e,f|%", "none"]);
     let call = call
         .spaced(words(&["g", "h"]))
         .piped(words(&["i", "j"]))
@@ -60,7 +60,7 @@ pub async fn check(client: &Client, url: &str) {
         .deep(Span::new(1).with_to(2))
         .json(Span::new(3))
         .spread(StyleEchoSpread::new().with_red(4));
-    let answer = call
+    let response = call
         .x_words(words(&["n", "o"]))
         .flavour("p")
         .send()
@@ -68,7 +68,7 @@ pub async fn check(client: &Client, url: &str) {
         .expect("a success")
         .into_inner();
     assert_eq!(
-        answer[3..],
+        response[3..],
         [
             "g|h",
             "i|j",
@@ -81,17 +81,17 @@ pub async fn check(client: &Client, url: &str) {
         ]
     );
 
-    // What another client writes by the letter of the standard.
+    // A request as the standard writes it, of another client.
     let query = "spaced=g%20h&piped=i%7Cj&repeated=k&repeated=l&deep%5Bfrom%5D=1&red=4&json=%7B%22from%22%3A3%7D";
     let request =
         reqwest::Client::new().get(format!("{url}/styles/.a,b/x;matrix=c;matrix=d/e,f?{query}"));
     let request = request
         .header("x-words", "n, o")
         .header("cookie", "other=1; flavour=p");
-    let answer: Vec<String> = request
+    let response: Vec<String> = request
         .send()
         .await
-        .expect("an answer")
+        .expect("a response")
         .json()
         .await
         .expect("it is a list");
@@ -108,5 +108,5 @@ pub async fn check(client: &Client, url: &str) {
         "Some(4)",
         "p",
     ];
-    assert_eq!(answer, expected);
+    assert_eq!(response, expected);
 }

@@ -1,4 +1,5 @@
-//! Alternatives without a tag, told apart by what they require and by their types; enumerations of any values.
+//! Alternatives without a tag, selected by what they require and by their types; enumerations of
+//! values of any type.
 
 use features_client::prelude::*;
 use features_server::unions::{
@@ -50,19 +51,19 @@ pub async fn check(client: &Client, url: &str) {
     ];
     shapes.extend(squares);
     let shapes = Shapes::from(shapes);
-    let answer = client
+    let response = client
         .shape_echo()
         .body(shapes.clone())
         .send()
         .await
         .expect("a success")
         .into_inner();
-    assert_eq!(answer, shapes);
+    assert_eq!(response, shapes);
     let post = |body: &'static str| {
         let request = reqwest::Client::new()
             .post(format!("{url}/shapes"))
             .header("content-type", "application/json");
-        async move { request.body(body).send().await.expect("an answer") }
+        async move { request.body(body).send().await.expect("a response") }
     };
     let right =
         post(r#"[{"radius": 1.0}, {"side": 2, "vote": "+1"}, {"side": 2, "vote": 3}, null]"#).await;
@@ -85,14 +86,14 @@ pub async fn check(client: &Client, url: &str) {
         Mark::from(Point::new().with_at(1.0)),
         Mark::from(NamedPoint::new().with_at(1.0).with_name("a".to_owned())),
     ] {
-        let answer = client
+        let response = client
             .point_echo()
             .body(point.clone())
             .send()
             .await
             .expect("a success")
             .into_inner();
-        assert_eq!(answer, point);
+        assert_eq!(response, point);
     }
     for wrong in [
         r#"[{"radius": 1, "side": 2}]"#,

@@ -1,4 +1,4 @@
-//! Enumerations of texts.
+//! Enumerations of strings, which may be extensible.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -32,7 +32,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         .unlisted
         .as_ref()
         .map(|unlisted| quote!(Self::#unlisted(text) => text,));
-    let refuse = quote!(::core::result::Result::Err(
+    let rejected = quote!(::core::result::Result::Err(
         ::api_runtime::ConstraintError::Enum(Self::VALUES)
     ));
     let lenient = match &enumeration.unlisted {
@@ -48,7 +48,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
             ::api_runtime::__private::read_text(deserializer, |text| match Self::listed(text) {
                 ::core::option::Option::Some(value) => ::core::result::Result::Ok(value),
                 #lenient
-                ::core::option::Option::None => #refuse,
+                ::core::option::Option::None => #rejected,
             })
         },
         &quote!(serializer.serialize_str(self.as_str())),
@@ -65,13 +65,14 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
             pub const VALUES: &'static [&'static str] = &[#(#texts),*];
 
             fn listed(text: &str) -> ::core::option::Option<Self> {
+                // A `match` and not a search in `VALUES`: the compiler compares lengths first.
                 ::core::option::Option::Some(match text {
                     #(#texts => Self::#names,)*
                     _ => return ::core::option::Option::None,
                 })
             }
 
-            /// The value as it travels.
+            /// Returns the value as it is in JSON.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -80,7 +81,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
                 }
             }
 
-            /// Whether the contract lists the value.
+            /// Returns whether the contract lists the value.
             #[must_use]
             pub fn is_listed(&self) -> bool {
                 #is_listed
@@ -98,7 +99,12 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     })
 }
 
-/// A closed set is parsed or refused; one that may grow takes any text.
+/// Generates the conversions from text: fallible for a closed set, infallible for an extensible
+/// one.
+///
+/// In Rust any text converts to an extensible enumeration, but only lenient mode decodes an
+/// unlisted one: a client has to accept values of a newer server, a server must reject what its
+/// contract does not list.
 fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
     let ident = &enumeration.input.ident;
     match &enumeration.unlisted {

@@ -7,7 +7,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde_json::{Number, Value};
 
-use crate::ir::{Api, Field, TypeDef, TypeKind, TypeRef, format_is_enforced};
+use crate::ir::{Api, Field, Primitive, Scalar, TypeDef, TypeKind, TypeRef, format_is_enforced};
 
 /// `name = value` pairs and flags in the order they are added.
 #[derive(Default)]
@@ -96,17 +96,24 @@ pub(super) fn of_item(api: &Api<'_>, def: &TypeDef) -> Option<TokenStream> {
     }
     if let SchemaKind::Object(keywords) = &api.contract.schema(def.schema).kind {
         annotations(&mut arguments, keywords);
-        if api.contract.formats == Formats::Annotation && matches!(def.kind, TypeKind::Scalar(_)) {
-            arguments.text(
-                "format",
-                keywords
-                    .format
-                    .as_deref()
-                    .filter(|format| format_is_enforced(format)),
-            );
+        if let TypeKind::Scalar(scalar) = &def.kind {
+            // Under `Annotation` lowering has dropped the formats that would be enforced.
+            let dropped = keywords.format.as_deref().filter(|format| {
+                api.contract.formats == Formats::Annotation && format_is_enforced(format)
+            });
+            arguments.text("format", documented_format(scalar).or(dropped));
         }
     }
     arguments.attribute("schema")
+}
+
+/// Returns the format of a text that the run time does not check. It is an annotation of the schema
+/// only, while the derive enforces what is in `#[scalar(…)]`.
+pub(super) fn documented_format(scalar: &Scalar) -> Option<&str> {
+    scalar
+        .format
+        .as_deref()
+        .filter(|format| scalar.inner == Primitive::String && !format_is_enforced(format))
 }
 
 /// `#[schema(…)]` of a field: what stands beside its `$ref`, or on an inline schema that needed no item.
@@ -119,7 +126,7 @@ pub(super) fn of_field(api: &Api<'_>, field: &Field) -> Option<TokenStream> {
     }
     let mut arguments = Arguments::default();
     annotations(&mut arguments, keywords);
-    if matches!(field.ty, TypeRef::Primitive(crate::ir::Primitive::String)) {
+    if matches!(field.ty, TypeRef::Primitive(Primitive::String)) {
         arguments.text("format", keywords.format.as_deref());
     }
     arguments.attribute("schema")
