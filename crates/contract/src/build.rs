@@ -13,8 +13,6 @@ mod parameter;
 mod schema;
 mod surroundings;
 
-pub(crate) use operation::segments;
-
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use indexmap::IndexMap;

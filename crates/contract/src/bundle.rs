@@ -3,27 +3,10 @@
 //! Every schema stands at its own pointer; `$ref`s lead to pointers in the same value. Schemas of other files are under
 //! `/$files`.
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Map, Number, Value, json};
 
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
-
-/// What a URI's fragment cannot hold as it is.
-const FRAGMENT: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'[')
-    .add(b'\\')
-    .add(b']')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
+use crate::pointer;
 
 /// Every schema of the contract at its pointer, with what a validator needs and no more.
 ///
@@ -67,12 +50,7 @@ pub fn schema_pointer(contract: &Contract, id: SchemaId) -> String {
 /// The reference to a schema in the bundle, such as `#/components/schemas/Pet`.
 #[must_use]
 pub fn schema_reference(contract: &Contract, id: SchemaId) -> String {
-    fragment(&contract.schema(id).pointer)
-}
-
-/// A pointer as a reference within its document.
-pub(crate) fn fragment(pointer: &str) -> String {
-    format!("#{}", utf8_percent_encode(pointer, FRAGMENT))
+    pointer::fragment(&contract.schema(id).pointer)
 }
 
 /// One schema in the words of draft 2020-12, annotations and extensions included. Inline schemas are written out,
@@ -117,8 +95,7 @@ pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
 
 fn insert(root: &mut Value, pointer: &str, schema: Value) {
     let mut at = root;
-    for token in pointer.split('/').skip(1) {
-        let token = token.replace("~1", "/").replace("~0", "~");
+    for token in pointer::tokens(pointer) {
         if let Value::Array(items) = at
             && !token
                 .parse::<usize>()
@@ -138,7 +115,7 @@ fn insert(root: &mut Value, pointer: &str, schema: Value) {
                 other
                     .as_object_mut()
                     .expect("anything else has been replaced")
-                    .entry(token)
+                    .entry(token.into_owned())
                     .or_insert_with(|| Value::Object(Map::new()))
             }
         };

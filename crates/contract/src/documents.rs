@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jsonschema::Uri;
 
 use crate::node::Node;
-use crate::resolve::join;
+use crate::pointer;
 
 /// Every file of a contract; the first is the one that was asked for.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Document {
     pub(crate) fn pointer(&self) -> String {
         match self.label.as_str() {
             "" => String::new(),
-            label => join("/$files", label),
+            label => pointer::join("/$files", label),
         }
     }
 }

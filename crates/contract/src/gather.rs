@@ -6,12 +6,11 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::bundle::fragment;
 use crate::diagnostic::Diagnostic;
 use crate::documents::Document;
 use crate::lint::{Findings, Reference};
-use crate::node::{Entry, Node, NodeValue};
-use crate::read::MAX_DEPTH;
+use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
+use crate::pointer;
 use crate::resolve::{Place, Resolver, address};
 use crate::source::Span;
 
@@ -175,7 +174,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         let document = &self.documents[place.document];
         let name =
             if let Some((_, token)) = place.pointer[document.pointer().len()..].rsplit_once('/') {
-                token.replace("~1", "/").replace("~0", "~")
+                pointer::unescape(token).into_owned()
             } else {
                 let name = document.label.rsplit('/').next().unwrap_or_default();
                 name.split('.').next().unwrap_or_default().to_owned()
@@ -336,7 +335,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         } else {
             self.home(&target.pointer)
         };
-        home.map_or_else(|| text.to_owned(), |pointer| fragment(&pointer))
+        home.map_or_else(|| text.to_owned(), |home| pointer::fragment(&home))
     }
 }
 

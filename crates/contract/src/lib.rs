@@ -16,11 +16,13 @@ mod mapping;
 pub mod model;
 pub mod node;
 pub mod number;
+pub mod pointer;
 pub mod read;
 mod resolve;
 mod reverse;
 pub mod source;
 mod spelling;
+mod uri;
 
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use load::{Loaded, Options, load, load_text, load_text_with, load_with};

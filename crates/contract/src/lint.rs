@@ -23,9 +23,8 @@ mod unused;
 mod values;
 
 pub(crate) use grammar::{Field, SCHEMA};
-pub(crate) use objects::status_key;
 pub(crate) use sections::correct_sections;
-pub(crate) use syntax::{Findings, Reference, count};
+pub(crate) use syntax::{Findings, Reference};
 
 use crate::build::Built;
 use crate::diagnostic::Diagnostic;

@@ -17,8 +17,6 @@ use crate::read::{MAX_BYTES, read};
 use crate::resolve::Resolver;
 use crate::source::{SourceFile, Sources, Span};
 
-pub(crate) use survey::{has_scheme, local_file};
-
 use survey::{Survey, Target};
 
 /// A document with more files than this is refused.

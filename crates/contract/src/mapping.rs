@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use jsonschema::{Uri, uri};
+use crate::uri;
 
 /// Addresses, and the local files and folders that stand for them.
 #[derive(Debug, Clone, Default)]
@@ -91,22 +91,12 @@ impl FromStr for LocalCopy {
         if address.is_empty() || path.is_empty() {
             return Err(WrongLocalCopy::Incomplete);
         }
-        let address = absolute(None, address)
+        let address = uri::absolute(None, address)
             .filter(|_| !address.contains('#'))
             .ok_or(WrongLocalCopy::Address)?;
         Ok(Self {
             address: address.as_str().to_owned(),
             path: PathBuf::from(path),
         })
-    }
-}
-
-/// The address that a reference means, its fragment aside; nothing if it is relative and nothing is said to what.
-pub(crate) fn absolute(base: Option<&Uri<String>>, reference: &str) -> Option<Uri<String>> {
-    let reference = reference.split('#').next().unwrap_or_default();
-    match base {
-        Some(base) => uri::resolve_against(&base.borrow(), reference).ok(),
-        None if crate::load::has_scheme(reference) => uri::from_str(reference).ok(),
-        None => None,
     }
 }

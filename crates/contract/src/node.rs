@@ -2,6 +2,10 @@
 
 use crate::source::Span;
 
+/// The deepest nesting of lists and maps that is read: what the document says is read again as JSON where generated
+/// code is built and runs, and there 128 is the most.
+pub const MAX_DEPTH: usize = 120;
+
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
@@ -95,6 +99,23 @@ impl Node {
             NodeValue::Number(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// Returns the number if it is a count: an integer from 0, also when it is written `3.0`.
+    #[must_use]
+    pub fn as_count(&self) -> Option<u64> {
+        let number = self.as_number()?;
+        number.as_u64().or_else(|| {
+            let float = number.as_f64()?;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "checked: a whole number within range"
+            )]
+            (float >= 0.0 && float.fract() == 0.0 && float < u64::MAX as f64)
+                .then_some(float as u64)
+        })
     }
 
     /// What kind of value this is, in words for a message.

@@ -2,14 +2,16 @@
 
 mod resources;
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::documents::{Documents, METASCHEMA, Unavailable};
-use crate::load::{has_scheme, local_file};
 use crate::node::{Node, NodeValue};
+use crate::pointer;
 use crate::spelling::nearest;
+use crate::uri::{has_scheme, local_file};
 use resources::Resources;
 
 /// A node, the document that it is in, and its pointer.
@@ -36,7 +38,7 @@ impl<'a> Place<'a> {
         Place {
             document: self.document,
             node,
-            pointer: join(&self.pointer, token).into(),
+            pointer: pointer::join(&self.pointer, token).into(),
         }
     }
 
@@ -101,21 +103,6 @@ type Question<'a> = (usize, Option<usize>, &'a str);
 /// The identity of a node within one run.
 pub(crate) fn address(node: &Node) -> usize {
     std::ptr::from_ref(node).addr()
-}
-
-/// A pointer with one more token.
-pub(crate) fn join(pointer: &str, token: &str) -> String {
-    let mut out = String::with_capacity(pointer.len() + token.len() + 1);
-    out.push_str(pointer);
-    out.push('/');
-    for char in token.chars() {
-        match char {
-            '~' => out.push_str("~0"),
-            '/' => out.push_str("~1"),
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 /// The reference that a node consists of, if it has one.
@@ -290,10 +277,7 @@ impl<'a> Resolver<'a> {
     fn walk(&self, base: Place<'a>, target: &str, pointer: &str) -> Outcome<'a> {
         let start = base.pointer.len();
         let mut at = base;
-        let tokens: Vec<String> = pointer[1..]
-            .split('/')
-            .map(|token| token.replace("~1", "/").replace("~0", "~"))
-            .collect();
+        let tokens: Vec<String> = pointer::tokens(pointer).map(Cow::into_owned).collect();
         for (depth, token) in tokens.iter().enumerate() {
             let next = match &at.node.value {
                 NodeValue::Object(_) => self.value(at.node, token),
@@ -341,10 +325,10 @@ impl<'a> Resolver<'a> {
             wrong,
             entries.iter().take(5000).map(|entry| entry.key.as_str()),
         )?;
-        let mut pointer = join(&at.pointer, near);
+        let mut meant = pointer::join(&at.pointer, near);
         for token in rest {
-            pointer = join(&pointer, token);
+            pointer::push(&mut meant, token);
         }
-        Some(pointer)
+        Some(meant)
     }
 }

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use crate::model::{Contract, Info, Location, Method, Operation, PathPart, Tag};
-use crate::resolve::join;
+use crate::pointer;
 
 /// The contract of a document's webhooks and callbacks; none where it has neither.
 ///
@@ -147,7 +147,7 @@ impl Reversing {
         operation
             .parameters
             .retain(|parameter| parameter.location != Location::Path);
-        move_pointers(&mut operation, old, &join("/paths", &path));
+        move_pointers(&mut operation, old, &pointer::join("/paths", &path));
         self.operations.push(operation);
     }
 }

@@ -26,6 +26,18 @@ pub struct Span {
     pub end: u32,
 }
 
+impl Span {
+    /// The bytes from `start` to before `end`.
+    pub(crate) fn new(file: FileId, start: usize, end: usize) -> Self {
+        let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self {
+            file,
+            start: offset(start),
+            end: offset(end),
+        }
+    }
+}
+
 /// A position for people: both count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineColumn {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
-use crate::lint::{SCHEMA, count};
+use crate::lint::SCHEMA;
 use crate::model::{Dialect, Keywords, SchemaId, Types};
 use crate::node::{Entry, Node, NodeValue};
 use crate::resolve::Place;
@@ -42,15 +42,15 @@ impl<'a> Builder<'_, 'a> {
                 .and_then(Node::as_array)
                 .map(|values| values.iter().map(Node::to_json).collect()),
             multiple_of: number(node, "multipleOf"),
-            min_length: node.get("minLength").and_then(count),
-            max_length: node.get("maxLength").and_then(count),
+            min_length: node.get("minLength").and_then(Node::as_count),
+            max_length: node.get("maxLength").and_then(Node::as_count),
             pattern: text(node, "pattern"),
             format: text(node, "format"),
-            min_items: node.get("minItems").and_then(count),
-            max_items: node.get("maxItems").and_then(count),
+            min_items: node.get("minItems").and_then(Node::as_count),
+            max_items: node.get("maxItems").and_then(Node::as_count),
             unique_items: flag(node, "uniqueItems"),
-            min_properties: node.get("minProperties").and_then(count),
-            max_properties: node.get("maxProperties").and_then(count),
+            min_properties: node.get("minProperties").and_then(Node::as_count),
+            max_properties: node.get("maxProperties").and_then(Node::as_count),
             required: strings(node.get("required")),
             properties: self.map(place, "properties"),
             additional_properties: self.one(place, "additionalProperties"),
@@ -100,8 +100,8 @@ impl<'a> Builder<'_, 'a> {
         keywords.content_media_type = text(node, "contentMediaType");
         keywords.prefix_items = self.many(place, "prefixItems");
         keywords.contains = self.one(place, "contains");
-        keywords.min_contains = node.get("minContains").and_then(count);
-        keywords.max_contains = node.get("maxContains").and_then(count);
+        keywords.min_contains = node.get("minContains").and_then(Node::as_count);
+        keywords.max_contains = node.get("maxContains").and_then(Node::as_count);
         keywords.unevaluated_items = self.one(place, "unevaluatedItems");
         keywords.pattern_properties = self.map(place, "patternProperties");
         keywords.property_names = self.one(place, "propertyNames");

@@ -1,13 +1,13 @@
 //! Paths, webhooks and callbacks: everything that has operations.
 
-use crate::model::{Method, Operation, PathPart, RequestBody, Response};
+use crate::model::{Method, Operation, PathPart, RequestBody, Response, StatusKey};
 use crate::node::{Entry, Node};
-use crate::resolve::{Place, address, join};
+use crate::pointer;
+use crate::resolve::{Place, address};
 use crate::source::Span;
 
 use super::surroundings::{security, servers};
 use super::{Builder, OperationSite, flag, id, text};
-use crate::lint::status_key;
 
 /// The methods in the order in which a path item's operations are listed when it is a reference with siblings.
 const METHODS: [Method; 8] = [
@@ -93,7 +93,7 @@ impl<'a> Builder<'_, 'a> {
             .find(|layer| layer.node.get("servers").is_some());
         let item_servers = item.map(|layer| servers(layer.node)).unwrap_or_default();
         for (entry, operation, method) in found {
-            let pointer = join(&place.pointer, &entry.key);
+            let pointer = pointer::join(&place.pointer, &entry.key);
             if operation.node.as_object().is_none() || !self.pay(operation.node) {
                 continue;
             }
@@ -116,7 +116,7 @@ impl<'a> Builder<'_, 'a> {
     ) -> Operation {
         let node = place.node;
         let segments = match caller.kind {
-            Kind::Path => segments(caller.path),
+            Kind::Path => PathPart::split(caller.path),
             Kind::Webhook | Kind::Callback => vec![PathPart::Literal(caller.path.to_owned())],
         };
         let given = text(node, "operationId").filter(|id| !id.is_empty());
@@ -165,7 +165,7 @@ impl<'a> Builder<'_, 'a> {
         };
         let mut responses = Vec::new();
         for (entry, place) in map.entries() {
-            if let Some(status) = status_key(&entry.key) {
+            if let Some(status) = StatusKey::parse(&entry.key) {
                 responses.extend(self.response(status, &place));
             }
         }
@@ -194,29 +194,4 @@ impl<'a> Builder<'_, 'a> {
 fn first_tag(node: &Node) -> Option<String> {
     let tags = node.get("tags")?.as_array()?;
     tags.first()?.as_str().map(str::to_owned)
-}
-
-/// A path template in parts. A brace without its partner is text.
-pub(crate) fn segments(template: &str) -> Vec<PathPart> {
-    let mut parts = Vec::new();
-    let mut literal = String::new();
-    let mut rest = template;
-    while let Some(open) = rest.find('{') {
-        let Some(length) = rest[open..].find('}') else {
-            break;
-        };
-        literal.push_str(&rest[..open]);
-        if !literal.is_empty() {
-            parts.push(PathPart::Literal(std::mem::take(&mut literal)));
-        }
-        parts.push(PathPart::Parameter(
-            rest[open + 1..open + length].to_owned(),
-        ));
-        rest = &rest[open + length + 1..];
-    }
-    literal.push_str(rest);
-    if !literal.is_empty() {
-        parts.push(PathPart::Literal(literal));
-    }
-    parts
 }

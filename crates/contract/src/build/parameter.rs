@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::{Dialect, Location, Parameter, ParameterEncoding, SchemaId, Style};
 use crate::node::Node;
+use crate::pointer;
 use crate::resolve::Place;
 use crate::source::Span;
 
@@ -177,5 +178,5 @@ pub(super) fn component(place: &Place<'_>, sections: &[&str]) -> Option<String> 
     let rest = place.pointer.strip_prefix("/components/")?;
     let (section, name) = rest.split_once('/')?;
     (sections.contains(&section) && !name.contains('/'))
-        .then(|| name.replace("~1", "/").replace("~0", "~"))
+        .then(|| pointer::unescape(name).into_owned())
 }

@@ -3,7 +3,6 @@
 use super::bodies;
 use super::grammar::{Grammar, Shape};
 use super::syntax::{Item, Walk};
-use crate::build::segments;
 use crate::model::{PathPart, StatusKey};
 use crate::node::Node;
 use crate::resolve::RefProblem;
@@ -227,7 +226,7 @@ fn responses<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let mut count = 0;
     for status in statuses {
         count += 1;
-        if status_key(&status.key).is_none() {
+        if StatusKey::parse(&status.key).is_none() {
             walk.error(
                 "impossible-status",
                 status.key_span,
@@ -246,24 +245,9 @@ fn responses<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
-/// The statuses that a key of `responses` stands for.
-pub(crate) fn status_key(key: &str) -> Option<StatusKey> {
-    if key == "default" {
-        return Some(StatusKey::Default);
-    }
-    let bytes = key.as_bytes();
-    if bytes.len() != 3 || !(b'1'..=b'5').contains(&bytes[0]) {
-        return None;
-    }
-    if &bytes[1..] == b"XX" {
-        return Some(StatusKey::Range(bytes[0] - b'0'));
-    }
-    key.parse().ok().map(StatusKey::Code)
-}
-
 fn status_help(key: &str) -> String {
     let upper = key.to_ascii_uppercase();
-    if matches!(status_key(&upper), Some(StatusKey::Range(_))) {
+    if matches!(StatusKey::parse(&upper), Some(StatusKey::Range(_))) {
         return format!("write `{upper}`");
     }
     if key.eq_ignore_ascii_case("default") {
@@ -402,7 +386,7 @@ fn server<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         .get("variables")
         .and_then(Node::as_object)
         .unwrap_or_default();
-    for part in segments(url.as_str().unwrap_or_default()) {
+    for part in PathPart::split(url.as_str().unwrap_or_default()) {
         let PathPart::Parameter(name) = part else {
             continue;
         };

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::build::{Built, OperationSite, segments};
+use crate::build::{Built, OperationSite};
 use crate::diagnostic::Diagnostic;
 use crate::model::PathPart;
 use crate::node::{Entry, Node};
@@ -76,7 +76,7 @@ fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<D
 
 /// The names in a template.
 fn names(template: &str) -> Vec<String> {
-    segments(template)
+    PathPart::split(template)
         .into_iter()
         .filter_map(|part| match part {
             PathPart::Parameter(name) => Some(name),
@@ -111,7 +111,7 @@ fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
                 );
             }
         }
-        let shape: String = segments(template)
+        let shape: String = PathPart::split(template)
             .into_iter()
             .map(|part| match part {
                 PathPart::Literal(text) => text,
@@ -141,10 +141,12 @@ fn malformed(template: &str) -> Option<(String, String)> {
             format!("write `/{template}`"),
         ));
     }
-    let end = segments(template).into_iter().find_map(|part| match part {
-        PathPart::Literal(text) => text.chars().find(|sign| matches!(sign, '?' | '#')),
-        PathPart::Parameter(_) => None,
-    });
+    let end = PathPart::split(template)
+        .into_iter()
+        .find_map(|part| match part {
+            PathPart::Literal(text) => text.chars().find(|sign| matches!(sign, '?' | '#')),
+            PathPart::Parameter(_) => None,
+        });
     if let Some(end) = end {
         return Some((
             format!(

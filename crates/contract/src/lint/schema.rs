@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::Number;
 
-use super::syntax::{Item, Walk, count};
+use super::syntax::{Item, Walk};
 use super::{format, idle, pattern};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
@@ -272,7 +272,7 @@ fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
 
 /// A value as text, the same for `1` and `1.0`.
 fn canonical(node: &Node) -> String {
-    match (&node.value, count(node)) {
+    match (&node.value, node.as_count()) {
         (NodeValue::Number(_), Some(whole)) => whole.to_string(),
         _ => node.to_json().to_string(),
     }

@@ -121,7 +121,7 @@ impl<'a> Walk<'_, 'a> {
             Shape::Text => self.expect(item, node.as_str().is_some(), "a string"),
             Shape::Flag => self.expect(item, node.as_bool().is_some(), "true or false"),
             Shape::Number => self.expect(item, node.as_number().is_some(), "a number"),
-            Shape::Count => self.expect(item, count(node).is_some(), "an integer from 0"),
+            Shape::Count => self.expect(item, node.as_count().is_some(), "an integer from 0"),
             Shape::Type => schema::check_type(self, item),
             Shape::Exclusive => self.exclusive(item),
             Shape::Values => self.expect(item, node.as_array().is_some(), "an array"),
@@ -317,19 +317,4 @@ impl<'a> Walk<'_, 'a> {
             shape: Shape::Schema,
         });
     }
-}
-
-/// A count, also when it is written `3.0`.
-pub(crate) fn count(node: &Node) -> Option<u64> {
-    let number = node.as_number()?;
-    number.as_u64().or_else(|| {
-        let float = number.as_f64()?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "checked: a whole number within range"
-        )]
-        (float >= 0.0 && float.fract() == 0.0 && float < u64::MAX as f64).then_some(float as u64)
-    })
 }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::build::Built;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
+use crate::pointer;
 use crate::resolve::{Place, Resolver, address};
 
 /// The sections of `components`, with the word for one of their members.
@@ -111,7 +112,7 @@ impl<'a> Reach<'_, 'a> {
         let path = target.pointer.strip_prefix("/components/");
         let mut tokens = path.unwrap_or_default().split('/');
         if let (Some(section), Some(name)) = (tokens.next(), tokens.next()) {
-            let name = name.replace("~1", "/").replace("~0", "~");
+            let name = pointer::unescape(name);
             let components = self.resolver.root().node.get("components");
             let member = components
                 .and_then(|components| self.resolver.value(components.get(section)?, &name));

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use jsonschema::Uri;
 
 use crate::documents::METASCHEMA;
-use crate::mapping::absolute;
 use crate::node::{Node, NodeValue};
+use crate::uri::{absolute, local_file};
 
 /// What a first look at a file finds.
 #[derive(Default)]
@@ -87,27 +87,4 @@ fn references(node: &Node) -> impl Iterator<Item = &str> {
             .as_str()
             .filter(|text| text.contains(['/', '#']))
     }))
-}
-
-/// The file that a reference names, percent-decoded, if it names one.
-pub(crate) fn local_file(reference: &str) -> Option<String> {
-    let (file, _) = reference.split_once('#').unwrap_or((reference, ""));
-    if file.is_empty() || has_scheme(file) || file.starts_with("//") {
-        return None;
-    }
-    percent_encoding::percent_decode_str(file)
-        .decode_utf8()
-        .ok()
-        .map(std::borrow::Cow::into_owned)
-}
-
-/// Whether a reference starts with a URI scheme. One letter is a drive, not a scheme.
-pub(crate) fn has_scheme(reference: &str) -> bool {
-    reference.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.len() > 1
-            && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
-    })
 }

@@ -100,3 +100,28 @@ pub enum PathPart {
     /// A parameter's name.
     Parameter(String),
 }
+
+impl PathPart {
+    /// A path template in parts. A brace without its partner is text.
+    pub(crate) fn split(template: &str) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut literal = String::new();
+        let mut rest = template;
+        while let Some(open) = rest.find('{') {
+            let Some(length) = rest[open..].find('}') else {
+                break;
+            };
+            literal.push_str(&rest[..open]);
+            if !literal.is_empty() {
+                parts.push(Self::Literal(std::mem::take(&mut literal)));
+            }
+            parts.push(Self::Parameter(rest[open + 1..open + length].to_owned()));
+            rest = &rest[open + length + 1..];
+        }
+        literal.push_str(rest);
+        if !literal.is_empty() {
+            parts.push(Self::Literal(literal));
+        }
+        parts
+    }
+}

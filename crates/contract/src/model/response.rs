@@ -34,6 +34,23 @@ pub enum StatusKey {
     Default,
 }
 
+impl StatusKey {
+    /// The statuses that a key of `responses` stands for.
+    pub(crate) fn parse(key: &str) -> Option<Self> {
+        if key == "default" {
+            return Some(Self::Default);
+        }
+        let bytes = key.as_bytes();
+        if bytes.len() != 3 || !(b'1'..=b'5').contains(&bytes[0]) {
+            return None;
+        }
+        if &bytes[1..] == b"XX" {
+            return Some(Self::Range(bytes[0] - b'0'));
+        }
+        key.parse().ok().map(Self::Code)
+    }
+}
+
 impl std::fmt::Display for StatusKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Number;
 
-use super::{MAX_DEPTH, at};
 use crate::diagnostic::Diagnostic;
-use crate::node::{Entry, Node, NodeValue};
+use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
 use crate::source::{FileId, Span};
 
 /// Reads one JSON text; none after a syntax error, which stops the reading.
@@ -301,7 +300,7 @@ impl Reader<'_> {
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
-        at(self.file, start, end)
+        Span::new(self.file, start, end)
     }
 
     fn wrong(&self, message: &str, help: &str) -> Box<Diagnostic> {

@@ -6,9 +6,8 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
 
 use super::json::duplicate;
 use super::scalar::{self, Plain};
-use super::{MAX_DEPTH, at};
 use crate::diagnostic::Diagnostic;
-use crate::node::{Entry, Node, NodeValue};
+use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
 use crate::source::{FileId, Span};
 
 /// How many nodes aliases may add: a few kilobytes of YAML can otherwise stand for gigabytes.
@@ -77,8 +76,11 @@ impl<'a> Reader<'a, '_> {
             }
         }
         if document.is_none() {
-            let finding =
-                Diagnostic::error("empty-document", at(self.file, 0, 0), "the file is empty");
+            let finding = Diagnostic::error(
+                "empty-document",
+                Span::new(self.file, 0, 0),
+                "the file is empty",
+            );
             return Err(Box::new(finding.help("start with `openapi: 3.1.0`")));
         }
         Ok(document)
@@ -93,7 +95,7 @@ impl<'a> Reader<'a, '_> {
                 Ok((event, span))
             }
             Some(Err(error)) => Err(self.syntax(&error)),
-            None => Ok((Event::StreamEnd, at(self.file, 0, 0))),
+            None => Ok((Event::StreamEnd, Span::new(self.file, 0, 0))),
         }
     }
 
@@ -390,7 +392,7 @@ impl<'a> Offsets<'a> {
         let end = self.byte(end);
         // The next event starts at or after this one's start, but not always after its end.
         self.last = back;
-        at(file, start, end)
+        Span::new(file, start, end)
     }
 
     fn byte(&mut self, character: usize) -> usize {

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use jsonschema::{Uri, uri};
+use jsonschema::Uri;
 
 use super::{Place, address, reference_of};
 use crate::documents::Documents;
-use crate::mapping;
 use crate::node::Node;
+use crate::uri;
 
 /// A schema that says `$id`: what `#` means inside it.
 pub(super) struct Resource<'a> {
@@ -108,7 +108,9 @@ impl<'a> Resources<'a> {
         reference: &str,
     ) -> Option<Uri<String>> {
         match (resource, document) {
-            (None, None) => uri::from_str(reference.split('#').next().unwrap_or_default()).ok(),
+            (None, None) => {
+                jsonschema::uri::from_str(reference.split('#').next().unwrap_or_default()).ok()
+            }
             _ => self.address(resource, document, reference),
         }
     }
@@ -121,7 +123,7 @@ impl<'a> Resources<'a> {
         reference: &str,
     ) -> Option<Uri<String>> {
         let base = resource.map(|index| &self.list[index].base).or(document);
-        mapping::absolute(base, reference)
+        uri::absolute(base, reference)
     }
 
     pub(super) fn scope(&self, holder: &Node) -> Option<usize> {

@@ -1,5 +1,6 @@
 //! What a validator says, in our words and with the place in the document.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use jsonschema::ValidationError;
@@ -10,6 +11,7 @@ use crate::build::{Role, ValueSite};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Formats, SchemaId, SchemaKind};
 use crate::node::{Node, NodeValue};
+use crate::pointer;
 use crate::source::Span;
 
 /// What a validator says about one of the values.
@@ -40,11 +42,7 @@ pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Opti
 
 impl Violation {
     fn of(error: &ValidationError<'_>) -> Option<Self> {
-        let path = error.instance_path().as_str();
-        let mut tokens = path
-            .split('/')
-            .skip(1)
-            .map(|token| token.replace("~1", "/").replace("~0", "~"));
+        let mut tokens = pointer::tokens(error.instance_path().as_str());
         let index = tokens.next()?.parse().ok()?;
         let (mut unexpected, mut missing) = (None, None);
         match error.kind() {
@@ -59,7 +57,7 @@ impl Violation {
         }
         Some(Self {
             index,
-            tokens: tokens.collect(),
+            tokens: tokens.map(Cow::into_owned).collect(),
             unexpected,
             missing,
             keyword: error.schema_path().as_str().to_owned(),

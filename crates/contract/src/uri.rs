@@ -1,0 +1,36 @@
+//! URI references: the file or the address that one names.
+
+use jsonschema::{Uri, uri};
+
+/// The address that a reference means, its fragment aside; nothing if it is relative and nothing is said to what.
+pub(crate) fn absolute(base: Option<&Uri<String>>, reference: &str) -> Option<Uri<String>> {
+    let reference = reference.split('#').next().unwrap_or_default();
+    match base {
+        Some(base) => uri::resolve_against(&base.borrow(), reference).ok(),
+        None if has_scheme(reference) => uri::from_str(reference).ok(),
+        None => None,
+    }
+}
+
+/// The file that a reference names, percent-decoded, if it names one.
+pub(crate) fn local_file(reference: &str) -> Option<String> {
+    let (file, _) = reference.split_once('#').unwrap_or((reference, ""));
+    if file.is_empty() || has_scheme(file) || file.starts_with("//") {
+        return None;
+    }
+    percent_encoding::percent_decode_str(file)
+        .decode_utf8()
+        .ok()
+        .map(std::borrow::Cow::into_owned)
+}
+
+/// Whether a reference starts with a URI scheme. One letter is a drive, not a scheme.
+pub(crate) fn has_scheme(reference: &str) -> bool {
+    reference.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.len() > 1
+            && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme
+                .chars()
+                .all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
+    })
+}
