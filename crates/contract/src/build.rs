@@ -21,7 +21,8 @@ use serde_json::Value;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Dialect, Formats, Operation, Schema, SchemaId, Tag};
 use crate::node::{Entry, Node};
-use crate::resolve::{Place, Resolver, address};
+use crate::node_ref::{Place, address};
+use crate::resolve::Resolver;
 use crate::source::Span;
 
 /// How many bytes the model may copy from the document, pointers and uses by reference included.

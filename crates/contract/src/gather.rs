@@ -10,8 +10,9 @@ use crate::diagnostic::Diagnostic;
 use crate::documents::Document;
 use crate::lint::{Findings, Reference};
 use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
+use crate::node_ref::{Place, address};
 use crate::pointer;
-use crate::resolve::{Place, Resolver, address};
+use crate::resolve::Resolver;
 use crate::source::Span;
 
 /// How many nodes may stand in the place of references: path items can double at each of their callbacks.

@@ -15,6 +15,7 @@ mod load;
 mod mapping;
 pub mod model;
 pub mod node;
+mod node_ref;
 pub mod number;
 pub mod pointer;
 pub mod read;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::model::{MediaType, PropertyEncoding, RequestBody, Response, StatusKey};
 use crate::node::Node;
-use crate::resolve::Place;
+use crate::node_ref::Place;
 
 use super::parameter::{component, style};
 use super::{Builder, flag, text};

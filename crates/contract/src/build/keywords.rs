@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 use crate::lint::SCHEMA;
 use crate::model::{Dialect, Keywords, SchemaId, Types};
 use crate::node::{Entry, Node, NodeValue};
-use crate::resolve::Place;
+use crate::node_ref::Place;
 
 use super::{Builder, extensions, flag, text};
 

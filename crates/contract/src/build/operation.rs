@@ -2,8 +2,8 @@
 
 use crate::model::{Method, Operation, PathPart, RequestBody, Response, StatusKey};
 use crate::node::{Entry, Node};
+use crate::node_ref::{Place, address};
 use crate::pointer;
-use crate::resolve::{Place, address};
 use crate::source::Span;
 
 use super::surroundings::{security, servers};

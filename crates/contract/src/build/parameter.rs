@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::{Dialect, Location, Parameter, ParameterEncoding, SchemaId, Style};
 use crate::node::Node;
+use crate::node_ref::{Place, address};
 use crate::pointer;
-use crate::resolve::Place;
 use crate::source::Span;
 
 use super::{Builder, OperationSite, extensions, flag, text};
@@ -153,7 +153,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// What 3.1 allows beside a reference to say otherwise.
     pub(super) fn sibling(&self, from: &Place<'a>, to: &Place<'a>, key: &str) -> Option<String> {
-        let is_reference = crate::resolve::address(from.node) != crate::resolve::address(to.node);
+        let is_reference = address(from.node) != address(to.node);
         (is_reference && self.dialect == Dialect::V31)
             .then(|| text(from.node, key))
             .flatten()

@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 
 use crate::model::{Dialect, Discriminator, Keywords, Schema, SchemaId, SchemaKind, Types};
 use crate::node::{Entry, Node, NodeValue};
-use crate::resolve::{Place, address};
+use crate::node_ref::{Place, address};
 
 use super::keywords::{annotate, is_annotation, list, raw};
 use super::{Builder, Role, ValueSite, flag, text};

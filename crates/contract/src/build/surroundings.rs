@@ -8,7 +8,8 @@ use crate::model::{
     ServerVariable,
 };
 use crate::node::Node;
-use crate::resolve::{Place, Resolver};
+use crate::node_ref::Place;
+use crate::resolve::Resolver;
 
 pub(super) fn info(root: &Node) -> Info {
     let Some(node) = root.get("info") else {

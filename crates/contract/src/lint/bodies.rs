@@ -2,7 +2,7 @@
 
 use super::syntax::{Item, Walk};
 use crate::node::Node;
-use crate::resolve::Place;
+use crate::node_ref::Place;
 
 /// Schemas within one that are looked into before it counts as unknown.
 const MOST_LOOKS: usize = 200;

@@ -6,7 +6,8 @@ use super::syntax::Findings;
 use crate::build::{Built, OperationSite};
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
-use crate::resolve::{Resolver, address};
+use crate::node_ref::address;
+use crate::resolve::Resolver;
 use crate::source::Span;
 use crate::spelling::nearest;
 

@@ -10,7 +10,8 @@ use super::{objects, schema};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Entry, Node};
-use crate::resolve::{Place, Resolver, address, reference_of};
+use crate::node_ref::{Place, address, reference_of};
+use crate::resolve::Resolver;
 use crate::source::Span;
 
 /// Checks everything that can be reached.

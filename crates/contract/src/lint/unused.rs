@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use crate::build::Built;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
+use crate::node_ref::{Place, address};
 use crate::pointer;
-use crate::resolve::{Place, Resolver, address};
+use crate::resolve::Resolver;
 
 /// The sections of `components`, with the word for one of their members.
 const SECTIONS: [(&str, &str); 10] = [

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use jsonschema::Uri;
 
-use super::{Place, address, reference_of};
 use crate::documents::Documents;
 use crate::node::Node;
+use crate::node_ref::{Place, address, reference_of};
 use crate::uri;
 
 /// A schema that says `$id`: what `#` means inside it.
