@@ -17,7 +17,7 @@ pub fn schema_bundle(contract: &Contract) -> Value {
     let mut inside = vec![false; contract.schemas.len()];
     for schema in &contract.schemas {
         if let SchemaKind::Object(keywords) = &schema.kind {
-            for_each_child(keywords, |child| inside[child.0 as usize] = true);
+            keywords.for_each_child(|child| inside[child.0 as usize] = true);
         }
     }
     let mut roots: Vec<(&str, SchemaId)> = (0..)
@@ -131,54 +131,6 @@ fn insert(root: &mut Value, pointer: &str, schema: Value) {
     }
 }
 
-/// Every schema that stands in another.
-pub(crate) fn for_each_child(keywords: &Keywords, mut visit: impl FnMut(SchemaId)) {
-    for id in singles(keywords).into_iter().filter_map(|(_, id)| id) {
-        visit(id);
-    }
-    for id in lists(keywords).into_iter().flat_map(|(_, ids)| ids) {
-        visit(*id);
-    }
-    for id in maps(keywords).into_iter().flat_map(|(_, map)| map.values()) {
-        visit(*id);
-    }
-}
-
-fn singles(keywords: &Keywords) -> [(&'static str, Option<SchemaId>); 10] {
-    [
-        ("items", keywords.items),
-        ("contains", keywords.contains),
-        ("unevaluatedItems", keywords.unevaluated_items),
-        ("additionalProperties", keywords.additional_properties),
-        ("propertyNames", keywords.property_names),
-        ("unevaluatedProperties", keywords.unevaluated_properties),
-        ("not", keywords.not),
-        ("if", keywords.if_schema),
-        ("then", keywords.then_schema),
-        ("else", keywords.else_schema),
-    ]
-}
-
-fn lists(keywords: &Keywords) -> [(&'static str, &[SchemaId]); 4] {
-    [
-        ("prefixItems", &keywords.prefix_items),
-        ("allOf", &keywords.all_of),
-        ("anyOf", &keywords.any_of),
-        ("oneOf", &keywords.one_of),
-    ]
-}
-
-type SchemaMap = indexmap::IndexMap<String, SchemaId>;
-
-fn maps(keywords: &Keywords) -> [(&'static str, &SchemaMap); 4] {
-    [
-        ("properties", &keywords.properties),
-        ("patternProperties", &keywords.pattern_properties),
-        ("dependentSchemas", &keywords.dependent_schemas),
-        ("$defs", &keywords.defs),
-    ]
-}
-
 /// Writes schemas: for a validator when it knows where references end, else with everything.
 struct Writer<'c> {
     contract: &'c Contract,
@@ -215,18 +167,18 @@ impl Writer<'_> {
     }
 
     fn schemas(&self, keywords: &Keywords, out: &mut Map<String, Value>) {
-        for (key, id) in singles(keywords) {
+        for (key, id) in keywords.singles() {
             if let Some(id) = id {
                 out.insert(key.to_owned(), self.write(id));
             }
         }
-        for (key, ids) in lists(keywords) {
+        for (key, ids) in keywords.lists() {
             if !ids.is_empty() {
                 let written = ids.iter().map(|id| self.write(*id));
                 out.insert(key.to_owned(), written.collect());
             }
         }
-        for (key, map) in maps(keywords) {
+        for (key, map) in keywords.maps() {
             if !map.is_empty() {
                 let written = map.iter().map(|(name, id)| (name.clone(), self.write(*id)));
                 out.insert(key.to_owned(), Value::Object(written.collect()));

@@ -8,12 +8,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::diagnostic::Diagnostic;
 use crate::documents::Document;
-use crate::lint::{Findings, Reference};
+
 use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
 use crate::node_ref::{Place, address};
 use crate::pointer;
 use crate::resolve::Resolver;
 use crate::source::Span;
+use crate::syntax::{Reference, Syntax};
 
 /// How many nodes may stand in the place of references: path items can double at each of their callbacks.
 const MOST_IN_PLACE: usize = 4_000_000;
@@ -23,20 +24,20 @@ const MOST_IN_PLACE: usize = 4_000_000;
 /// # Errors
 ///
 /// A finding, where path items that stand in the place of references would have no end, or hardly one.
-pub(crate) fn gather(resolver: &Resolver<'_>, findings: &Findings<'_>) -> Copied<Option<Node>> {
-    if resolver.documents.files() < 2 || findings.is_dynamic {
+pub(crate) fn gather(resolver: &Resolver<'_>, syntax: &Syntax<'_>) -> Copied<Option<Node>> {
+    if resolver.documents.files() < 2 || syntax.is_dynamic {
         return Ok(None);
     }
     let root = resolver.root();
     let mut gathering = Gathering {
         metaschema: resolver.documents.metaschema,
         documents: &resolver.documents.list,
-        references: findings
+        references: syntax
             .references
             .iter()
             .map(|reference| (address(reference.text), reference))
             .collect(),
-        identified: &findings.identified,
+        identified: &syntax.identified,
         homes: HashMap::new(),
         in_place: HashSet::new(),
         moved: Vec::new(),

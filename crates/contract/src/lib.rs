@@ -7,8 +7,10 @@
 
 mod build;
 pub mod bundle;
+mod circles;
 pub mod diagnostic;
 mod documents;
+pub mod format;
 mod gather;
 mod lint;
 mod load;
@@ -16,6 +18,7 @@ mod mapping;
 pub mod model;
 pub mod node;
 mod node_ref;
+mod normalise;
 pub mod number;
 pub mod pointer;
 pub mod read;
@@ -23,7 +26,9 @@ mod resolve;
 mod reverse;
 pub mod source;
 mod spelling;
+mod syntax;
 mod uri;
+mod validate;
 
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use load::{Loaded, Options, load, load_text, load_text_with, load_with};

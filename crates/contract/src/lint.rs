@@ -1,63 +1,35 @@
-//! Judges a document: everything that is wrong or probably wrong, each with its place.
+//! Judges a contract: what is wrong or probably wrong with what the parts of a document say together.
 //!
-//! [`document`] looks at the syntax, [`contract`] at what the model says. Only what the standard forbids
-//! and what nothing can be made of is an error; the rest is a warning.
+//! Only what the standard forbids and what nothing can be made of is an error; the rest is a warning. Nothing is
+//! changed here: [`syntax`](crate::syntax) has checked each object, [`normalise`](crate::normalise) has changed the
+//! contract and says what it has changed.
 
-mod bodies;
-mod cycles;
-mod format;
-mod grammar;
-mod idle;
+mod circles;
+mod context;
 mod impossible;
-mod objects;
 mod one_way;
 mod operations;
 mod paging;
 mod paths;
-mod pattern;
-mod schema;
-mod sections;
 mod security;
-mod syntax;
 mod unused;
 mod values;
 
-pub(crate) use grammar::{Field, SCHEMA};
-pub(crate) use sections::correct_sections;
-pub(crate) use syntax::{Findings, Reference};
+pub(crate) use context::Context;
 
-use crate::build::Built;
 use crate::diagnostic::Diagnostic;
-use crate::model::Dialect;
-use crate::resolve::Resolver;
-use crate::source::Sources;
-
-/// Checks the syntax: fields, kinds of value, references.
-pub(crate) fn document<'a>(
-    resolver: &Resolver<'a>,
-    dialect: Dialect,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Findings<'a> {
-    let findings = syntax::check(resolver, dialect, diagnostics);
-    cycles::references(&findings.links, diagnostics);
-    findings
-}
 
 /// Checks what the parts of the document say together.
-pub(crate) fn contract(
-    resolver: &Resolver<'_>,
-    sources: &Sources,
-    built: &mut Built<'_>,
-    findings: &Findings<'_>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    operations::check(resolver, built, findings, diagnostics);
-    paths::check(resolver, sources, built, diagnostics);
-    security::check(resolver, built, diagnostics);
-    unused::check(resolver, built, diagnostics);
-    cycles::schemas(built, diagnostics);
-    impossible::check(built, diagnostics);
-    paging::check(resolver, built, diagnostics);
-    one_way::check(built, diagnostics);
-    values::check(built, diagnostics);
+pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    operations::check(context, &mut diagnostics);
+    paths::check(context, &mut diagnostics);
+    security::check(context, &mut diagnostics);
+    unused::check(context, &mut diagnostics);
+    circles::check(context, &mut diagnostics);
+    impossible::check(context, &mut diagnostics);
+    paging::check(context, &mut diagnostics);
+    one_way::check(context, &mut diagnostics);
+    values::check(context, &mut diagnostics);
+    diagnostics
 }

@@ -5,7 +5,7 @@ mod survey;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-use crate::build;
+use crate::build::{Built, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
 use crate::gather::gather;
@@ -13,9 +13,11 @@ use crate::lint;
 use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Formats};
 use crate::node::{Node, NodeValue};
+use crate::normalise::{correct_sections, normalise};
 use crate::read::{MAX_BYTES, read};
 use crate::resolve::Resolver;
 use crate::source::{SourceFile, Sources, Span};
+use crate::syntax;
 
 use survey::{Survey, Target};
 
@@ -218,11 +220,11 @@ impl Loader {
         }
         let resolver = Resolver::new(&self.documents);
         let mut found = Vec::new();
-        let findings = lint::document(&resolver, dialect, &mut found);
+        let syntax = syntax::check(&resolver, dialect, &mut found);
         if is_wrong(&found) {
             return;
         }
-        let root = match gather(&resolver, &findings) {
+        let root = match gather(&resolver, &syntax) {
             Ok(Some(root)) => root,
             Ok(None) => return,
             Err(finding) => return self.diagnostics.push(*finding),
@@ -237,19 +239,26 @@ impl Loader {
     fn build(&mut self) -> Option<Contract> {
         let root = &mut self.documents.list.first_mut()?.root;
         let dialect = dialect(root, &mut self.diagnostics)?;
-        lint::correct_sections(root, dialect, &mut self.diagnostics);
+        correct_sections(root, dialect, &mut self.diagnostics);
         self.gather(dialect);
         let resolver = Resolver::new(&self.documents);
-        let findings = lint::document(&resolver, dialect, &mut self.diagnostics);
-        let mut built = build::build(&resolver, dialect, self.formats, &mut self.diagnostics);
-        lint::contract(
-            &resolver,
-            &self.sources,
-            &mut built,
-            &findings,
-            &mut self.diagnostics,
-        );
-        Some(built.contract)
+        let syntax = syntax::check(&resolver, dialect, &mut self.diagnostics);
+        let Built {
+            mut contract,
+            origins,
+        } = build(&resolver, dialect, self.formats, &mut self.diagnostics);
+        let changes = normalise(&mut contract, &origins, &syntax);
+        let diagnostics = lint::check(&lint::Context {
+            contract: &contract,
+            changes: &changes,
+            origins: &origins,
+            syntax: &syntax,
+            resolver: &resolver,
+            sources: &self.sources,
+            is_wrong: is_wrong(&self.diagnostics),
+        });
+        self.diagnostics.extend(diagnostics);
+        Some(contract)
     }
 }
 

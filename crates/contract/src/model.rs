@@ -13,6 +13,7 @@ mod response;
 mod schema;
 mod security;
 mod server;
+mod subschemas;
 mod types;
 
 pub use body::{MediaType, PropertyEncoding, RequestBody};

@@ -7,8 +7,9 @@ use crate::model::{MediaType, PropertyEncoding, RequestBody, Response, StatusKey
 use crate::node::Node;
 use crate::node_ref::Place;
 
+use super::builder::Builder;
+use super::fields::{flag, text};
 use super::parameter::{component, style};
-use super::{Builder, flag, text};
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn request_body(&mut self, place: &Place<'a>) -> Option<RequestBody> {

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::model::{Keywords, SchemaId, SchemaKind};
 
-use super::Builder;
+use super::builder::Builder;
 
 impl Builder<'_, '_> {
     /// Adds the implied values to every discriminator.

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
-use crate::lint::SCHEMA;
 use crate::model::{Dialect, Keywords, SchemaId, Types};
 use crate::node::{Entry, Node, NodeValue};
 use crate::node_ref::Place;
+use crate::syntax::SCHEMA;
 
-use super::{Builder, extensions, flag, text};
+use super::builder::Builder;
+use super::fields::{extensions, flag, text};
 
 /// Keywords that say something about a schema without refusing any value.
 const ANNOTATIONS: [&str; 16] = [
@@ -154,7 +155,7 @@ pub(super) fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Value {
         wanted(&entry.key)
             && !SCHEMA
                 .field(&entry.key)
-                .is_some_and(crate::lint::Field::holds_schemas)
+                .is_some_and(crate::syntax::Field::holds_schemas)
     });
     let own: Map<String, Value> = own
         .map(|entry| (entry.key.clone(), entry.value.to_json()))

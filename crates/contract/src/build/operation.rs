@@ -6,8 +6,11 @@ use crate::node_ref::{Place, address};
 use crate::pointer;
 use crate::source::Span;
 
-use super::surroundings::{security, servers};
-use super::{Builder, OperationSite, flag, id, text};
+use super::builder::Builder;
+use super::fields::{flag, text};
+use super::id;
+use super::metadata::{security, servers};
+use super::origins::OperationSite;
 
 /// The methods in the order in which a path item's operations are listed when it is a reference with siblings.
 const METHODS: [Method; 8] = [
@@ -121,7 +124,7 @@ impl<'a> Builder<'_, 'a> {
         };
         let given = text(node, "operationId").filter(|id| !id.is_empty());
         let (parameters, site) = self.parameters(place, shared);
-        self.sites.push(OperationSite {
+        self.origins.operations.push(OperationSite {
             node,
             path_span: caller.span,
             template: (caller.kind == Kind::Path).then_some(caller.path),

@@ -9,7 +9,9 @@ use crate::node_ref::{Place, address};
 use crate::pointer;
 use crate::source::Span;
 
-use super::{Builder, OperationSite, extensions, flag, text};
+use super::builder::Builder;
+use super::fields::{extensions, flag, text};
+use super::origins::OperationSite;
 
 impl<'a> Builder<'_, 'a> {
     /// An operation's parameters: the path item's first, each overridden in place.

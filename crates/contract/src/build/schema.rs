@@ -13,8 +13,10 @@ use crate::model::{Dialect, Discriminator, Keywords, Schema, SchemaId, SchemaKin
 use crate::node::{Entry, Node, NodeValue};
 use crate::node_ref::{Place, address};
 
+use super::builder::Builder;
+use super::fields::{flag, text};
 use super::keywords::{annotate, is_annotation, list, raw};
-use super::{Builder, Role, ValueSite, flag, text};
+use super::origins::{Role, ValueSite};
 
 /// The combinators beside which `nullable` cannot be a type.
 const COMBINATORS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
@@ -44,7 +46,7 @@ impl<'a> Builder<'_, 'a> {
 
     fn add(&mut self, place: &Place<'a>, kind: SchemaKind) -> SchemaId {
         let id = SchemaId(u32::try_from(self.schemas.len()).expect("positions are 32 bits wide"));
-        self.nodes.push(place.node);
+        self.origins.nodes.push(place.node);
         self.spend(place.pointer.len());
         self.schemas.push(Schema {
             component: None,
@@ -174,7 +176,7 @@ impl<'a> Builder<'_, 'a> {
     /// Notes the values that the schema itself must accept.
     fn note_values(&mut self, id: SchemaId, node: &'a Node) {
         let mut keep = |node: &'a Node, role| {
-            self.values.push(ValueSite {
+            self.origins.values.push(ValueSite {
                 schema: id,
                 node,
                 role,

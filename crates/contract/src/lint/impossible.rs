@@ -4,18 +4,18 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::cycles::{circles, in_place};
-use crate::build::Built;
+use super::context::Context;
+use crate::circles;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::Node;
 use crate::source::Span;
 
 /// Reports them. In-place references must not go in circles.
-pub(super) fn check(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let accepted = accepted(&built.contract);
-    exclusive(built, &accepted, diagnostics);
-    endless(built, &accepted, diagnostics);
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let accepted = accepted(context.contract);
+    exclusive(context, &accepted, diagnostics);
+    endless(context, &accepted, diagnostics);
 }
 
 /// Every type.
@@ -26,7 +26,14 @@ fn accepted(contract: &Contract) -> Vec<Types> {
     let steps: Vec<Vec<usize>> = contract
         .schemas
         .iter()
-        .map(|schema| steps(&schema.kind))
+        .map(|schema| {
+            schema
+                .kind
+                .in_place()
+                .into_iter()
+                .map(SchemaId::index)
+                .collect()
+        })
         .collect();
     let mut accepted = vec![ANY; steps.len()];
     let mut is_seen = vec![false; steps.len()];
@@ -52,13 +59,6 @@ fn accepted(contract: &Contract) -> Vec<Types> {
         }
     }
     accepted
-}
-
-fn steps(kind: &SchemaKind) -> Vec<usize> {
-    match kind {
-        SchemaKind::Object(keywords) => in_place(keywords),
-        SchemaKind::Bool(_) => Vec::new(),
-    }
 }
 
 /// The types that a schema leaves, the values that it lists aside.
@@ -106,8 +106,8 @@ fn both(one: Types, other: Types) -> Types {
 }
 
 /// Types that exclude each other, where they meet.
-fn exclusive(built: &Built<'_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
-    for (schema, node) in built.contract.schemas.iter().zip(&built.nodes) {
+fn exclusive(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
+    for (schema, node) in context.contract.schemas.iter().zip(&context.origins.nodes) {
         let SchemaKind::Object(keywords) = &schema.kind else {
             continue;
         };
@@ -139,13 +139,13 @@ fn exclusive(built: &Built<'_>, accepted: &[Types], diagnostics: &mut Vec<Diagno
 }
 
 /// Objects and lists that must contain themselves.
-fn endless(built: &Built<'_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
-    let schemas = built
+fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
+    let schemas = context
         .contract
         .schemas
         .iter()
         .zip(accepted)
-        .zip(&built.nodes);
+        .zip(&context.origins.nodes);
     let needed: Vec<Vec<Need>> = schemas
         .map(|((schema, types), node)| needed(&schema.kind, *types, node))
         .collect();
@@ -154,7 +154,7 @@ fn endless(built: &Built<'_>, accepted: &[Types], diagnostics: &mut Vec<Diagnost
         .map(|needs| needs.iter().map(|need| need.schema).collect())
         .collect();
     let mut reported = HashSet::new();
-    circles(&steps, |circle| {
+    circles::find(&steps, |circle| {
         if reported.len() == MOST_CIRCLES || !reported.insert(circle[0]) {
             return;
         }
@@ -202,7 +202,10 @@ fn needed(kind: &SchemaKind, accepted: Types, node: &Node) -> Vec<Need> {
     // Who declares properties and no type means an object.
     let is_object = accepted == Types::OBJECT || (keywords.types.is_none() && accepted == ANY);
     if is_object {
-        for name in &keywords.required {
+        // As the author wrote it: normalising may have dropped names from `required`.
+        let required = node.get("required").and_then(Node::as_array);
+        let required = required.unwrap_or_default().iter();
+        for name in required.filter_map(Node::as_str) {
             let entry = node
                 .get("properties")
                 .and_then(|properties| properties.entry(name));

@@ -2,24 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::syntax::Findings;
-use crate::build::{Built, OperationSite};
+use super::context::Context;
+use crate::build::OperationSite;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
 use crate::node_ref::address;
-use crate::resolve::Resolver;
 use crate::source::Span;
 use crate::spelling::nearest;
 
 /// Checks what operations must not share, and what they name.
-pub(super) fn check(
-    resolver: &Resolver<'_>,
-    built: &Built<'_>,
-    findings: &Findings<'_>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    let ids = ids(&built.sites, diagnostics);
-    for (name, span) in &findings.named {
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let ids = ids(&context.origins.operations, diagnostics);
+    for (name, span) in &context.syntax.named {
         if !ids.contains_key(name) {
             diagnostics.push(
                 Diagnostic::warning(
@@ -31,8 +25,17 @@ pub(super) fn check(
             );
         }
     }
-    tags(resolver.root().node, &built.sites, diagnostics);
-    for (name, span) in built.sites.iter().flat_map(|site| &site.duplicates) {
+    tags(
+        context.resolver.root().node,
+        &context.origins.operations,
+        diagnostics,
+    );
+    for (name, span) in context
+        .origins
+        .operations
+        .iter()
+        .flat_map(|site| &site.duplicates)
+    {
         diagnostics.push(
             Diagnostic::error(
                 "duplicate-parameter",

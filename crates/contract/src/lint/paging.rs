@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::build::Built;
+use super::context::Context;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Location, Operation, SchemaId, SchemaKind, StatusKey};
 use crate::node::Node;
-use crate::resolve::Resolver;
 use crate::spelling::nearest;
 
 /// The fields of `x-paging`, and whether each is needed.
@@ -20,8 +19,8 @@ const FIELDS: [(&str, bool); 6] = [
 ];
 
 /// Checks `x-paging`, if the document has it.
-pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let root = resolver.root().node;
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root().node;
     let Some(entry) = root.entry("x-paging") else {
         return;
     };
@@ -77,7 +76,7 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
             );
         }
     }
-    names(&built.contract, &entry.value, diagnostics);
+    names(context.contract, &entry.value, diagnostics);
 }
 
 fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {

@@ -2,25 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::build::{Built, OperationSite};
+use super::context::Context;
+use crate::build::OperationSite;
 use crate::diagnostic::Diagnostic;
 use crate::model::PathPart;
 use crate::node::{Entry, Node};
-use crate::resolve::Resolver;
 use crate::source::{Sources, Span};
 use crate::spelling::nearest;
 
 /// Checks the templates, then each operation's parameters against its template.
-pub(super) fn check(
-    resolver: &Resolver<'_>,
-    sources: &Sources,
-    built: &Built<'_>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    let root = resolver.root().node;
-    templates(root, sources, diagnostics);
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root().node;
+    templates(root, context.sources, diagnostics);
     let mut undeclared = HashSet::new();
-    for site in &built.sites {
+    for site in &context.origins.operations {
         let Some(template) = site.template else {
             continue;
         };
@@ -29,7 +24,7 @@ pub(super) fn check(
         for name in &names {
             let declared = site.path_parameters.iter().any(|(other, _)| other == name);
             if !declared && undeclared.insert((template, name.clone())) {
-                let span = within(sources, site.path_span, &format!("{{{name}}}"));
+                let span = within(context.sources, site.path_span, &format!("{{{name}}}"));
                 diagnostics.push(missing(site, &names, name, span));
             }
         }

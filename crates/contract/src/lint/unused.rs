@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::build::Built;
+use super::context::Context;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
 use crate::node_ref::{Place, address};
@@ -24,17 +24,17 @@ const SECTIONS: [(&str, &str); 10] = [
 ];
 
 /// Reports components that nothing uses. A document without operations is a library, and all of it is meant for others.
-pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let root = resolver.root();
-    if built.contract.operations.is_empty() && built.contract.webhooks.is_empty() {
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root();
+    if context.contract.operations.is_empty() && context.contract.webhooks.is_empty() {
         return;
     }
     let Some(components) = root.key("components") else {
         return;
     };
     let mut reach = Reach {
-        resolver,
-        heirs: heirs(resolver, &components),
+        resolver: context.resolver,
+        heirs: heirs(context.resolver, &components),
         seen: HashSet::new(),
         pending: Vec::new(),
         used: HashSet::new(),

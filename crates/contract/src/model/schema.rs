@@ -10,6 +10,18 @@ use crate::source::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SchemaId(pub u32);
 
+impl SchemaId {
+    /// The index in the list of schemas.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The id of the schema at an index.
+    pub(crate) fn at(index: usize) -> Self {
+        Self(u32::try_from(index).expect("spans are 32 bits wide, so there are fewer schemas"))
+    }
+}
+
 /// A schema and where it stands.
 #[derive(Debug, Clone)]
 pub struct Schema {

@@ -1,11 +1,10 @@
 //! Misspelt sections of the document, which are the cause of every reference into them that leads nowhere.
 
-use super::grammar::{COMPONENTS, DOCUMENT, Grammar};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
-use crate::source::Span;
 use crate::spelling::nearest;
+use crate::syntax::{COMPONENTS, DOCUMENT, Grammar, misspelt};
 
 /// Reports misspelt sections at the top level and in `components`, and calls them what was probably meant, so that
 /// everything else is judged as if they had been written right.
@@ -56,14 +55,4 @@ fn correct(
         diagnostics.push(misspelt(&entry.key, meant, grammar, entry.key_span));
         meant.clone_into(&mut entry.key);
     }
-}
-
-/// Says that an object has no such key, and which is probably meant.
-pub(super) fn misspelt(key: &str, meant: &str, grammar: &Grammar, span: Span) -> Diagnostic {
-    Diagnostic::error(
-        "misspelt-keyword",
-        span,
-        format!("{} has no `{key}`", grammar.name),
-    )
-    .help(format!("did you mean `{meant}`?"))
 }

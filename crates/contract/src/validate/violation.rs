@@ -7,26 +7,22 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
-use crate::build::{Role, ValueSite};
-use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Formats, SchemaId, SchemaKind};
-use crate::node::{Node, NodeValue};
 use crate::pointer;
-use crate::source::Span;
 
 /// What a validator says about one of the values.
-pub(super) struct Violation {
+pub(crate) struct Violation {
     /// Which value.
     pub(super) index: usize,
     /// Where in the value.
-    tokens: Vec<String>,
+    pub(crate) tokens: Vec<String>,
     /// The property that is one too many, if that is it.
-    unexpected: Option<String>,
+    pub(crate) unexpected: Option<String>,
     /// The property that is missing, if that is it.
     missing: Option<String>,
     /// Pointer to the keyword that refuses.
     keyword: String,
-    message: String,
+    pub(crate) message: String,
 }
 
 /// Everything that a validator refuses; none where the schemas make no validator.
@@ -63,33 +59,6 @@ impl Violation {
             keyword: error.schema_path().as_str().to_owned(),
             message: message(error),
         })
-    }
-
-    pub(super) fn finding(&self, site: &ValueSite<'_>) -> Diagnostic {
-        let span = self.span(site.node);
-        let (code, what) = match site.role {
-            Role::Default => ("bad-default", "the default does not fit its schema"),
-            Role::Example => ("bad-example", "the example does not fit its schema"),
-            Role::Member => ("bad-enum", "the schema refuses a value that it lists"),
-        };
-        Diagnostic::warning(code, span, format!("{what}: {}", self.message))
-            .help("correct the value, or the schema")
-    }
-
-    fn span(&self, root: &Node) -> Span {
-        let mut at = root;
-        for token in &self.tokens {
-            let next = match &at.value {
-                NodeValue::Array(items) => {
-                    token.parse().ok().and_then(|index: usize| items.get(index))
-                }
-                _ => at.get(token),
-            };
-            let Some(next) = next else { break };
-            at = next;
-        }
-        let key = self.unexpected.as_ref().and_then(|name| at.entry(name));
-        key.map_or(at.span, |entry| entry.key_span)
     }
 }
 

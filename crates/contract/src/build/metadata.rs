@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::text;
+use super::fields::text;
 use crate::model::{
     Info, Location, Paging, Security, SecurityKind, SecurityRequirement, SecurityScheme, Server,
     ServerVariable,

@@ -539,3 +539,8 @@ pub(crate) static OLD_KEYWORDS: &[(&str, &str)] = &[
     ("$recursiveRef", "write `$ref`"),
     ("$recursiveAnchor", "write `$anchor`"),
 ];
+
+/// The types of JSON Schema.
+pub(super) const TYPES: [&str; 7] = [
+    "null", "boolean", "integer", "number", "string", "array", "object",
+];

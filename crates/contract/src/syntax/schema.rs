@@ -1,22 +1,13 @@
 //! What the tables cannot say about a schema: types, bounds that exclude each other, patterns, formats.
 
-use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use serde_json::Number;
-
-use super::syntax::{Item, Walk};
-use super::{format, idle, pattern};
-use crate::diagnostic::Diagnostic;
+use super::grammar::TYPES;
+use super::walk::{Item, Walk};
+use super::{bounds, formats, idle, patterns};
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
-use crate::number::compare;
 use crate::spelling::nearest;
-
-/// The types of JSON Schema.
-pub(super) const TYPES: [&str; 7] = [
-    "null", "boolean", "integer", "number", "string", "array", "object",
-];
 
 /// Checks a schema's `type`.
 pub(super) fn check_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
@@ -100,21 +91,11 @@ fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
 /// Checks a schema whose keywords have been checked one by one.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let node = item.node;
-    for (low, high) in [
-        ("minLength", "maxLength"),
-        ("minItems", "maxItems"),
-        ("minProperties", "maxProperties"),
-        ("minContains", "maxContains"),
-        ("minimum", "maximum"),
-    ] {
-        bounds(walk, node, low, high);
-    }
-    exclusive_bounds(walk, node);
-    multiple_of(walk, node);
+    bounds::check(walk, node);
     enumeration(walk, node);
     required(walk, node);
-    pattern::check(walk, node);
-    format::check(walk, node);
+    patterns::check(walk, node);
+    formats::check(walk, node);
     idle::check(walk, node);
     dynamic(walk, item);
     if let Some(value) = node.get("x-secret")
@@ -136,95 +117,6 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             item.at,
             "a schema of type array needs `items`".to_owned(),
             "add `items`; `items: {}` takes anything".to_owned(),
-        );
-    }
-}
-
-fn number<'n>(node: &'n Node, key: &str) -> Option<&'n Number> {
-    node.get(key)?.as_number()
-}
-
-fn bounds(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
-    let (Some(least), Some(most)) = (number(node, low), number(node, high)) else {
-        return;
-    };
-    if compare(least, most) == Some(Ordering::Greater) {
-        impossible(walk, node, low, high);
-    }
-}
-
-/// `exclusiveMinimum` and `exclusiveMaximum` in either dialect, against the other end.
-fn exclusive_bounds(walk: &mut Walk<'_, '_>, node: &Node) {
-    let is_30 = walk.dialect == Dialect::V30;
-    let end = |plain: &'static str, exclusive: &'static str| {
-        if is_30 {
-            let limit = number(node, plain)?;
-            let open = node.get(exclusive).and_then(Node::as_bool) == Some(true);
-            Some((limit, open, plain))
-        } else if let Some(limit) = number(node, exclusive) {
-            Some((limit, true, exclusive))
-        } else {
-            Some((number(node, plain)?, false, plain))
-        }
-    };
-    let low = end("minimum", "exclusiveMinimum");
-    let high = end("maximum", "exclusiveMaximum");
-    if let (Some((least, least_open, low)), Some((most, most_open, high))) = (low, high)
-        && (least_open || most_open)
-        && compare(least, most).is_some_and(Ordering::is_ge)
-    {
-        impossible(walk, node, low, high);
-    }
-    if is_30 {
-        for (plain, exclusive) in [
-            ("minimum", "exclusiveMinimum"),
-            ("maximum", "exclusiveMaximum"),
-        ] {
-            if let Some(entry) = node.entry(exclusive)
-                && entry.value.as_bool() == Some(true)
-                && node.get(plain).is_none()
-            {
-                walk.warning(
-                    "impossible-bounds",
-                    entry.key_span,
-                    format!("`{exclusive}` means nothing without `{plain}`"),
-                    format!("add `{plain}`"),
-                );
-            }
-        }
-    }
-}
-
-fn impossible(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
-    let (Some(low_node), Some(high_node)) = (node.get(low), node.get(high)) else {
-        return;
-    };
-    let (least, most) = (low_node.to_json(), high_node.to_json());
-    let message = format!("no value is at least {least} (`{low}`) and at most {most} (`{high}`)");
-    let finding = if low == "minContains" {
-        Diagnostic::warning("impossible-bounds", low_node.span, message)
-    } else {
-        Diagnostic::error("impossible-bounds", low_node.span, message)
-    };
-    walk.diagnostics.push(
-        finding
-            .help("swap them, or correct one")
-            .related(high_node.span, "the other bound"),
-    );
-}
-
-fn multiple_of(walk: &mut Walk<'_, '_>, node: &Node) {
-    if let Some(value) = node.get("multipleOf")
-        && value
-            .as_number()
-            .and_then(serde_json::Number::as_f64)
-            .is_some_and(|value| value <= 0.0)
-    {
-        walk.error(
-            "impossible-bounds",
-            value.span,
-            "`multipleOf` must be more than 0".to_owned(),
-            "write a positive number, or leave it out".to_owned(),
         );
     }
 }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::lint::cycles::in_place;
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind};
 
 /// More looks than this take too long.
@@ -90,9 +89,10 @@ fn address(value: &Value) -> usize {
 
 /// Every schema that would look at the value or at a part of it.
 fn parts<'v>(keywords: &Keywords, value: &'v Value) -> Vec<(SchemaId, &'v Value)> {
-    let mut parts: Vec<(SchemaId, &'v Value)> = in_place(keywords)
+    let mut parts: Vec<(SchemaId, &'v Value)> = keywords
+        .in_place()
         .into_iter()
-        .map(|index| (SchemaId(u32::try_from(index).unwrap_or(u32::MAX)), value))
+        .map(|schema| (schema, value))
         .collect();
     match value {
         Value::Array(items) => {

@@ -1,6 +1,6 @@
 //! What is sent: schemas of media types that no schema is applied to, and what a schema surely is before the model is made.
 
-use super::syntax::{Item, Walk};
+use super::walk::{Item, Walk};
 use crate::node::Node;
 use crate::node_ref::Place;
 

@@ -1,8 +1,8 @@
 //! Keywords and formats that say nothing about values of the schema's type.
 
-use super::grammar::SCHEMA;
-use super::schema::TYPES;
-use super::syntax::Walk;
+use super::grammar::{SCHEMA, TYPES};
+use super::walk::Walk;
+use crate::format;
 use crate::node::Node;
 
 /// Keywords by the types that they are about.
@@ -58,44 +58,6 @@ static KEYWORDS: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// Formats by the types that they are about.
-static FORMATS: &[(&[&str], &[&str])] = &[
-    (
-        &["integer", "number"],
-        &[
-            "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float",
-            "double",
-        ],
-    ),
-    (
-        &["string"],
-        &[
-            "date-time",
-            "date",
-            "time",
-            "duration",
-            "email",
-            "idn-email",
-            "hostname",
-            "idn-hostname",
-            "ipv4",
-            "ipv6",
-            "uri",
-            "uri-reference",
-            "uri-template",
-            "iri",
-            "iri-reference",
-            "uuid",
-            "json-pointer",
-            "relative-json-pointer",
-            "regex",
-            "byte",
-            "binary",
-            "password",
-        ],
-    ),
-];
-
 /// Reports what is about other types than the schema's.
 pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     let types: Vec<&str> = match node.get("type") {
@@ -139,17 +101,16 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         .get("format")
         .and_then(|format| Some((format.span, format.as_str()?)));
     if let Some((span, format)) = format
-        && let Some((about, _)) = FORMATS
-            .iter()
-            .find(|(_, formats)| formats.contains(&format))
-        && !types.iter().any(|name| about.contains(name))
+        && let Some(known) = format::lookup(format)
+        && !known.types.is_empty()
+        && !types.iter().any(|name| known.types.contains(name))
     {
         walk.warning(
             "idle-keyword",
             span,
             format!(
                 "the format `{format}` is about {}, and the type is {}",
-                listed(about),
+                listed(known.types),
                 listed(&types)
             ),
             "leave it out, or correct the `type`".to_owned(),

@@ -1,6 +1,6 @@
 //! Patterns: regular expressions of ECMA 262 that the engines of generated code can run.
 
-use super::syntax::Walk;
+use super::walk::Walk;
 use crate::model::Dialect;
 use crate::node::Node;
 use crate::source::Span;
@@ -24,6 +24,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
 fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     let help = "patterns are regular expressions as ECMA 262 has them".to_owned();
     if let Some(why) = why_unusable(pattern) {
+        walk.syntax.has_unusable_patterns = true;
         return walk.error(
             "bad-pattern",
             span,
@@ -70,7 +71,7 @@ fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
 }
 
 /// Why no engine can run the pattern; none if one can.
-pub(super) fn why_unusable(pattern: &str) -> Option<String> {
+pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
     let translated = jsonschema_regex::to_rust_regex(pattern);
     let compiled = translated.map_err(|()| why_unreadable(pattern));
     compiled.and_then(|translated| compile(&translated)).err()

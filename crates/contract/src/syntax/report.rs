@@ -1,8 +1,8 @@
 //! The findings of the walk: what they say, and what they propose.
 
-use super::{Item, Walk};
-use crate::lint::grammar::{Field, Grammar, Need, OLD_KEYWORDS, SCHEMA};
-use crate::lint::sections::misspelt;
+use super::grammar::{Field, Grammar, Need, OLD_KEYWORDS, SCHEMA};
+use super::walk::{Item, Walk};
+use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Entry, NodeValue};
 use crate::resolve::RefProblem;
@@ -119,12 +119,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    pub(in crate::lint) fn refuse_reference(
-        &mut self,
-        text: &str,
-        span: Span,
-        problem: RefProblem,
-    ) {
+    pub(super) fn refuse_reference(&mut self, text: &str, span: Span, problem: RefProblem) {
         let (code, message, help) = match problem {
             RefProblem::Dangling(meant) => (
                 "dangling-ref",
@@ -193,7 +188,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// Refuses a value of the wrong kind.
-    pub(in crate::lint) fn expect(&mut self, item: Item<'a>, holds: bool, wanted: &str) {
+    pub(super) fn expect(&mut self, item: Item<'a>, holds: bool, wanted: &str) {
         if holds {
             return;
         }
@@ -272,4 +267,14 @@ fn correction(item: Item<'_>, wanted: &str) -> String {
         (NodeValue::String(text), "an array") => format!("write a list with one item, `[{text}]`"),
         _ => format!("write {wanted}"),
     }
+}
+
+/// Says that an object has no such key, and which is probably meant.
+pub(crate) fn misspelt(key: &str, meant: &str, grammar: &Grammar, span: Span) -> Diagnostic {
+    Diagnostic::error(
+        "misspelt-keyword",
+        span,
+        format!("{} has no `{key}`", grammar.name),
+    )
+    .help(format!("did you mean `{meant}`?"))
 }

@@ -1,0 +1,67 @@
+//! Circles of references: how they are found, and what is said of them.
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// Finds a circle for each step that leads back to where its path came from.
+pub(crate) fn find(steps: &[Vec<usize>], mut found: impl FnMut(&[usize])) {
+    let mut state = vec![State::New; steps.len()];
+    for start in 0..steps.len() {
+        if state[start] != State::New {
+            continue;
+        }
+        state[start] = State::Open;
+        let mut path = vec![start];
+        let mut next_steps = vec![0];
+        while let (Some(at), Some(step)) = (path.last().copied(), next_steps.last_mut()) {
+            let Some(next) = steps[at].get(*step).copied() else {
+                state[at] = State::Done;
+                path.pop();
+                next_steps.pop();
+                continue;
+            };
+            *step += 1;
+            match state[next] {
+                State::Done => {}
+                State::New => {
+                    state[next] = State::Open;
+                    path.push(next);
+                    next_steps.push(0);
+                }
+                State::Open => {
+                    let from = path.iter().position(|node| *node == next).unwrap_or(0);
+                    found(&path[from..]);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Open,
+    Done,
+}
+
+/// Reports a circle at the first of the references that it consists of.
+pub(crate) fn diagnostic(mut spans: Vec<Span>, composed: bool) -> Option<Diagnostic> {
+    spans.sort();
+    let (first, rest) = spans.split_first()?;
+    let (message, help) = if composed {
+        (
+            "the schema contains itself without a property or item in between, so it has no meaning",
+            "refer to it from a property or from `items`, or leave the reference out",
+        )
+    } else {
+        (
+            "the reference goes in a circle and never reaches anything",
+            "let one of the references mean something else",
+        )
+    };
+    let mut finding = Diagnostic::error("circular-ref", *first, message).help(help);
+    for span in rest.iter().take(5) {
+        finding = finding.related(*span, "part of the circle");
+    }
+    Some(finding)
+}
