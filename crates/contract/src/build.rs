@@ -24,7 +24,7 @@ use indexmap::IndexMap;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Dialect, Formats, Operation, SchemaId, Tag};
 use crate::node::Node;
-use crate::node_ref::Place;
+use crate::node_ref::NodeRef;
 use crate::resolve::Resolver;
 use builder::Builder;
 use fields::text;
@@ -104,16 +104,13 @@ pub(crate) fn build<'a>(
 }
 
 impl<'a> Builder<'_, 'a> {
-    fn components(&mut self, root: &Place<'a>) -> IndexMap<String, SchemaId> {
-        let Some(schemas) = root
-            .key("components")
-            .and_then(|place| place.key("schemas"))
-        else {
+    fn components(&mut self, root: &NodeRef<'a>) -> IndexMap<String, SchemaId> {
+        let Some(schemas) = root.key("components").and_then(|at| at.key("schemas")) else {
             return IndexMap::new();
         };
         let mut components = IndexMap::new();
-        for (entry, place) in schemas.entries() {
-            let id = self.schema(&place);
+        for (entry, at) in schemas.entries() {
+            let id = self.schema(&at);
             self.schemas[id.0 as usize].component = Some(entry.key.clone());
             components.insert(entry.key.clone(), id);
         }
@@ -121,17 +118,17 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// Components that are no schemas, so that the schemas and examples in them are read even if nothing uses them.
-    fn unused_parts(&mut self, root: &Place<'a>) {
+    fn unused_parts(&mut self, root: &NodeRef<'a>) {
         let Some(components) = root.key("components") else {
             return;
         };
-        for (section, place) in components.entries() {
-            for (_, place) in place.entries() {
+        for (section, at) in components.entries() {
+            for (_, at) in at.entries() {
                 match section.key.as_str() {
-                    "parameters" => drop(self.parameter(&place)),
-                    "headers" => drop(self.header("", &place)),
-                    "requestBodies" => drop(self.request_body(&place)),
-                    "responses" => drop(self.response(crate::model::StatusKey::Default, &place)),
+                    "parameters" => drop(self.parameter(&at)),
+                    "headers" => drop(self.header("", &at)),
+                    "requestBodies" => drop(self.request_body(&at)),
+                    "responses" => drop(self.response(crate::model::StatusKey::Default, &at)),
                     _ => {}
                 }
             }

@@ -59,9 +59,9 @@ pub(crate) fn diagnostic(mut spans: Vec<Span>, composed: bool) -> Option<Diagnos
             "let one of the references mean something else",
         )
     };
-    let mut finding = Diagnostic::error("circular-ref", *first, message).help(help);
+    let mut diagnostic = Diagnostic::error("circular-ref", *first, message).help(help);
     for span in rest.iter().take(5) {
-        finding = finding.related(*span, "part of the circle");
+        diagnostic = diagnostic.related(*span, "part of the circle");
     }
-    Some(finding)
+    Some(diagnostic)
 }

@@ -77,29 +77,29 @@ const WIDTH: usize = 100;
 #[must_use]
 pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
-    sorted.sort_by_key(|finding| (finding.span, finding.code));
+    sorted.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
     let mut out = String::new();
     let mut alike: HashMap<_, Vec<&Diagnostic>> = HashMap::new();
-    for finding in &sorted {
-        alike.entry(words(finding)).or_default().push(finding);
+    for diagnostic in &sorted {
+        alike.entry(words(diagnostic)).or_default().push(diagnostic);
     }
     let mut shown: HashMap<_, usize> = HashMap::new();
-    for finding in &sorted {
-        let count = shown.entry(words(finding)).or_default();
+    for diagnostic in &sorted {
+        let count = shown.entry(words(diagnostic)).or_default();
         *count += 1;
         if *count > SHOWN {
             continue;
         }
-        render_one(&mut out, sources, finding);
+        render_one(&mut out, sources, diagnostic);
         if *count == SHOWN {
-            others(&mut out, sources, &alike[&words(finding)][SHOWN..]);
+            others(&mut out, sources, &alike[&words(diagnostic)][SHOWN..]);
         }
         out.push('\n');
     }
     let count = |severity| {
         sorted
             .iter()
-            .filter(|finding| finding.severity == severity)
+            .filter(|diagnostic| diagnostic.severity == severity)
             .count()
     };
     let counts = [
@@ -122,57 +122,57 @@ pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
 const SHOWN: usize = 3;
 
 /// What tells a finding from others, its place aside.
-fn words(finding: &Diagnostic) -> (Severity, &str, &str, Option<&str>, &[(Span, String)]) {
+fn words(diagnostic: &Diagnostic) -> (Severity, &str, &str, Option<&str>, &[(Span, String)]) {
     (
-        finding.severity,
-        finding.code,
-        &finding.message,
-        finding.help.as_deref(),
-        &finding.related,
+        diagnostic.severity,
+        diagnostic.code,
+        &diagnostic.message,
+        diagnostic.help.as_deref(),
+        &diagnostic.related,
     )
 }
 
 /// The places of further findings, by file.
-fn others(out: &mut String, sources: &Sources, findings: &[&Diagnostic]) {
+fn others(out: &mut String, sources: &Sources, diagnostics: &[&Diagnostic]) {
     let mut file = None;
-    for finding in findings {
-        let at = sources.line_column(finding.span);
-        let place = format!("{}:{}", at.line, at.column);
-        let is_full = out.len() - out.rfind('\n').unwrap_or(0) + place.len() > WIDTH;
-        if file == Some(finding.span.file) && !is_full {
-            out.push_str(&format!(", {place}"));
+    for diagnostic in diagnostics {
+        let start = sources.line_column(diagnostic.span);
+        let position = format!("{}:{}", start.line, start.column);
+        let is_full = out.len() - out.rfind('\n').unwrap_or(0) + position.len() > WIDTH;
+        if file == Some(diagnostic.span.file) && !is_full {
+            out.push_str(&format!(", {position}"));
             continue;
         }
         let start = if file.is_none() {
-            format!("  = and {} more: ", findings.len())
+            format!("  = and {} more: ", diagnostics.len())
         } else {
             "\n    ".to_owned()
         };
-        let name = if file == Some(finding.span.file) {
+        let name = if file == Some(diagnostic.span.file) {
             String::new()
         } else {
-            format!("{}:", harmless(&sources.file(finding.span.file).name))
+            format!("{}:", harmless(&sources.file(diagnostic.span.file).name))
         };
-        out.push_str(&format!("{start}{name}{place}"));
-        file = Some(finding.span.file);
+        out.push_str(&format!("{start}{name}{position}"));
+        file = Some(diagnostic.span.file);
     }
-    if !findings.is_empty() {
+    if !diagnostics.is_empty() {
         out.push('\n');
     }
 }
 
-fn render_one(out: &mut String, sources: &Sources, finding: &Diagnostic) {
-    let severity = match finding.severity {
+fn render_one(out: &mut String, sources: &Sources, diagnostic: &Diagnostic) {
+    let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
     out.push_str(&format!(
         "{severity}[{}]: {}\n",
-        finding.code,
-        harmless(&finding.message)
+        diagnostic.code,
+        harmless(&diagnostic.message)
     ));
-    excerpt(out, sources, finding.span);
-    for (span, label) in &finding.related {
+    excerpt(out, sources, diagnostic.span);
+    for (span, label) in &diagnostic.related {
         let at = sources.line_column(*span);
         let file = harmless(&sources.file(span.file).name);
         out.push_str(&format!(
@@ -182,7 +182,7 @@ fn render_one(out: &mut String, sources: &Sources, finding: &Diagnostic) {
             harmless(label)
         ));
     }
-    if let Some(help) = &finding.help {
+    if let Some(help) = &diagnostic.help {
         out.push_str(&format!("  = help: {}\n", harmless(help)));
     }
 }
@@ -232,14 +232,14 @@ fn excerpt(out: &mut String, sources: &Sources, span: Span) {
 /// The text with every control character made visible, so that no document drives the terminal.
 fn harmless(text: &str) -> String {
     text.chars()
-        .map(|sign| match sign {
+        .map(|character| match character {
             '\t' => ' ',
-            sign if sign.is_control()
-                || matches!(sign, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            character if character.is_control()
+                || matches!(character, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
             {
                 '\u{fffd}'
             }
-            sign => sign,
+            character => character,
         })
         .collect()
 }

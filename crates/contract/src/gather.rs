@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::documents::Document;
 
 use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
-use crate::node_ref::{Place, address};
+use crate::node_ref::{NodeRef, address};
 use crate::pointer;
 use crate::resolve::Resolver;
 use crate::source::Span;
@@ -78,12 +78,12 @@ impl<'g, 'a> Gathering<'g, 'a> {
         self.references.get(&address(holder.get("$ref")?)).copied()
     }
 
-    fn is_elsewhere(&self, place: &Place<'_>) -> bool {
-        place.document != 0 && Some(place.document) != self.metaschema
+    fn is_elsewhere(&self, at: &NodeRef<'_>) -> bool {
+        at.document != 0 && Some(at.document) != self.metaschema
     }
 
     /// A component that only refers to another file is the home of what it means.
-    fn keep_aliases(&mut self, root: &Place<'a>) {
+    fn keep_aliases(&mut self, root: &NodeRef<'a>) {
         let Some(components) = root.key("components") else {
             return;
         };
@@ -111,31 +111,28 @@ impl<'g, 'a> Gathering<'g, 'a> {
     }
 
     /// Gives everything that is referred to from the root on a home, in the order of the text.
-    fn find_homes(&mut self, root: &Place<'a>) {
+    fn find_homes(&mut self, root: &NodeRef<'a>) {
         let found = self.meant_elsewhere(root.node);
-        let own: HashSet<String> = found
-            .iter()
-            .map(|(_, place)| place.pointer.to_string())
-            .collect();
+        let own: HashSet<String> = found.iter().map(|(_, at)| at.pointer.to_string()).collect();
         let mut taken = names(root.node);
-        for (section, place) in found {
-            let inside = prefixes(&place.pointer)
+        for (section, at) in found {
+            let inside = prefixes(&at.pointer)
                 .any(|outer| own.contains(outer) || self.homes.contains_key(outer));
-            if inside || self.homes.contains_key(&*place.pointer) {
+            if inside || self.homes.contains_key(&*at.pointer) {
                 continue;
             }
-            let name = unique(taken.entry(section).or_default(), &self.name_of(&place));
+            let name = unique(taken.entry(section).or_default(), &self.name_of(&at));
             self.homes.insert(
-                place.pointer.to_string(),
+                at.pointer.to_string(),
                 format!("/components/{section}/{name}"),
             );
-            self.moved.push((section, name, place.node));
+            self.moved.push((section, name, at.node));
         }
     }
 
     /// What references mean in other files, each with the section that it belongs to. A path item has none, and
     /// stands where it is referred to.
-    fn meant_elsewhere(&mut self, root: &'a Node) -> Vec<(&'static str, Place<'a>)> {
+    fn meant_elsewhere(&mut self, root: &'a Node) -> Vec<(&'static str, NodeRef<'a>)> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
         let mut starts = VecDeque::from([root]);
@@ -172,19 +169,21 @@ impl<'g, 'a> Gathering<'g, 'a> {
     }
 
     /// What its author called it: the last part of its pointer, or the file it fills.
-    fn name_of(&self, place: &Place<'_>) -> String {
-        let document = &self.documents[place.document];
-        let name =
-            if let Some((_, token)) = place.pointer[document.pointer().len()..].rsplit_once('/') {
-                pointer::unescape(token).into_owned()
-            } else {
-                let name = document.label.rsplit('/').next().unwrap_or_default();
-                name.split('.').next().unwrap_or_default().to_owned()
-            };
-        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '_');
+    fn name_of(&self, at: &NodeRef<'_>) -> String {
+        let document = &self.documents[at.document];
+        let name = if let Some((_, token)) = at.pointer[document.pointer().len()..].rsplit_once('/')
+        {
+            pointer::unescape(token).into_owned()
+        } else {
+            let name = document.label.rsplit('/').next().unwrap_or_default();
+            name.split('.').next().unwrap_or_default().to_owned()
+        };
+        let is_plain = |character: char| {
+            character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '_')
+        };
         let name: String = name
             .chars()
-            .map(|sign| if is_plain(sign) { sign } else { '_' })
+            .map(|character| if is_plain(character) { character } else { '_' })
             .collect();
         if name.is_empty() {
             "part".to_owned()

@@ -227,7 +227,7 @@ impl Loader {
         let root = match gather(&resolver, &syntax) {
             Ok(Some(root)) => root,
             Ok(None) => return,
-            Err(finding) => return self.diagnostics.push(*finding),
+            Err(diagnostic) => return self.diagnostics.push(*diagnostic),
         };
         self.documents = Documents::default();
         self.push(root, "", Base::Folder(PathBuf::new()));
@@ -262,10 +262,10 @@ impl Loader {
     }
 }
 
-fn is_wrong(findings: &[Diagnostic]) -> bool {
-    findings
+fn is_wrong(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics
         .iter()
-        .any(|finding| finding.severity == Severity::Error)
+        .any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
 /// Which dialect the document says it is written in; a finding when that is not one we read.
@@ -303,7 +303,7 @@ fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
         );
         return None;
     };
-    let finding = match (&version.value, version.as_str()) {
+    let diagnostic = match (&version.value, version.as_str()) {
         (_, Some(text)) if is_version(text, "3.0") => return Some(Dialect::V30),
         (_, Some(text)) if is_version(text, "3.1") => return Some(Dialect::V31),
         (_, Some(text)) => Diagnostic::error(
@@ -325,7 +325,7 @@ fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
         )
         .help("write `3.1.0`"),
     };
-    diagnostics.push(finding);
+    diagnostics.push(diagnostic);
     None
 }
 

@@ -9,7 +9,7 @@ use crate::pointer;
 ///
 /// Pointers into other files than the first start with `/$files/` and the file's path.
 #[derive(Debug, Clone)]
-pub(crate) struct Place<'a> {
+pub(crate) struct NodeRef<'a> {
     /// Index of the document.
     pub(crate) document: usize,
     /// The node.
@@ -18,15 +18,15 @@ pub(crate) struct Place<'a> {
     pub(crate) pointer: Rc<str>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> NodeRef<'a> {
     /// The value of a key.
-    pub(crate) fn key(&self, key: &str) -> Option<Place<'a>> {
+    pub(crate) fn key(&self, key: &str) -> Option<NodeRef<'a>> {
         Some(self.child(key, self.node.get(key)?))
     }
 
     /// A value below this one, under a key or an index.
-    pub(crate) fn child(&self, token: &str, node: &'a Node) -> Place<'a> {
-        Place {
+    pub(crate) fn child(&self, token: &str, node: &'a Node) -> NodeRef<'a> {
+        NodeRef {
             document: self.document,
             node,
             pointer: pointer::join(&self.pointer, token).into(),
@@ -34,24 +34,24 @@ impl<'a> Place<'a> {
     }
 
     /// The entries with their places, if this is an object.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a Entry, Place<'a>)> {
-        let place = self.clone();
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a Entry, NodeRef<'a>)> {
+        let at = self.clone();
         self.node
             .as_object()
             .unwrap_or_default()
             .iter()
-            .map(move |entry| (entry, place.child(&entry.key, &entry.value)))
+            .map(move |entry| (entry, at.child(&entry.key, &entry.value)))
     }
 
     /// The items with their places, if this is an array.
-    pub(crate) fn items(&self) -> impl Iterator<Item = Place<'a>> {
-        let place = self.clone();
+    pub(crate) fn items(&self) -> impl Iterator<Item = NodeRef<'a>> {
+        let at = self.clone();
         self.node
             .as_array()
             .unwrap_or_default()
             .iter()
             .enumerate()
-            .map(move |(index, item)| place.child(&index.to_string(), item))
+            .map(move |(index, item)| at.child(&index.to_string(), item))
     }
 }
 

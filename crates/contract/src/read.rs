@@ -73,6 +73,6 @@ pub fn read(
     let node = yaml::read(file, &text, diagnostics);
     let failed = diagnostics[before..]
         .iter()
-        .any(|finding| finding.severity == Severity::Error);
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
     node.filter(|_| !failed)
 }

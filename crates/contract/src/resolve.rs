@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::documents::{Documents, METASCHEMA, Unavailable};
 use crate::node::{Node, NodeValue};
-use crate::node_ref::{Place, address, reference_of};
+use crate::node_ref::{NodeRef, address, reference_of};
 use crate::pointer;
 use crate::spelling::nearest;
 use crate::uri::{has_scheme, local_file};
@@ -31,15 +31,15 @@ pub(crate) enum RefProblem {
     Malformed,
 }
 
-type Outcome<'a> = Result<Place<'a>, RefProblem>;
+type Resolved<'a> = Result<NodeRef<'a>, RefProblem>;
 
 /// Answers where references lead.
 pub(crate) struct Resolver<'a> {
     pub(crate) documents: &'a Documents,
     resources: Resources<'a>,
-    known: RefCell<HashMap<Question<'a>, Outcome<'a>>>,
+    known: RefCell<HashMap<Question<'a>, Resolved<'a>>>,
     keys: RefCell<HashMap<usize, HashMap<&'a str, usize>>>,
-    ends: RefCell<HashMap<usize, Option<Place<'a>>>>,
+    ends: RefCell<HashMap<usize, Option<NodeRef<'a>>>>,
     /// How many more times something near a wrong reference is looked for.
     suggestions: Cell<u32>,
 }
@@ -63,19 +63,19 @@ impl<'a> Resolver<'a> {
     }
 
     /// The component schema of a name.
-    pub(crate) fn component_schema(&self, name: &str) -> Option<Place<'a>> {
+    pub(crate) fn component_schema(&self, name: &str) -> Option<NodeRef<'a>> {
         let schemas = self.root().key("components")?.key("schemas")?;
         Some(schemas.child(name, self.value(schemas.node, name)?))
     }
 
     /// The root of the document that was asked for.
-    pub(crate) fn root(&self) -> Place<'a> {
+    pub(crate) fn root(&self) -> NodeRef<'a> {
         self.document(0)
     }
 
-    fn document(&self, index: usize) -> Place<'a> {
+    fn document(&self, index: usize) -> NodeRef<'a> {
         let document = &self.documents.list[index];
-        Place {
+        NodeRef {
             document: index,
             node: &document.root,
             pointer: document.pointer().into(),
@@ -88,7 +88,7 @@ impl<'a> Resolver<'a> {
         document: usize,
         holder: &Node,
         reference: &'a str,
-    ) -> Outcome<'a> {
+    ) -> Resolved<'a> {
         let resource = self.resources.scope(holder);
         let question = (document, resource, reference);
         if let Some(known) = self.known.borrow().get(&question) {
@@ -106,7 +106,7 @@ impl<'a> Resolver<'a> {
         document: usize,
         holder: &Node,
         reference: &'a str,
-    ) -> Outcome<'a> {
+    ) -> Resolved<'a> {
         let target = self.resolve(document, holder, reference)?;
         let anchor = target.node.get("$dynamicAnchor").and_then(Node::as_str);
         let outermost = anchor
@@ -116,9 +116,9 @@ impl<'a> Resolver<'a> {
     }
 
     /// Follows references until something that is none; nothing if that fails or goes in circles.
-    pub(crate) fn follow(&self, place: &Place<'a>) -> Option<Place<'a>> {
+    pub(crate) fn follow(&self, start: &NodeRef<'a>) -> Option<NodeRef<'a>> {
         let mut path = Vec::new();
-        let mut at = place.clone();
+        let mut at = start.clone();
         let end = loop {
             let Some(reference) = reference_of(at.node) else {
                 break Some(at);
@@ -142,7 +142,7 @@ impl<'a> Resolver<'a> {
         end
     }
 
-    fn look_up(&self, document: usize, resource: Option<usize>, reference: &str) -> Outcome<'a> {
+    fn look_up(&self, document: usize, resource: Option<usize>, reference: &str) -> Resolved<'a> {
         let (target, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_encoding::percent_decode_str(fragment)
             .decode_utf8()
@@ -165,7 +165,7 @@ impl<'a> Resolver<'a> {
         document: usize,
         resource: Option<usize>,
         target: &str,
-    ) -> Result<(Place<'a>, Option<usize>), RefProblem> {
+    ) -> Result<(NodeRef<'a>, Option<usize>), RefProblem> {
         if target.is_empty() {
             return Ok(match resource {
                 Some(index) => (self.resources.list[index].root.clone(), resource),
@@ -206,7 +206,7 @@ impl<'a> Resolver<'a> {
     fn fetched(
         &self,
         found: &Result<usize, Unavailable>,
-    ) -> Result<(Place<'a>, Option<usize>), RefProblem> {
+    ) -> Result<(NodeRef<'a>, Option<usize>), RefProblem> {
         match found {
             Ok(index) => Ok((self.document(*index), None)),
             Err(Unavailable::Unreadable(why)) => Err(RefProblem::Unreadable(why.clone())),
@@ -214,7 +214,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn walk(&self, base: Place<'a>, target: &str, pointer: &str) -> Outcome<'a> {
+    fn walk(&self, base: NodeRef<'a>, target: &str, pointer: &str) -> Resolved<'a> {
         let start = base.pointer.len();
         let mut at = base;
         let tokens: Vec<String> = pointer::tokens(pointer).map(Cow::into_owned).collect();
@@ -256,7 +256,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The pointer that was probably meant, when the first of `tokens` is not there but something like it is.
-    fn suggest(&self, at: &Place<'_>, tokens: &[String]) -> Option<String> {
+    fn suggest(&self, at: &NodeRef<'_>, tokens: &[String]) -> Option<String> {
         let left = self.suggestions.get().checked_sub(1)?;
         self.suggestions.set(left);
         let (wrong, rest) = tokens.split_first()?;

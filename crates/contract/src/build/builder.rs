@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::origins::{Origins, Role, ValueSite};
 use crate::model::{Dialect, Schema, SchemaId};
 use crate::node::Node;
-use crate::node_ref::{Place, address};
+use crate::node_ref::{NodeRef, address};
 use crate::resolve::Resolver;
 
 pub(super) struct Builder<'r, 'a> {
@@ -17,7 +17,7 @@ pub(super) struct Builder<'r, 'a> {
     /// Schemas of parameters that have none, by the address of the parameter.
     pub(super) untyped: HashMap<usize, SchemaId>,
     /// Schemas whose keywords have not been read yet.
-    pub(super) pending: VecDeque<(SchemaId, Place<'a>)>,
+    pub(super) pending: VecDeque<(SchemaId, NodeRef<'a>)>,
     /// Where the parts of the model come from.
     pub(super) origins: Origins<'a>,
     /// Addresses of parameters and media types whose examples have been noted.
@@ -43,12 +43,12 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// Notes the `example` and `examples` of a parameter or media type, once however often it is used.
-    pub(super) fn note_examples(&mut self, place: &Place<'a>, schema: SchemaId) {
-        if !self.examples_seen.insert(address(place.node)) {
+    pub(super) fn note_examples(&mut self, at: &NodeRef<'a>, schema: SchemaId) {
+        if !self.examples_seen.insert(address(at.node)) {
             return;
         }
-        let mut values: Vec<&'a Node> = place.node.get("example").into_iter().collect();
-        if let Some(examples) = place.key("examples") {
+        let mut values: Vec<&'a Node> = at.node.get("example").into_iter().collect();
+        if let Some(examples) = at.key("examples") {
             for (_, example) in examples.entries() {
                 let target = self.resolver.follow(&example);
                 values.extend(target.and_then(|target| target.node.get("value")));

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::model::{Dialect, Keywords, SchemaId, Types};
 use crate::node::{Entry, Node, NodeValue};
-use crate::node_ref::Place;
+use crate::node_ref::NodeRef;
 use crate::syntax::SCHEMA;
 
 use super::builder::Builder;
@@ -34,8 +34,8 @@ const ANNOTATIONS: [&str; 16] = [
 
 impl<'a> Builder<'_, 'a> {
     /// Every keyword that refuses values.
-    pub(super) fn assertions(&mut self, id: SchemaId, place: &Place<'a>) -> Keywords {
-        let node = place.node;
+    pub(super) fn assertions(&mut self, id: SchemaId, at: &NodeRef<'a>) -> Keywords {
+        let node = at.node;
         let mut keywords = Keywords {
             types: types(node),
             enumeration: node
@@ -53,19 +53,19 @@ impl<'a> Builder<'_, 'a> {
             min_properties: node.get("minProperties").and_then(Node::as_count),
             max_properties: node.get("maxProperties").and_then(Node::as_count),
             required: strings(node.get("required")),
-            properties: self.map(place, "properties"),
-            additional_properties: self.one(place, "additionalProperties"),
-            items: self.one(place, "items"),
-            all_of: self.many(place, "allOf"),
-            any_of: self.many(place, "anyOf"),
-            one_of: self.many(place, "oneOf"),
-            not: self.one(place, "not"),
-            discriminator: self.discriminator(id, place),
+            properties: self.map(at, "properties"),
+            additional_properties: self.one(at, "additionalProperties"),
+            items: self.one(at, "items"),
+            all_of: self.many(at, "allOf"),
+            any_of: self.many(at, "anyOf"),
+            one_of: self.many(at, "oneOf"),
+            not: self.one(at, "not"),
+            discriminator: self.discriminator(id, at),
             ..Keywords::default()
         };
         self.bounds(&mut keywords, node);
         if self.dialect == Dialect::V31 {
-            self.assertions_31(&mut keywords, place);
+            self.assertions_31(&mut keywords, at);
         }
         keywords
     }
@@ -86,9 +86,9 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    fn assertions_31(&mut self, keywords: &mut Keywords, place: &Place<'a>) {
-        let node = place.node;
-        keywords.reference = self.reference(place);
+    fn assertions_31(&mut self, keywords: &mut Keywords, at: &NodeRef<'a>) {
+        let node = at.node;
+        keywords.reference = self.reference(at);
         keywords.only_reference = keywords.reference.is_some()
             && node.as_object().unwrap_or_default().iter().all(|entry| {
                 let key = entry.key.as_str();
@@ -99,13 +99,13 @@ impl<'a> Builder<'_, 'a> {
         keywords.constant = node.get("const").map(Node::to_json);
         keywords.content_encoding = text(node, "contentEncoding");
         keywords.content_media_type = text(node, "contentMediaType");
-        keywords.prefix_items = self.many(place, "prefixItems");
-        keywords.contains = self.one(place, "contains");
+        keywords.prefix_items = self.many(at, "prefixItems");
+        keywords.contains = self.one(at, "contains");
         keywords.min_contains = node.get("minContains").and_then(Node::as_count);
         keywords.max_contains = node.get("maxContains").and_then(Node::as_count);
-        keywords.unevaluated_items = self.one(place, "unevaluatedItems");
-        keywords.pattern_properties = self.map(place, "patternProperties");
-        keywords.property_names = self.one(place, "propertyNames");
+        keywords.unevaluated_items = self.one(at, "unevaluatedItems");
+        keywords.pattern_properties = self.map(at, "patternProperties");
+        keywords.property_names = self.one(at, "propertyNames");
         keywords.dependent_required = node
             .get("dependentRequired")
             .and_then(Node::as_object)
@@ -113,12 +113,12 @@ impl<'a> Builder<'_, 'a> {
             .iter()
             .map(|entry| (entry.key.clone(), strings(Some(&entry.value))))
             .collect();
-        keywords.dependent_schemas = self.map(place, "dependentSchemas");
-        keywords.unevaluated_properties = self.one(place, "unevaluatedProperties");
-        keywords.if_schema = self.one(place, "if");
-        keywords.then_schema = self.one(place, "then");
-        keywords.else_schema = self.one(place, "else");
-        keywords.defs = self.map(place, "$defs");
+        keywords.dependent_schemas = self.map(at, "dependentSchemas");
+        keywords.unevaluated_properties = self.one(at, "unevaluatedProperties");
+        keywords.if_schema = self.one(at, "if");
+        keywords.then_schema = self.one(at, "then");
+        keywords.else_schema = self.one(at, "else");
+        keywords.defs = self.map(at, "$defs");
     }
 }
 

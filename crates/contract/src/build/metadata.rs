@@ -8,7 +8,7 @@ use crate::model::{
     ServerVariable,
 };
 use crate::node::Node;
-use crate::node_ref::Place;
+use crate::node_ref::NodeRef;
 use crate::resolve::Resolver;
 
 pub(super) fn info(root: &Node) -> Info {
@@ -84,18 +84,18 @@ fn requirement(node: &Node) -> SecurityRequirement {
 
 pub(super) fn security_schemes(resolver: &Resolver<'_>) -> IndexMap<String, SecurityScheme> {
     let components = resolver.root().key("components");
-    let Some(schemes) = components.and_then(|place| place.key("securitySchemes")) else {
+    let Some(schemes) = components.and_then(|at| at.key("securitySchemes")) else {
         return IndexMap::new();
     };
-    let schemes = schemes.entries().filter_map(|(entry, place)| {
-        let place = resolver.follow(&place)?;
-        Some((entry.key.clone(), security_scheme(&place)?))
+    let schemes = schemes.entries().filter_map(|(entry, at)| {
+        let at = resolver.follow(&at)?;
+        Some((entry.key.clone(), security_scheme(&at)?))
     });
     schemes.collect()
 }
 
-fn security_scheme(place: &Place<'_>) -> Option<SecurityScheme> {
-    let node = place.node;
+fn security_scheme(at: &NodeRef<'_>) -> Option<SecurityScheme> {
+    let node = at.node;
     let kind = match node.get("type")?.as_str()? {
         "apiKey" => SecurityKind::ApiKey {
             name: text(node, "name")?,

@@ -2,7 +2,7 @@
 
 use crate::model::{Method, Operation, PathPart, RequestBody, Response, StatusKey};
 use crate::node::{Entry, Node};
-use crate::node_ref::{Place, address};
+use crate::node_ref::{NodeRef, address};
 use crate::pointer;
 use crate::source::Span;
 
@@ -45,21 +45,21 @@ enum Kind {
 }
 
 impl<'a> Builder<'_, 'a> {
-    pub(super) fn paths(&mut self, root: &Place<'a>) -> Vec<Operation> {
+    pub(super) fn paths(&mut self, root: &NodeRef<'a>) -> Vec<Operation> {
         self.path_items(root.key("paths"), Kind::Path)
     }
 
-    pub(super) fn webhooks(&mut self, root: &Place<'a>) -> Vec<Operation> {
+    pub(super) fn webhooks(&mut self, root: &NodeRef<'a>) -> Vec<Operation> {
         if self.dialect == crate::model::Dialect::V30 {
             return Vec::new();
         }
         self.path_items(root.key("webhooks"), Kind::Webhook)
     }
 
-    fn path_items(&mut self, map: Option<Place<'a>>, kind: Kind) -> Vec<Operation> {
+    fn path_items(&mut self, map: Option<NodeRef<'a>>, kind: Kind) -> Vec<Operation> {
         let mut operations = Vec::new();
         let Some(map) = map else { return operations };
-        for (entry, place) in map.entries() {
+        for (entry, at) in map.entries() {
             if kind != Kind::Webhook && entry.key.starts_with("x-") {
                 continue;
             }
@@ -68,17 +68,17 @@ impl<'a> Builder<'_, 'a> {
                 span: entry.key_span,
                 kind,
             };
-            self.path_item(caller, &place, &mut operations);
+            self.path_item(caller, &at, &mut operations);
         }
         operations
     }
 
-    fn path_item(&mut self, caller: Caller<'a>, place: &Place<'a>, into: &mut Vec<Operation>) {
-        let mut layers = vec![place.clone()];
-        if place.node.get("$ref").is_some() {
-            layers.extend(self.resolver.follow(place));
+    fn path_item(&mut self, caller: Caller<'a>, at: &NodeRef<'a>, into: &mut Vec<Operation>) {
+        let mut layers = vec![at.clone()];
+        if at.node.get("$ref").is_some() {
+            layers.extend(self.resolver.follow(at));
         }
-        let mut found: Vec<(&'a Entry, Place<'a>, Method)> = Vec::new();
+        let mut found: Vec<(&'a Entry, NodeRef<'a>, Method)> = Vec::new();
         for layer in &layers {
             for (entry, operation) in layer.entries() {
                 let method = METHODS.into_iter().find(|method| method.key() == entry.key);
@@ -96,7 +96,7 @@ impl<'a> Builder<'_, 'a> {
             .find(|layer| layer.node.get("servers").is_some());
         let item_servers = item.map(|layer| servers(layer.node)).unwrap_or_default();
         for (entry, operation, method) in found {
-            let pointer = pointer::join(&place.pointer, &entry.key);
+            let pointer = pointer::join(&at.pointer, &entry.key);
             if operation.node.as_object().is_none() || !self.pay(operation.node) {
                 continue;
             }
@@ -114,16 +114,16 @@ impl<'a> Builder<'_, 'a> {
         &mut self,
         caller: Caller<'a>,
         method: Method,
-        place: &Place<'a>,
-        shared: Option<&Place<'a>>,
+        at: &NodeRef<'a>,
+        shared: Option<&NodeRef<'a>>,
     ) -> Operation {
-        let node = place.node;
+        let node = at.node;
         let segments = match caller.kind {
             Kind::Path => PathPart::split(caller.path),
             Kind::Webhook | Kind::Callback => vec![PathPart::Literal(caller.path.to_owned())],
         };
         let given = text(node, "operationId").filter(|id| !id.is_empty());
-        let (parameters, site) = self.parameters(place, shared);
+        let (parameters, site) = self.parameters(at, shared);
         self.origins.operations.push(OperationSite {
             node,
             path_span: caller.span,
@@ -147,35 +147,35 @@ impl<'a> Builder<'_, 'a> {
             description: text(node, "description"),
             deprecated: flag(node, "deprecated"),
             parameters,
-            request_body: self.body_of(place),
-            responses: self.responses(place),
+            request_body: self.body_of(at),
+            responses: self.responses(at),
             security: security(node).or(inherited).unwrap_or_default(),
             servers: servers(node),
-            callbacks: self.callbacks(place),
+            callbacks: self.callbacks(at),
             pointer: String::new(),
             span: node.span,
         }
     }
 
-    fn body_of(&mut self, operation: &Place<'a>) -> Option<RequestBody> {
-        let place = operation.key("requestBody")?;
-        self.request_body(&place)
+    fn body_of(&mut self, operation: &NodeRef<'a>) -> Option<RequestBody> {
+        let at = operation.key("requestBody")?;
+        self.request_body(&at)
     }
 
-    fn responses(&mut self, operation: &Place<'a>) -> Vec<Response> {
+    fn responses(&mut self, operation: &NodeRef<'a>) -> Vec<Response> {
         let Some(map) = operation.key("responses") else {
             return Vec::new();
         };
         let mut responses = Vec::new();
-        for (entry, place) in map.entries() {
+        for (entry, at) in map.entries() {
             if let Some(status) = StatusKey::parse(&entry.key) {
-                responses.extend(self.response(status, &place));
+                responses.extend(self.response(status, &at));
             }
         }
         responses
     }
 
-    fn callbacks(&mut self, operation: &Place<'a>) -> Vec<Operation> {
+    fn callbacks(&mut self, operation: &NodeRef<'a>) -> Vec<Operation> {
         let mut callbacks = Vec::new();
         let Some(map) = operation.key("callbacks") else {
             return callbacks;
@@ -185,9 +185,9 @@ impl<'a> Builder<'_, 'a> {
             return callbacks;
         }
         self.callers.push(identity);
-        for (_, place) in map.entries() {
-            let place = self.resolver.follow(&place);
-            callbacks.extend(self.path_items(place, Kind::Callback));
+        for (_, at) in map.entries() {
+            let at = self.resolver.follow(&at);
+            callbacks.extend(self.path_items(at, Kind::Callback));
         }
         self.callers.pop();
         callbacks

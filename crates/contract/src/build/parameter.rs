@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::{Dialect, Location, Parameter, ParameterEncoding, SchemaId, Style};
 use crate::node::Node;
-use crate::node_ref::{Place, address};
+use crate::node_ref::{NodeRef, address};
 use crate::pointer;
 use crate::source::Span;
 
@@ -17,11 +17,11 @@ impl<'a> Builder<'_, 'a> {
     /// An operation's parameters: the path item's first, each overridden in place.
     pub(super) fn parameters(
         &mut self,
-        operation: &Place<'a>,
-        shared: Option<&Place<'a>>,
+        operation: &NodeRef<'a>,
+        shared: Option<&NodeRef<'a>>,
     ) -> (Vec<Parameter>, OperationSite<'a>) {
         let mut merged: Vec<(Parameter, &'a str, Span)> = Vec::new();
-        let mut places: HashMap<(&'a str, Location), usize> = HashMap::new();
+        let mut positions: HashMap<(&'a str, Location), usize> = HashMap::new();
         let mut duplicates = Vec::new();
         for list in shared
             .cloned()
@@ -29,25 +29,25 @@ impl<'a> Builder<'_, 'a> {
             .chain(operation.key("parameters"))
         {
             let mut here = HashSet::new();
-            for place in list.items() {
-                let Some((parameter, name)) = self.parameter(&place) else {
+            for at in list.items() {
+                let Some((parameter, name)) = self.parameter(&at) else {
                     continue;
                 };
                 // The name of a component stands elsewhere, so the reference is what to point at.
-                let at = if parameter.component.is_some() {
-                    place.node.span
+                let span = if parameter.component.is_some() {
+                    at.node.span
                 } else {
                     name.span
                 };
                 let name = name.as_str().unwrap_or_default();
                 if !here.insert((name, parameter.location)) {
-                    duplicates.push((name, at));
+                    duplicates.push((name, span));
                 }
-                match places.entry((name, parameter.location)) {
-                    Entry::Occupied(place) => merged[*place.get()] = (parameter, name, at),
-                    Entry::Vacant(place) => {
-                        place.insert(merged.len());
-                        merged.push((parameter, name, at));
+                match positions.entry((name, parameter.location)) {
+                    Entry::Occupied(slot) => merged[*slot.get()] = (parameter, name, span),
+                    Entry::Vacant(slot) => {
+                        slot.insert(merged.len());
+                        merged.push((parameter, name, span));
                     }
                 }
             }
@@ -55,7 +55,7 @@ impl<'a> Builder<'_, 'a> {
         let path_parameters = merged
             .iter()
             .filter(|(parameter, _, _)| parameter.location == Location::Path)
-            .map(|(_, name, at)| (*name, *at))
+            .map(|(_, name, span)| (*name, *span))
             .collect();
         let site = OperationSite {
             node: operation.node,
@@ -69,8 +69,8 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// A parameter and the node of its name.
-    pub(super) fn parameter(&mut self, place: &Place<'a>) -> Option<(Parameter, &'a Node)> {
-        let target = self.resolver.follow(place)?;
+    pub(super) fn parameter(&mut self, at: &NodeRef<'a>) -> Option<(Parameter, &'a Node)> {
+        let target = self.resolver.follow(at)?;
         let name = target.node.get("name")?;
         let location = match target.node.get("in")?.as_str()? {
             "path" => Location::Path,
@@ -79,26 +79,26 @@ impl<'a> Builder<'_, 'a> {
             "cookie" => Location::Cookie,
             _ => return None,
         };
-        let built = self.typed(name.as_str()?, location, place, &target)?;
+        let built = self.typed(name.as_str()?, location, at, &target)?;
         Some((built, name))
     }
 
     /// A header of an answer or a part; nothing for `Content-Type`, which media types say.
-    pub(super) fn header(&mut self, name: &str, place: &Place<'a>) -> Option<Parameter> {
+    pub(super) fn header(&mut self, name: &str, at: &NodeRef<'a>) -> Option<Parameter> {
         if name.eq_ignore_ascii_case("content-type") {
             return None;
         }
-        let target = self.resolver.follow(place)?;
+        let target = self.resolver.follow(at)?;
         target.node.as_object()?;
-        self.typed(name, Location::Header, place, &target)
+        self.typed(name, Location::Header, at, &target)
     }
 
     fn typed(
         &mut self,
         name: &str,
         location: Location,
-        place: &Place<'a>,
-        target: &Place<'a>,
+        at: &NodeRef<'a>,
+        target: &NodeRef<'a>,
     ) -> Option<Parameter> {
         let node = target.node;
         if !self.pay(node) {
@@ -106,7 +106,7 @@ impl<'a> Builder<'_, 'a> {
         }
         let (schema, encoding) = self.encoding(location, target);
         self.note_examples(target, schema);
-        let described = self.sibling(place, target, "description");
+        let described = self.sibling(at, target, "description");
         Some(Parameter {
             name: name.to_owned(),
             location,
@@ -122,11 +122,9 @@ impl<'a> Builder<'_, 'a> {
         })
     }
 
-    fn encoding(&mut self, location: Location, place: &Place<'a>) -> (SchemaId, ParameterEncoding) {
-        let node = place.node;
-        let content = place
-            .key("content")
-            .filter(|_| node.get("schema").is_none());
+    fn encoding(&mut self, location: Location, at: &NodeRef<'a>) -> (SchemaId, ParameterEncoding) {
+        let node = at.node;
+        let content = at.key("content").filter(|_| node.get("schema").is_none());
         if let Some((entry, media)) = content.and_then(|content| content.entries().next()) {
             let schema = match media.key("schema") {
                 Some(schema) => self.schema(&schema),
@@ -135,9 +133,9 @@ impl<'a> Builder<'_, 'a> {
             self.note_examples(&media, schema);
             return (schema, ParameterEncoding::Content(entry.key.clone()));
         }
-        let schema = match place.key("schema") {
+        let schema = match at.key("schema") {
             Some(schema) => self.schema(&schema),
-            None => self.anything(place),
+            None => self.anything(at),
         };
         let style = node.get("style").and_then(Node::as_str).and_then(style);
         let style = style.unwrap_or(match location {
@@ -154,7 +152,12 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// What 3.1 allows beside a reference to say otherwise.
-    pub(super) fn sibling(&self, from: &Place<'a>, to: &Place<'a>, key: &str) -> Option<String> {
+    pub(super) fn sibling(
+        &self,
+        from: &NodeRef<'a>,
+        to: &NodeRef<'a>,
+        key: &str,
+    ) -> Option<String> {
         let is_reference = address(from.node) != address(to.node);
         (is_reference && self.dialect == Dialect::V31)
             .then(|| text(from.node, key))
@@ -176,8 +179,8 @@ pub(super) fn style(name: &str) -> Option<Style> {
 }
 
 /// The name of a place that is a component in one of some sections.
-pub(super) fn component(place: &Place<'_>, sections: &[&str]) -> Option<String> {
-    let rest = place.pointer.strip_prefix("/components/")?;
+pub(super) fn component(at: &NodeRef<'_>, sections: &[&str]) -> Option<String> {
+    let rest = at.pointer.strip_prefix("/components/")?;
     let (section, name) = rest.split_once('/')?;
     (sections.contains(&section) && !name.contains('/'))
         .then(|| pointer::unescape(name).into_owned())

@@ -169,12 +169,12 @@ fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<
             return;
         };
         let message = "no value can be complete: this needs another one within itself, without end";
-        let mut finding = Diagnostic::warning("endless-schema", *first, message)
+        let mut diagnostic = Diagnostic::warning("endless-schema", *first, message)
             .help("leave it out of `required` or `minItems`, or let it be null");
         for span in rest.iter().take(5) {
-            finding = finding.related(*span, "part of the circle");
+            diagnostic = diagnostic.related(*span, "part of the circle");
         }
-        diagnostics.push(finding);
+        diagnostics.push(diagnostic);
     });
 }
 

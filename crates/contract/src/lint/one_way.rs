@@ -15,11 +15,11 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
             .and_then(|properties| properties.entry(&one_way.property));
         let span = property.map_or(node.span, |entry| entry.key_span);
         let dialect = context.contract.dialect;
-        diagnostics.push(finding(&one_way.property, one_way.way, dialect, span));
+        diagnostics.push(diagnostic(&one_way.property, one_way.way, dialect, span));
     }
 }
 
-fn finding(name: &str, way: Way, dialect: Dialect, span: Span) -> Diagnostic {
+fn diagnostic(name: &str, way: Way, dialect: Dialect, span: Span) -> Diagnostic {
     let (kind, whole) = match way {
         Way::Request => ("read-only", "a request"),
         Way::Response => ("write-only", "an answer"),

@@ -139,7 +139,9 @@ fn malformed(template: &str) -> Option<(String, String)> {
     let end = PathPart::split(template)
         .into_iter()
         .find_map(|part| match part {
-            PathPart::Literal(text) => text.chars().find(|sign| matches!(sign, '?' | '#')),
+            PathPart::Literal(text) => text
+                .chars()
+                .find(|character| matches!(character, '?' | '#')),
             PathPart::Parameter(_) => None,
         });
     if let Some(end) = end {

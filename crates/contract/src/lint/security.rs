@@ -12,10 +12,10 @@ use crate::spelling::nearest;
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root();
     let components = root.key("components");
-    let schemes = components.and_then(|place| place.key("securitySchemes"));
+    let schemes = components.and_then(|at| at.key("securitySchemes"));
     let declared: Vec<&str> = schemes
         .iter()
-        .flat_map(|place| place.node.as_object().unwrap_or_default())
+        .flat_map(|at| at.node.as_object().unwrap_or_default())
         .map(|entry| entry.key.as_str())
         .collect();
     let owners =
@@ -28,8 +28,8 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                     diagnostics.push(unknown(entry, &declared));
                     continue;
                 }
-                let scheme = schemes.as_ref().and_then(|place| place.key(&entry.key));
-                let scheme = scheme.and_then(|place| context.resolver.follow(&place));
+                let scheme = schemes.as_ref().and_then(|at| at.key(&entry.key));
+                let scheme = scheme.and_then(|at| context.resolver.follow(&at));
                 if let Some(scheme) = scheme {
                     scopes(context, entry, scheme.node, diagnostics);
                 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
-use crate::node_ref::{Place, address};
+use crate::node_ref::{NodeRef, address};
 use crate::pointer;
 use crate::resolve::Resolver;
 
@@ -52,11 +52,11 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         reach.visit(document, node);
     }
     for (section, word) in SECTIONS {
-        let Some(place) = components.key(section) else {
+        let Some(at) = components.key(section) else {
             continue;
         };
-        for (entry, place) in place.entries() {
-            if !reach.used.contains(&address(place.node)) {
+        for (entry, at) in at.entries() {
+            if !reach.used.contains(&address(at.node)) {
                 diagnostics.push(
                     Diagnostic::warning(
                         "unused-component",
@@ -73,7 +73,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
 struct Reach<'r, 'a> {
     resolver: &'r Resolver<'a>,
     /// Component schemas by the address of the schema that they name in `allOf`.
-    heirs: HashMap<usize, Vec<Place<'a>>>,
+    heirs: HashMap<usize, Vec<NodeRef<'a>>>,
     seen: HashSet<usize>,
     /// Nodes to look at, with their document.
     pending: Vec<(usize, &'a Node)>,
@@ -109,7 +109,7 @@ impl<'a> Reach<'_, 'a> {
     }
 
     /// Marks the component that a place is in as used, and looks at the place later.
-    fn take(&mut self, target: &Place<'a>) {
+    fn take(&mut self, target: &NodeRef<'a>) {
         let path = target.pointer.strip_prefix("/components/");
         let mut tokens = path.unwrap_or_default().split('/');
         if let (Some(section), Some(name)) = (tokens.next(), tokens.next()) {
@@ -124,7 +124,7 @@ impl<'a> Reach<'_, 'a> {
 
     fn security(&mut self, list: &'a Node) {
         let components = self.resolver.root().key("components");
-        let Some(schemes) = components.and_then(|place| place.key("securitySchemes")) else {
+        let Some(schemes) = components.and_then(|at| at.key("securitySchemes")) else {
             return;
         };
         for alternative in list.as_array().unwrap_or_default() {
@@ -153,8 +153,11 @@ impl<'a> Reach<'_, 'a> {
     }
 }
 
-fn heirs<'a>(resolver: &Resolver<'a>, components: &Place<'a>) -> HashMap<usize, Vec<Place<'a>>> {
-    let mut heirs: HashMap<usize, Vec<Place<'a>>> = HashMap::new();
+fn heirs<'a>(
+    resolver: &Resolver<'a>,
+    components: &NodeRef<'a>,
+) -> HashMap<usize, Vec<NodeRef<'a>>> {
+    let mut heirs: HashMap<usize, Vec<NodeRef<'a>>> = HashMap::new();
     let Some(schemas) = components.key("schemas") else {
         return heirs;
     };

@@ -25,7 +25,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         }
         Validation::NoValidator(first) => {
             // What makes a schema impossible to compile is reported where it stands, most of the time.
-            let is_wrong = |finding: &Diagnostic| finding.severity == Severity::Error;
+            let is_wrong = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
             if !context.is_wrong && !diagnostics.iter().any(is_wrong) {
                 let help = "say less in schemas, defaults and examples at once";
                 let why = "no validator can be made of the schemas";
@@ -92,11 +92,11 @@ fn reachable(contract: &Contract) -> Vec<bool> {
                 .map(|parameter| parameter.schema),
         );
         let bodies = operation.request_body.iter().flat_map(|body| &body.content);
-        let answers = operation
+        let responses = operation
             .responses
             .iter()
             .flat_map(|response| &response.content);
-        pending.extend(bodies.chain(answers).filter_map(|media| media.schema));
+        pending.extend(bodies.chain(responses).filter_map(|media| media.schema));
         let headers = operation
             .responses
             .iter()

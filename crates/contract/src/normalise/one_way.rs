@@ -43,14 +43,14 @@ pub(super) fn relax(contract: &mut Contract) -> Vec<OneWay> {
 }
 
 fn find(contract: &Contract) -> Vec<OneWay> {
-    let asked = reached(contract, |operation| {
+    let in_requests = reached(contract, |operation| {
         operation
             .request_body
             .iter()
             .flat_map(|body| &body.content)
             .collect()
     });
-    let answered = reached(contract, |operation| {
+    let in_responses = reached(contract, |operation| {
         operation
             .responses
             .iter()
@@ -58,7 +58,7 @@ fn find(contract: &Contract) -> Vec<OneWay> {
             .collect()
     });
     let mut found = Vec::new();
-    for (way, ids) in [(Way::Request, asked), (Way::Response, answered)] {
+    for (way, ids) in [(Way::Request, in_requests), (Way::Response, in_responses)] {
         for schema in ids {
             let properties = misplaced(contract, schema, way);
             found.extend(properties.into_iter().map(|property| OneWay {

@@ -21,8 +21,8 @@ pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) 
     match node {
         Ok(node) if diagnostics.len() == before => Some(node),
         Ok(_) => None,
-        Err(finding) => {
-            diagnostics.push(*finding);
+        Err(diagnostic) => {
+            diagnostics.push(*diagnostic);
             None
         }
     }
@@ -54,13 +54,13 @@ impl Reader<'_> {
         self.skip_space();
         let start = self.at;
         if depth > MAX_DEPTH {
-            let finding = Diagnostic::error(
+            let diagnostic = Diagnostic::error(
                 "too-deep",
                 self.span(start, start + 1),
                 format!("nesting deeper than {MAX_DEPTH} levels"),
             );
             return Err(Box::new(
-                finding.help("name inner schemas under components and refer to them"),
+                diagnostic.help("name inner schemas under components and refer to them"),
             ));
         }
         let value = match self.peek() {
@@ -175,7 +175,8 @@ impl Reader<'_> {
         self.at += 1;
         loop {
             let rest = &self.text[self.at..];
-            let Some(stop) = rest.find(|sign: char| sign == '"' || sign == '\\' || sign < ' ')
+            let Some(stop) = rest
+                .find(|character: char| character == '"' || character == '\\' || character < ' ')
             else {
                 self.at = self.text.len();
                 return Err(self.wrong("a string is never closed", "close it with `\"`"));
@@ -199,8 +200,8 @@ impl Reader<'_> {
     }
 
     fn escape(&mut self) -> Parsed<char> {
-        let sign = self.text.as_bytes().get(self.at + 1).copied();
-        let plain = match sign {
+        let character = self.text.as_bytes().get(self.at + 1).copied();
+        let plain = match character {
             Some(b'"') => '"',
             Some(b'\\') => '\\',
             Some(b'/') => '/',
@@ -237,9 +238,9 @@ impl Reader<'_> {
                 high
             };
         match char::from_u32(code) {
-            Some(sign) => {
+            Some(character) => {
                 self.at += length;
-                Ok(sign)
+                Ok(character)
             }
             None => Err(self.wrong(
                 "half of a surrogate pair",
@@ -272,12 +273,14 @@ impl Reader<'_> {
         }
         let number = serde_json::from_str(&self.text[start..self.at]);
         number.map_err(|_| {
-            let finding = Diagnostic::error(
+            let diagnostic = Diagnostic::error(
                 "json-syntax",
                 self.span(start, self.at),
                 "a number that JSON does not know, or one out of range",
             );
-            Box::new(finding.help("write it without leading zeros, with digits around the point"))
+            Box::new(
+                diagnostic.help("write it without leading zeros, with digits around the point"),
+            )
         })
     }
 

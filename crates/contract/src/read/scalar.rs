@@ -80,17 +80,17 @@ fn is_float(unsigned: &str) -> bool {
 /// A finding for a plain value that YAML 1.1 and 1.2 readers take for different things.
 pub(super) fn ambiguous(text: &str, span: Span) -> Option<Diagnostic> {
     let other = other_reading(text)?;
-    Some(finding(text, &other, span))
+    Some(diagnostic(text, &other, span))
 }
 
 /// The same for a key, where only words matter: a status such as `200` is a text to everyone who reads OpenAPI.
 pub(super) fn ambiguous_key(text: &str, span: Span) -> Option<Diagnostic> {
     // `y` and `n` are common names of coordinates, and readers that take them for truth values are gone.
     let short = text.len() == 1;
-    (is_old_truth_value(text) && !short).then(|| finding(text, "a truth value", span))
+    (is_old_truth_value(text) && !short).then(|| diagnostic(text, "a truth value", span))
 }
 
-fn finding(text: &str, other: &str, span: Span) -> Diagnostic {
+fn diagnostic(text: &str, other: &str, span: Span) -> Diagnostic {
     Diagnostic::warning(
         "ambiguous-scalar",
         span,
@@ -118,7 +118,7 @@ fn other_reading(text: &str) -> Option<String> {
     {
         return Some("a binary number".to_owned());
     }
-    if unsigned.starts_with(|sign: char| sign.is_ascii_digit())
+    if unsigned.starts_with(|character: char| character.is_ascii_digit())
         && unsigned.contains('_')
         && unsigned
             .bytes()
@@ -139,9 +139,11 @@ fn other_reading(text: &str) -> Option<String> {
 fn is_old_truth_value(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let usual_case = text == lower || text == text.to_ascii_uppercase() || {
-        let mut signs = text.chars();
-        signs.next().is_some_and(|first| first.is_ascii_uppercase())
-            && signs.as_str() == &lower[1..]
+        let mut characters = text.chars();
+        characters
+            .next()
+            .is_some_and(|first| first.is_ascii_uppercase())
+            && characters.as_str() == &lower[1..]
     };
     usual_case && matches!(lower.as_str(), "on" | "off" | "yes" | "no" | "y" | "n")
 }

@@ -25,8 +25,8 @@ pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) 
     };
     match reader.document() {
         Ok(node) => node,
-        Err(finding) => {
-            diagnostics.push(*finding);
+        Err(diagnostic) => {
+            diagnostics.push(*diagnostic);
             None
         }
     }
@@ -76,12 +76,12 @@ impl<'a> Reader<'a, '_> {
             }
         }
         if document.is_none() {
-            let finding = Diagnostic::error(
+            let diagnostic = Diagnostic::error(
                 "empty-document",
                 Span::new(self.file, 0, 0),
                 "the file is empty",
             );
-            return Err(Box::new(finding.help("start with `openapi: 3.1.0`")));
+            return Err(Box::new(diagnostic.help("start with `openapi: 3.1.0`")));
         }
         Ok(document)
     }
@@ -102,13 +102,13 @@ impl<'a> Reader<'a, '_> {
     fn syntax(&mut self, error: &ScanError) -> Box<Diagnostic> {
         let start = error.marker().index();
         let span = self.offsets.span(self.file, start, start + 1);
-        let finding = Diagnostic::error(
+        let diagnostic = Diagnostic::error(
             "yaml-syntax",
             span,
             format!("this is not YAML: {}", error.info()),
         );
         Box::new(
-            finding
+            diagnostic
                 .help("check the indentation, the quotes and the brackets just before this place"),
         )
     }
@@ -210,8 +210,8 @@ impl<'a> Reader<'a, '_> {
                         "write the entries out, or use `$ref` or `allOf`",
                     ));
                 }
-                if let Some(finding) = scalar::ambiguous_key(&text, span) {
-                    self.diagnostics.push(finding);
+                if let Some(diagnostic) = scalar::ambiguous_key(&text, span) {
+                    self.diagnostics.push(diagnostic);
                 }
                 Ok(text.into_owned())
             }
@@ -265,8 +265,8 @@ impl<'a> Reader<'a, '_> {
             }
         }
         if style == ScalarStyle::Plain {
-            if let Some(finding) = scalar::ambiguous(text, span) {
-                self.diagnostics.push(finding);
+            if let Some(diagnostic) = scalar::ambiguous(text, span) {
+                self.diagnostics.push(diagnostic);
             }
             return plain(text, span);
         }

@@ -6,13 +6,13 @@ use jsonschema::Uri;
 
 use crate::documents::Documents;
 use crate::node::Node;
-use crate::node_ref::{Place, address, reference_of};
+use crate::node_ref::{NodeRef, address, reference_of};
 use crate::uri;
 
 /// A schema that says `$id`: what `#` means inside it.
 pub(super) struct Resource<'a> {
     base: Uri<String>,
-    pub(super) root: Place<'a>,
+    pub(super) root: NodeRef<'a>,
     /// The resource around it.
     outer: Option<usize>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Resources<'a> {
     pub(super) list: Vec<Resource<'a>>,
     by_uri: HashMap<String, usize>,
     /// Anchors by name, for each document and resource.
-    anchors: HashMap<(usize, Option<usize>), HashMap<&'a str, Place<'a>>>,
+    anchors: HashMap<(usize, Option<usize>), HashMap<&'a str, NodeRef<'a>>>,
     /// In which resource an object with `$ref` is, by its address.
     scopes: HashMap<usize, usize>,
 }
@@ -40,7 +40,7 @@ impl<'a> Resources<'a> {
         let mut resources = Self::default();
         for (index, document) in documents.list.iter().enumerate() {
             if document.has_resources {
-                let root = Place {
+                let root = NodeRef {
                     document: index,
                     node: &document.root,
                     pointer: document.pointer().into(),
@@ -51,17 +51,17 @@ impl<'a> Resources<'a> {
         resources
     }
 
-    fn scan(&mut self, root: &Place<'a>, document: Option<&Uri<String>>) {
+    fn scan(&mut self, root: &NodeRef<'a>, document: Option<&Uri<String>>) {
         // Pointers are made when they are needed: all of them at once can be far larger than the document.
         let mut pending = vec![(root.clone(), None, root.node, None)];
         while let Some((parent, token, node, outer)) = pending.pop() {
-            let place: Place<'a> = match token {
+            let at: NodeRef<'a> = match token {
                 Some(Token::Key(key)) => parent.child(key, node),
                 Some(Token::Index(index)) => parent.child(&index.to_string(), node),
                 None => parent,
             };
             let mut scope = outer;
-            if let Some(id) = place.node.get("$id").and_then(Node::as_str)
+            if let Some(id) = at.node.get("$id").and_then(Node::as_str)
                 && let Some(base) = self.absolute(outer, document, id)
             {
                 scope = Some(self.list.len());
@@ -70,32 +70,32 @@ impl<'a> Resources<'a> {
                     .or_insert(self.list.len());
                 self.list.push(Resource {
                     base,
-                    root: place.clone(),
+                    root: at.clone(),
                     outer,
                 });
             }
             for keyword in ["$anchor", "$dynamicAnchor"] {
-                if let Some(name) = place.node.get(keyword).and_then(Node::as_str) {
+                if let Some(name) = at.node.get(keyword).and_then(Node::as_str) {
                     self.anchors
-                        .entry((place.document, scope))
+                        .entry((at.document, scope))
                         .or_default()
                         .entry(name)
-                        .or_insert_with(|| place.clone());
+                        .or_insert_with(|| at.clone());
                 }
             }
             if let Some(scope) = scope
-                && (reference_of(place.node).is_some() || place.node.get("$dynamicRef").is_some())
+                && (reference_of(at.node).is_some() || at.node.get("$dynamicRef").is_some())
             {
-                self.scopes.insert(address(place.node), scope);
+                self.scopes.insert(address(at.node), scope);
             }
             let entries = node.as_object().unwrap_or_default().iter();
             pending.extend(entries.map(|entry| {
                 let key = Token::Key(entry.key.as_str());
-                (place.clone(), Some(key), &entry.value, scope)
+                (at.clone(), Some(key), &entry.value, scope)
             }));
             let items = node.as_array().unwrap_or_default().iter().enumerate();
             pending.extend(
-                items.map(|(index, item)| (place.clone(), Some(Token::Index(index)), item, scope)),
+                items.map(|(index, item)| (at.clone(), Some(Token::Index(index)), item, scope)),
             );
         }
     }
@@ -138,17 +138,17 @@ impl<'a> Resources<'a> {
         document: usize,
         holder: &Node,
         name: &str,
-    ) -> Option<Place<'a>> {
+    ) -> Option<NodeRef<'a>> {
         let mut found = None;
-        let mut at = Some(self.scope(holder)?);
-        while let Some(resource) = at {
+        let mut next = Some(self.scope(holder)?);
+        while let Some(resource) = next {
             let anchors = self.anchors.get(&(document, Some(resource)));
             let here = anchors.and_then(|anchors| anchors.get(name));
             found = here
-                .filter(|place| place.node.get("$dynamicAnchor").is_some())
+                .filter(|at| at.node.get("$dynamicAnchor").is_some())
                 .cloned()
                 .or(found);
-            at = self.list[resource].outer;
+            next = self.list[resource].outer;
         }
         found
     }
@@ -171,7 +171,7 @@ impl<'a> Resources<'a> {
         document: usize,
         owner: Option<usize>,
         name: &str,
-    ) -> Option<Place<'a>> {
+    ) -> Option<NodeRef<'a>> {
         self.anchors.get(&(document, owner))?.get(name).cloned()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::walk::{Item, Walk};
 use crate::node::Node;
-use crate::node_ref::Place;
+use crate::node_ref::NodeRef;
 
 /// Schemas within one that are looked into before it counts as unknown.
 const MOST_LOOKS: usize = 200;
@@ -128,10 +128,10 @@ fn types(schema: &Node) -> Option<Vec<&str>> {
 
 /// What a schema that may be a reference means, and the document where that stands.
 fn meant<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> Option<(usize, &'a Node)> {
-    let place = walk.resolver.follow(&Place {
+    let at = walk.resolver.follow(&NodeRef {
         document,
         node: schema,
         pointer: "".into(),
     })?;
-    Some((place.document, place.node))
+    Some((at.document, at.node))
 }

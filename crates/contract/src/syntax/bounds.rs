@@ -98,13 +98,13 @@ fn impossible(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
     };
     let (least, most) = (low_node.to_json(), high_node.to_json());
     let message = format!("no value is at least {least} (`{low}`) and at most {most} (`{high}`)");
-    let finding = if low == "minContains" {
+    let diagnostic = if low == "minContains" {
         Diagnostic::warning("impossible-bounds", low_node.span, message)
     } else {
         Diagnostic::error("impossible-bounds", low_node.span, message)
     };
     walk.diagnostics.push(
-        finding
+        diagnostic
             .help("swap them, or correct one")
             .related(high_node.span, "the other bound"),
     );

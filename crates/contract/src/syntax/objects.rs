@@ -98,13 +98,13 @@ fn security_scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         }
     }
     if needed.contains(&"in")
-        && let Some(place) = item.node.get("in")
-        && let Some(text) = place.as_str()
+        && let Some(at) = item.node.get("in")
+        && let Some(text) = at.as_str()
         && !["query", "header", "cookie"].contains(&text)
     {
         walk.error(
             "unknown-location",
-            place.span,
+            at.span,
             format!("a key cannot be in `{text}`"),
             "write `query`, `header` or `cookie`".to_owned(),
         );

@@ -6,7 +6,7 @@ use super::grammar::Shape;
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Entry, Node};
-use crate::node_ref::{Place, address, reference_of};
+use crate::node_ref::{NodeRef, address, reference_of};
 use crate::resolve::Resolver;
 use crate::source::Span;
 
@@ -53,7 +53,7 @@ pub(crate) struct Reference<'a> {
     /// The node of its text.
     pub(crate) text: &'a Node,
     /// What it means.
-    pub(crate) target: Place<'a>,
+    pub(crate) target: NodeRef<'a>,
     /// The section of `components` for such things; none for path items, which have none in both dialects.
     pub(crate) section: Option<&'static str>,
 }
@@ -96,7 +96,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// Keeps a reference for whoever makes one document of several files.
-    pub(super) fn note(&mut self, text: &'a Node, target: &Place<'a>, shape: Shape) {
+    pub(super) fn note(&mut self, text: &'a Node, target: &NodeRef<'a>, shape: Shape) {
         if self.resolver.documents.list.len() > 1 {
             let section = match shape {
                 Shape::Object(grammar) => grammar.section(),
@@ -114,7 +114,7 @@ impl<'a> Walk<'_, 'a> {
         &mut self,
         item: Item<'a>,
         entry: &'a Entry,
-        target: &Place<'a>,
+        target: &NodeRef<'a>,
         shape: Shape,
     ) {
         if target.document == 0 && target.pointer.is_empty() {
@@ -142,7 +142,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// Looks at a schema that something other than `$ref` leads to.
-    pub(super) fn enter_schema(&mut self, target: &Place<'a>) {
+    pub(super) fn enter_schema(&mut self, target: &NodeRef<'a>) {
         self.pending.push(Item {
             document: target.document,
             node: target.node,
