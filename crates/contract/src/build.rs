@@ -1,7 +1,7 @@
-//! Makes the model of the documents: references followed, both dialects in one form.
+//! Builds the contract from the documents, with references followed and both dialects in one form.
 //!
-//! What the lints refuse is left out here without a word, so this never fails; the caller throws the
-//! result away when there was an error.
+//! Building never fails. Parts that the checks of the syntax reject are left out without a message
+//! here; the caller discards the contract if there was an error.
 
 mod builder;
 mod content;
@@ -29,18 +29,19 @@ use crate::resolve::Resolver;
 use builder::Builder;
 use fields::text;
 
-/// How many bytes the model may copy from the document, pointers and uses by reference included.
+/// The number of bytes that the contract may copy from the document, including pointers and every
+/// use of a part by reference.
 const MOST_COPIED_BYTES: u64 = 512 << 20;
 
-/// The model, and the nodes that its parts were read from.
+/// A contract, and the nodes that its parts were read from.
 pub(crate) struct Built<'a> {
-    /// The model.
+    /// The contract.
     pub(crate) contract: Contract,
     /// The nodes.
     pub(crate) origins: Origins<'a>,
 }
 
-/// Builds the model.
+/// Builds the contract.
 pub(crate) fn build<'a>(
     resolver: &Resolver<'a>,
     dialect: Dialect,
@@ -117,7 +118,8 @@ impl<'a> Builder<'_, 'a> {
         components
     }
 
-    /// Components that are no schemas, so that the schemas and examples in them are read even if nothing uses them.
+    /// Reads the components that are not schemas, so that the schemas and examples in them are
+    /// checked even if nothing uses them.
     fn unused_parts(&mut self, root: &NodeRef<'a>) {
         let Some(components) = root.key("components") else {
             return;
@@ -136,7 +138,7 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// Declared tags, then others in the order of their first use.
+/// Returns the declared tags, then the undeclared ones in the order of their first use.
 fn tags(root: &Node, operations: &[Operation]) -> Vec<Tag> {
     let mut tags: IndexMap<String, Tag> = IndexMap::new();
     for node in root

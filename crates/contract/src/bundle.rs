@@ -1,16 +1,19 @@
-//! The schemas of a contract as one JSON value that a validator of draft 2020-12 compiles, whatever the dialect.
+//! Writes the schemas of a contract as one JSON value that a validator of draft 2020-12 compiles,
+//! for either dialect.
 //!
-//! Every schema stands at its own pointer; `$ref`s lead to pointers in the same value. Schemas of other files are under
-//! `/$files`.
+//! Every schema is at its own pointer in the value, and every `$ref` leads to a pointer in the same
+//! value. Schemas of other files are under `/$files`.
 
 use serde_json::{Map, Number, Value, json};
 
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::pointer;
 
-/// Every schema of the contract at its pointer, with what a validator needs and no more.
+/// Returns every schema of the contract at its pointer, with only the keywords that a validator
+/// needs.
 ///
-/// Compile `{"$ref": …}` with [`schema_reference`], the bundle being the same resource.
+/// To validate with one schema, compile `{"$ref": …}` with [`schema_reference`], with the bundle as
+/// the same resource.
 #[must_use]
 pub fn schema_bundle(contract: &Contract) -> Value {
     let ends = ends(contract);
@@ -27,7 +30,8 @@ pub fn schema_bundle(contract: &Contract) -> Value {
         .filter(|(_, inside)| !inside)
         .map(|((id, schema), _)| (schema.pointer.as_str(), id))
         .collect();
-    // A schema that stands in an unknown keyword of another comes after it, and is put into it.
+    // A schema under an unknown keyword of another schema is a root too. Its pointer is deeper, so
+    // it is written after the other one, into it.
     roots.sort_by_key(|(pointer, id)| (pointer.matches('/').count(), *id));
     let mut bundle = Value::Object(Map::new());
     for (pointer, id) in roots {
@@ -41,20 +45,20 @@ pub fn schema_bundle(contract: &Contract) -> Value {
     bundle
 }
 
-/// Where a schema stands in the bundle, such as `/components/schemas/Pet`.
+/// Returns the pointer of a schema in the bundle, such as `/components/schemas/Pet`.
 #[must_use]
 pub fn schema_pointer(contract: &Contract, id: SchemaId) -> String {
     contract.schema(id).pointer.clone()
 }
 
-/// The reference to a schema in the bundle, such as `#/components/schemas/Pet`.
+/// Returns the reference to a schema in the bundle, such as `#/components/schemas/Pet`.
 #[must_use]
 pub fn schema_reference(contract: &Contract, id: SchemaId) -> String {
     pointer::fragment(&contract.schema(id).pointer)
 }
 
-/// One schema in the words of draft 2020-12, annotations and extensions included. Inline schemas are written out,
-/// references stay references into the bundle.
+/// Returns one schema in the keywords of draft 2020-12, with annotations and extensions. Inline
+/// schemas are written out; references lead into the bundle.
 #[must_use]
 pub fn schema_json(contract: &Contract, id: SchemaId) -> Value {
     let writer = Writer {
@@ -64,7 +68,10 @@ pub fn schema_json(contract: &Contract, id: SchemaId) -> Value {
     writer.write(id)
 }
 
-/// Where each schema's reference ends when it stands alone, so that a chain of references costs one step.
+/// Returns the schema at the end of each schema's chain of references, so that a validator follows
+/// one reference instead of the chain.
+///
+/// Only references without other constraints beside them are followed.
 pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
     let mut ends: Vec<Option<SchemaId>> = vec![None; contract.schemas.len()];
     for start in (0..).map(SchemaId).take(contract.schemas.len()) {
@@ -74,7 +81,8 @@ pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
             if let Some(known) = ends[at.0 as usize] {
                 break known;
             }
-            // A circle ends anywhere; it has been refused.
+            // Marks the schema as visited. If the chain is circular it ends here; circles have been
+            // reported.
             ends[at.0 as usize] = Some(at);
             path.push(at);
             match &contract.schema(at).kind {
@@ -121,7 +129,7 @@ fn insert(root: &mut Value, pointer: &str, schema: Value) {
         };
     }
     match (at, schema) {
-        // Something that stands in this one has been put here already, at its pointer.
+        // A schema below this one was inserted before, at its own pointer: keep it.
         (Value::Object(there), Value::Object(schema)) => {
             for (key, value) in schema {
                 there.entry(key).or_insert(value);
@@ -131,7 +139,7 @@ fn insert(root: &mut Value, pointer: &str, schema: Value) {
     }
 }
 
-/// Writes schemas: for a validator when it knows where references end, else with everything.
+/// Writes schemas: for a validator if `ends` is given, otherwise with annotations and extensions.
 struct Writer<'c> {
     contract: &'c Contract,
     ends: Option<&'c [SchemaId]>,
@@ -293,7 +301,8 @@ fn limits(keywords: &Keywords, out: &mut Map<String, Value>) {
     }
 }
 
-/// The range of an integer's format, which validators take for a remark, where no bound says as much.
+/// Writes the range of an integer format as `minimum` and `maximum`, unless the schema has narrower
+/// bounds. Validators treat these formats as annotations.
 fn width(keywords: &Keywords, out: &mut Map<String, Value>) {
     let is_integer = keywords
         .types

@@ -1,9 +1,13 @@
-//! Circles of references: how they are found, and what is said of them.
+//! Finds and reports circles of references.
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// Finds a circle for each step that leads back to where its path came from.
+/// Calls `found` with each circle of a directed graph: once for every edge that leads back to a
+/// node of the current path.
+///
+/// The search keeps its path on the heap, because a document can chain more schemas than the stack
+/// has room for.
 pub(crate) fn find(steps: &[Vec<usize>], mut found: impl FnMut(&[usize])) {
     let mut state = vec![State::New; steps.len()];
     for start in 0..steps.len() {
@@ -44,7 +48,8 @@ enum State {
     Done,
 }
 
-/// Reports a circle at the first of the references that it consists of.
+/// Returns the diagnostic of a circle, at the first of its references; none if the circle has no
+/// references.
 pub(crate) fn diagnostic(mut spans: Vec<Span>, composed: bool) -> Option<Diagnostic> {
     spans.sort();
     let (first, rest) = spans.split_first()?;

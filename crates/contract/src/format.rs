@@ -1,25 +1,27 @@
-//! The values of the keyword `format`: one table for the reader and for the generator.
+//! The known values of the keyword `format`, in one table for linting and for generating.
 //!
-//! `api-macros` has its own list of what generated types check, since it is part of the crates that are generated.
+//! `api-macros` repeats the names that generated types check: it compiles into other people's
+//! builds and does not depend on this crate.
 
-/// A format that is known.
+/// A known format.
 #[derive(Debug)]
 pub struct Format {
     /// The value of `format`.
     pub name: &'static str,
-    /// The types whose values the format is about; none where no standard says.
+    /// The types that the format applies to; empty if no standard says.
     pub types: &'static [&'static str],
-    /// Whether generated types check it. Integers are checked by their type instead.
+    /// Whether generated types check the format. Integer formats are not checked, since they choose
+    /// the type.
     pub is_enforced: bool,
 }
 
-/// Returns the format of a name, if it is known.
+/// Returns the format with a name, if it is known.
 #[must_use]
 pub fn lookup(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The formats of JSON Schema, of OpenAPI and its registry, and others that documents use on purpose.
+/// The formats of JSON Schema, of OpenAPI and its registry, and others in common use.
 pub static FORMATS: &[Format] = &[
     checked("date-time"),
     checked("date"),

@@ -1,8 +1,13 @@
-//! One document out of several files: what the others hold moves into `components`, and every reference leads there.
+//! Combines several files into one document: what references name in other files moves into
+//! `components`.
 //!
-//! Passes then know nothing of files, types are called what their authors called them, and the contract that a server
-//! shows is whole. Nodes keep the positions that they have in their own files. An `$id` or `$anchor` is dropped, since
-//! every reference is a pointer then; documents with `$dynamicRef`, which has no other form, are left as they are.
+//! This is done once, before the contract is built, so that nothing later has to know about files:
+//! types keep their authors' names, and the contract that a server publishes is complete. Nodes
+//! keep the spans that they have in their own files.
+//!
+//! `$id` and `$anchor` are dropped, since every reference becomes a pointer. Documents with
+//! `$dynamicRef` are left in several files: where one leads depends on `$id`, and no pointer says
+//! the same.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -16,14 +21,17 @@ use crate::resolve::Resolver;
 use crate::source::Span;
 use crate::syntax::{Reference, Syntax};
 
-/// How many nodes may stand in the place of references: path items can double at each of their callbacks.
+/// The number of nodes that may replace references. Each path item can contain callbacks with two
+/// copies of the next, so the number can double at every level.
 const MOST_IN_PLACE: usize = 4_000_000;
 
-/// The document with everything that it refers to; none where it is one file, or cannot be told without its files.
+/// Returns one document with everything that the files contain; none if there is only one file, or
+/// a `$dynamicRef`.
 ///
 /// # Errors
 ///
-/// A finding, where path items that stand in the place of references would have no end, or hardly one.
+/// Returns a diagnostic if path items that replace references contain themselves, or would take too
+/// many nodes.
 pub(crate) fn gather(resolver: &Resolver<'_>, syntax: &Syntax<'_>) -> Copied<Option<Node>> {
     if resolver.documents.files() < 2 || syntax.is_dynamic {
         return Ok(None);
@@ -55,21 +63,22 @@ type Copied<T> = Result<T, Box<Diagnostic>>;
 struct Gathering<'g, 'a> {
     metaschema: Option<usize>,
     documents: &'a [Document],
-    /// References by the address of their text.
+    /// References by the address of their text node.
     references: HashMap<usize, &'g Reference<'a>>,
-    /// Addresses of schemas that say `$id` or `$anchor`.
+    /// Addresses of schemas with `$id` or `$anchor`.
     identified: &'g HashSet<usize>,
-    /// Where something of another file is in the end, by the pointer that it had.
+    /// The new pointer of each node that moves, by its old pointer.
     homes: HashMap<String, String>,
-    /// Addresses of references in whose place stands what they mean.
+    /// Addresses of references that are replaced by a copy of their target.
     in_place: HashSet<usize>,
-    /// What moves: section of `components`, name, node.
+    /// The nodes that move: section of `components`, name, node.
     moved: Vec<(&'static str, String, &'a Node)>,
-    /// What is being copied in the place of a reference, outermost first: its address, and where the reference is.
+    /// The targets that are being copied in place of references, outermost first: address of the
+    /// target, span of the reference.
     copying: Vec<(usize, Span)>,
-    /// How deep in the new document the copying is.
+    /// The depth in the new document of the node that is being copied.
     depth: usize,
-    /// How many nodes more may be copied in the place of references.
+    /// The number of nodes that may still be copied in place of references.
     budget: usize,
 }
 
@@ -82,7 +91,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
         at.document != 0 && Some(at.document) != self.metaschema
     }
 
-    /// A component that only refers to another file is the home of what it means.
+    /// Uses a component that only refers to another file as the new place of the target, so that
+    /// the target keeps the name that this document gives it.
     fn keep_aliases(&mut self, root: &NodeRef<'a>) {
         let Some(components) = root.key("components") else {
             return;
@@ -110,7 +120,10 @@ impl<'g, 'a> Gathering<'g, 'a> {
         }
     }
 
-    /// Gives everything that is referred to from the root on a home, in the order of the text.
+    /// Chooses a name in `components` for everything that references lead to, in the order of the
+    /// text.
+    ///
+    /// A target inside another target is not moved by itself, since it moves with the outer one.
     fn find_homes(&mut self, root: &NodeRef<'a>) {
         let found = self.meant_elsewhere(root.node);
         let own: HashSet<String> = found.iter().map(|(_, at)| at.pointer.to_string()).collect();
@@ -130,8 +143,10 @@ impl<'g, 'a> Gathering<'g, 'a> {
         }
     }
 
-    /// What references mean in other files, each with the section that it belongs to. A path item has none, and
-    /// stands where it is referred to.
+    /// Returns the targets of references in other files, each with its section of `components`.
+    ///
+    /// `components` has no section for path items in 3.0, so these are copied in place of the
+    /// reference.
     fn meant_elsewhere(&mut self, root: &'a Node) -> Vec<(&'static str, NodeRef<'a>)> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
@@ -139,7 +154,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         while let Some(start) = starts.pop_front() {
             let mut pending = vec![start];
             while let Some(node) = pending.pop() {
-                // A reference is an object that says `$ref`, or a text in a discriminator's mapping.
+                // A reference is an object with `$ref`, or a string in a discriminator's mapping.
                 let text = node.get("$ref").unwrap_or(node);
                 let reference = self.references.get(&address(text)).copied();
                 if let Some(Reference {
@@ -168,7 +183,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
         found
     }
 
-    /// What its author called it: the last part of its pointer, or the file it fills.
+    /// Returns the name that the author gave a node: the last token of its pointer, or the name of
+    /// its file.
     fn name_of(&self, at: &NodeRef<'_>) -> String {
         let document = &self.documents[at.document];
         let name = if let Some((_, token)) = at.pointer[document.pointer().len()..].rsplit_once('/')
@@ -192,7 +208,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         }
     }
 
-    /// Where a place of another file is in the end.
+    /// Returns the new pointer of a node of another file.
     fn home(&self, pointer: &str) -> Option<String> {
         if let Some(home) = self.homes.get(pointer) {
             return Some(home.clone());
@@ -206,7 +222,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// The whole document.
+    /// Writes the whole document.
     fn write(&mut self, root: &'a Node) -> Copied<Node> {
         let mut made = self.copy(root)?;
         for (section, name, node) in std::mem::take(&mut self.moved) {
@@ -256,7 +272,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// Notes that one more node stands in the place of a reference.
+    /// Counts one more node that is copied in place of a reference.
     fn pay(&mut self) -> Copied<()> {
         let Some((_, span)) = self.copying.last() else {
             return Ok(());
@@ -285,7 +301,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// What a reference means, unless that contains the reference.
+    /// Copies the target of a reference, unless the target contains the reference.
     fn copy_in_place(&mut self, reference: &Reference<'a>) -> Copied<Node> {
         let (target, span) = (address(reference.target.node), reference.text.span);
         if self.copying.iter().any(|(copied, _)| *copied == target) {
@@ -298,7 +314,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         copy
     }
 
-    /// What stands beside a reference goes before what it means.
+    /// Merges the entries beside a reference with those of its target; the former take precedence.
     fn merged(&mut self, holder: &Node, target: Node) -> Copied<Node> {
         let NodeValue::Object(meant) = target.value else {
             return Ok(target);
@@ -322,7 +338,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// The text of a node, with the new place if it is a reference.
+    /// Returns the text of a node, with the new pointer if it is a reference.
     fn rewritten(&self, node: &Node, text: &str) -> String {
         let Some(reference) = self.references.get(&address(node)) else {
             return text.to_owned();
@@ -345,7 +361,7 @@ fn refusal(code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(code, span, message).help(help))
 }
 
-/// The names in use, by section of `components`.
+/// Returns the names in use, by section of `components`.
 fn names(root: &Node) -> HashMap<&str, HashSet<String>> {
     let sections = root
         .get("components")
@@ -374,7 +390,7 @@ fn unique(taken: &mut HashSet<String>, wanted: &str) -> String {
     name
 }
 
-/// The pointers of what is around a place, outermost first.
+/// Returns the pointers of the nodes that contain the node of a pointer, outermost first.
 fn prefixes(pointer: &str) -> impl Iterator<Item = &str> {
     pointer
         .match_indices('/')
@@ -382,7 +398,7 @@ fn prefixes(pointer: &str) -> impl Iterator<Item = &str> {
         .map(|(at, _)| &pointer[..at])
 }
 
-/// The value of a key, which is made where it is missing.
+/// Returns the value of a key, which is created if it is missing.
 fn entry<'n>(node: &'n mut Node, key: &str, span: Span) -> &'n mut Node {
     if !matches!(node.value, NodeValue::Object(_)) {
         node.value = NodeValue::Object(Vec::new());

@@ -1,8 +1,8 @@
-//! Judges a contract: what is wrong or probably wrong with what the parts of a document say together.
+//! Lints: checks what the parts of a contract say together, and reports diagnostics.
 //!
-//! Only what the standard forbids and what nothing can be made of is an error; the rest is a warning. Nothing is
-//! changed here: [`syntax`](crate::syntax) has checked each object, [`normalise`](crate::normalise) has changed the
-//! contract and says what it has changed.
+//! A lint is an error only if the standard forbids what is written or nothing can be generated from
+//! it. Lints change nothing: [`syntax`](crate::syntax) has checked each object before, and
+//! [`normalise`](crate::normalise) has changed the contract and recorded the changes.
 
 mod circles;
 mod context;
@@ -19,7 +19,7 @@ pub(crate) use context::Context;
 
 use crate::diagnostic::Diagnostic;
 
-/// Checks what the parts of the document say together.
+/// Runs every lint.
 pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     operations::check(context, &mut diagnostics);

@@ -1,4 +1,5 @@
-//! The way in: reads a document with the local files it refers to, builds the model, lints it.
+//! Loads a contract: reads the document and the local files that it refers to, builds the model and
+//! lints it.
 
 mod survey;
 
@@ -21,10 +22,10 @@ use crate::syntax;
 
 use survey::{Survey, Target};
 
-/// A document with more files than this is refused.
+/// The number of files that a contract may have.
 const MOST_FILES: usize = 1000;
 
-/// How a document is read, where there is a choice.
+/// Options for reading a document.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Local copies of documents on other hosts.
@@ -33,24 +34,24 @@ pub struct Options {
     pub formats: Formats,
 }
 
-/// What came of a document.
+/// The result of loading a document.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The files, for quoting.
+    /// The files, for quoting them.
     pub sources: Sources,
-    /// Every finding, by file and position.
+    /// Every diagnostic, sorted by file and position.
     pub diagnostics: Vec<Diagnostic>,
-    /// The contract; none when a finding is an error.
+    /// The contract; none if there was an error.
     pub contract: Option<Contract>,
 }
 
-/// Reads a document from a file, and the local files that it refers to.
+/// Reads a document from a file, with the local files that it refers to.
 #[must_use]
 pub fn load(path: &Path) -> Loaded {
     load_with(path, &Options::default())
 }
 
-/// The same, read otherwise than by default.
+/// Reads a document from a file, with options.
 #[must_use]
 pub fn load_with(path: &Path, options: &Options) -> Loaded {
     let mut loader = Loader {
@@ -85,13 +86,13 @@ pub fn load_with(path: &Path, options: &Options) -> Loaded {
     loader.finish()
 }
 
-/// Reads a document from memory; a reference to another file is then a finding.
+/// Reads a document from memory. A reference to another file is an error.
 #[must_use]
 pub fn load_text(name: &str, bytes: &[u8]) -> Loaded {
     load_text_with(name, bytes, Formats::default())
 }
 
-/// The same, with a word on what `format` means.
+/// Reads a document from memory, with the meaning of `format`.
 #[must_use]
 pub fn load_text_with(name: &str, bytes: &[u8], formats: Formats) -> Loaded {
     let mut loader = Loader {
@@ -111,7 +112,8 @@ struct Loader {
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     documents: Documents,
-    /// References to other documents that were met, and the document that refers.
+    /// The references to other documents that were found, each with the index of the document that
+    /// contains it.
     wanted: Vec<(usize, Target)>,
     wants_metaschema: bool,
 }
@@ -136,7 +138,7 @@ impl Loader {
         });
     }
 
-    /// Reads what the documents refer to, each file once, until nothing new comes up.
+    /// Reads the documents that references name, each file once, until no new one is found.
     fn read_referenced(&mut self, home: &Path, mapping: &Mapping) {
         let mut next = 0;
         while let Some((from, target)) = self.wanted.get(next).cloned() {
@@ -213,7 +215,11 @@ impl Loader {
         }
     }
 
-    /// Makes one document of several files, unless something is wrong with them, which is then found again in place.
+    /// Combines several files into one document, unless they contain errors.
+    ///
+    /// The syntax is checked once before, because combining relies on valid references. Its
+    /// diagnostics are dropped: the documents stay as they are after an error, and the check that
+    /// follows reports the same again.
     fn gather(&mut self, dialect: Dialect) {
         if self.documents.files() < 2 || is_wrong(&self.diagnostics) {
             return;
@@ -268,7 +274,7 @@ fn is_wrong(diagnostics: &[Diagnostic]) -> bool {
         .any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
-/// Which dialect the document says it is written in; a finding when that is not one we read.
+/// Returns the dialect of the document, or reports that it is not one that is supported.
 fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
     if !matches!(root.value, NodeValue::Object(_)) {
         diagnostics.push(
@@ -345,12 +351,12 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// What tells two paths to one file apart from paths to two files.
+/// Returns the canonical path, which is equal for two paths to the same file.
 fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| clean(path))
 }
 
-/// A path without `.` and, as far as that goes, without `..`.
+/// Removes `.` and, where the parent is known, `..` from a path.
 fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -367,7 +373,8 @@ fn clean(path: &Path) -> PathBuf {
     out
 }
 
-/// The path as seen from the first document's folder, with forward slashes on every machine.
+/// Returns a path relative to the folder of the first document, with forward slashes on every
+/// machine.
 fn relative(path: &Path, base: &Path) -> String {
     let base = clean(base);
     let mut rest = path;

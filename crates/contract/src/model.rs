@@ -1,8 +1,9 @@
-//! The contract: an OpenAPI document of either dialect, resolved, with a position for every part.
+//! The model of a contract: an OpenAPI document of either dialect, with references followed.
 //!
-//! Lowering has happened here once and for all: references are followed, 3.0 schemas are written in
-//! the keywords of JSON Schema 2020-12 (as 3.1 has them), path-level parameters are merged into their
-//! operations, document-level security and servers are filled in. Passes never look at the syntax.
+//! What later steps would otherwise have to decide again and again is decided here: 3.0 schemas are
+//! in the keywords of JSON Schema 2020-12 (as 3.1 has them), path-level parameters are merged into
+//! the operations, and document-level security and servers are filled in. Later steps never look at
+//! the document's syntax.
 
 mod body;
 mod contract;

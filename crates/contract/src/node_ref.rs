@@ -1,16 +1,16 @@
-//! References to nodes: a node, with the document and the pointer at which it stands.
+//! References to nodes: a node together with its document and its pointer.
 
 use std::rc::Rc;
 
 use crate::node::{Entry, Node};
 use crate::pointer;
 
-/// A node, the document that it is in, and its pointer.
+/// A node, with the index of its document and its pointer.
 ///
-/// Pointers into other files than the first start with `/$files/` and the file's path.
+/// Pointers into files other than the first start with `/$files/` and the path of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeRef<'a> {
-    /// Index of the document.
+    /// The index of the document.
     pub(crate) document: usize,
     /// The node.
     pub(crate) node: &'a Node,
@@ -19,12 +19,12 @@ pub(crate) struct NodeRef<'a> {
 }
 
 impl<'a> NodeRef<'a> {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(crate) fn key(&self, key: &str) -> Option<NodeRef<'a>> {
         Some(self.child(key, self.node.get(key)?))
     }
 
-    /// A value below this one, under a key or an index.
+    /// Returns a child of this node, under a key or an index.
     pub(crate) fn child(&self, token: &str, node: &'a Node) -> NodeRef<'a> {
         NodeRef {
             document: self.document,
@@ -33,7 +33,7 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// The entries with their places, if this is an object.
+    /// Returns the entries, each with a reference to its value, if this is an object.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a Entry, NodeRef<'a>)> {
         let at = self.clone();
         self.node
@@ -43,7 +43,7 @@ impl<'a> NodeRef<'a> {
             .map(move |entry| (entry, at.child(&entry.key, &entry.value)))
     }
 
-    /// The items with their places, if this is an array.
+    /// Returns references to the items, if this is an array.
     pub(crate) fn items(&self) -> impl Iterator<Item = NodeRef<'a>> {
         let at = self.clone();
         self.node
@@ -55,12 +55,12 @@ impl<'a> NodeRef<'a> {
     }
 }
 
-/// The identity of a node within one run.
+/// Returns the identity of a node: its address in memory, since nodes do not move during a run.
 pub(crate) fn address(node: &Node) -> usize {
     std::ptr::from_ref(node).addr()
 }
 
-/// The reference that a node consists of, if it has one.
+/// Returns the text of a node's `$ref`, if it has one.
 pub(crate) fn reference_of(node: &Node) -> Option<&str> {
     node.get("$ref")?.as_str()
 }

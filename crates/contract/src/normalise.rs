@@ -1,7 +1,8 @@
-//! Normalises a document and its contract: everything that changes what was read.
+//! Normalises a document and its contract: the one step that changes what was read.
 //!
-//! Each change is either what the standard says about the words of the author, or drops what is reported as wrong, so
-//! that everything else can be judged still. Keywords of 3.0 have become those of 2020-12 where the contract is built.
+//! Each change either applies what the standard says about a keyword, or drops what is reported as
+//! wrong, so that everything else can still be checked. Keywords of 3.0 become those of 2020-12
+//! earlier, when the contract is built: they are never stored in any other form.
 
 mod one_way;
 mod sections;
@@ -15,13 +16,14 @@ use crate::model::{Contract, SchemaId, SchemaKind};
 use crate::syntax::{Syntax, why_unusable};
 use crate::validate::{Validation, validate};
 
-/// What was changed in a contract, for the lints that report it.
+/// The changes that were made to a contract, for the lints that report them.
 pub(crate) struct Changes<'a> {
-    /// Circles of schemas that judge the same value. Each of their schemas accepts anything now.
+    /// Circles of schemas that apply to the same value. Each of their schemas now accepts anything.
     pub(crate) circles: Vec<Vec<SchemaId>>,
-    /// Required properties that only one side sends. Under 3.0 they are not required any more.
+    /// Required properties that are sent in one direction only. Under 3.0 they are no longer
+    /// required.
     pub(crate) one_way: Vec<OneWay>,
-    /// Values that their schemas refuse. Those that are defaults have been dropped.
+    /// The values that their schemas reject. Rejected defaults are dropped.
     pub(crate) validation: Validation<'a>,
 }
 
@@ -31,7 +33,7 @@ pub(crate) fn normalise<'a>(
     origins: &Origins<'a>,
     syntax: &Syntax<'_>,
 ) -> Changes<'a> {
-    // First, since following references would not end otherwise.
+    // Circles go first: following references would not end otherwise.
     let circles = break_circles(contract);
     let one_way = one_way::relax(contract);
     if syntax.has_unusable_patterns {
@@ -46,7 +48,7 @@ pub(crate) fn normalise<'a>(
     }
 }
 
-/// Has schemas that contain themselves without going into the value accept anything.
+/// Makes schemas that contain themselves, without a property or item in between, accept anything.
 fn break_circles(contract: &mut Contract) -> Vec<Vec<SchemaId>> {
     let steps: Vec<Vec<usize>> = contract
         .schemas
@@ -71,7 +73,8 @@ fn break_circles(contract: &mut Contract) -> Vec<Vec<SchemaId>> {
     found
 }
 
-/// Drops the patterns that are reported as wrong, so that a validator can be made of the schemas.
+/// Drops unusable patterns, which are reported, so that a validator can be compiled from the
+/// schemas.
 fn drop_unusable_patterns(contract: &mut Contract) {
     for schema in &mut contract.schemas {
         if let SchemaKind::Object(keywords) = &mut schema.kind {
@@ -86,7 +89,7 @@ fn drop_unusable_patterns(contract: &mut Contract) {
     }
 }
 
-/// Drops the defaults that their schemas refuse, so that nobody applies them.
+/// Drops defaults that their schemas reject, so that they are never applied.
 fn drop_refused_defaults(contract: &mut Contract, validation: &Validation<'_>) {
     let Validation::Judged(refused) = validation else {
         return;

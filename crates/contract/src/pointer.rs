@@ -1,10 +1,10 @@
-//! JSON pointers (RFC 6901): writing and reading their tokens.
+//! JSON pointers (RFC 6901): writes and reads their tokens.
 
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-/// The characters that the fragment of a URI cannot hold as they are.
+/// The characters that must be percent-encoded in the fragment of a URI.
 const FRAGMENT: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -50,7 +50,8 @@ pub fn escape(key: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn unescape(token: &str) -> Cow<'_, str> {
     if token.contains('~') {
-        // In this order: `~01` is the key `~1`, and unescaping `~0` first would make it `/`.
+        // `~1` goes first: the token `~01` means the key `~1`, and replacing `~0` first would make
+        // it `/`.
         Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
     } else {
         Cow::Borrowed(token)

@@ -1,4 +1,4 @@
-//! From bytes to nodes: decides between JSON and YAML, and bounds what is read.
+//! Reads bytes into nodes: chooses between JSON and YAML, and limits the size.
 
 mod json;
 mod scalar;
@@ -11,8 +11,7 @@ use crate::source::{SourceFile, Sources, Span};
 /// The largest file that is read, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Reads a document of either syntax. Findings are added to `diagnostics`; none of them is lost when one stops
-/// the reading, and then there is no node.
+/// Reads a document of either syntax; none after an error. Diagnostics are added to `diagnostics`.
 pub fn read(
     sources: &mut Sources,
     name: &str,

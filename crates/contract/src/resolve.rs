@@ -1,4 +1,4 @@
-//! Follows `$ref`: to a pointer, an anchor, another file, or a schema's `$id`.
+//! Resolves references: `$ref` to a pointer, an anchor, another file or a schema's `$id`.
 
 mod resources;
 
@@ -14,18 +14,18 @@ use crate::spelling::nearest;
 use crate::uri::{has_scheme, local_file};
 use resources::Resources;
 
-/// Why a reference leads nowhere.
+/// Why a reference cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RefProblem {
-    /// There is nothing at the place; perhaps this was meant.
+    /// There is nothing at its target; perhaps this was meant.
     Dangling(Option<String>),
-    /// It names another host.
+    /// It names a document on another host.
     Remote,
-    /// It names a file, and the document came from memory.
+    /// It names a file, but the document came from memory.
     NoFiles,
     /// It names a file that cannot be read, for this reason.
     Unreadable(String),
-    /// It names a file that the reader has refused already.
+    /// It names a file whose content is not JSON or YAML, which has been reported.
     Broken,
     /// It is not a URI reference.
     Malformed,
@@ -33,21 +33,22 @@ pub(crate) enum RefProblem {
 
 type Resolved<'a> = Result<NodeRef<'a>, RefProblem>;
 
-/// Answers where references lead.
+/// Resolves references, and caches the results.
 pub(crate) struct Resolver<'a> {
     pub(crate) documents: &'a Documents,
     resources: Resources<'a>,
     known: RefCell<HashMap<Question<'a>, Resolved<'a>>>,
     keys: RefCell<HashMap<usize, HashMap<&'a str, usize>>>,
     ends: RefCell<HashMap<usize, Option<NodeRef<'a>>>>,
-    /// How many more times something near a wrong reference is looked for.
+    /// The number of suggestions that may still be searched for.
     suggestions: Cell<u32>,
 }
 
-/// Enough for a person to read; a document with more wrong references has one reason for them all.
+/// The number of suggestions that are made. Each one compares a name with thousands of others; a
+/// document with more wrong references usually has one cause for all.
 const MOST_SUGGESTIONS: u32 = 100;
 
-/// A document, the resource within it, and the reference as written.
+/// A document, the resource in it that contains the reference, and the reference as written.
 type Question<'a> = (usize, Option<usize>, &'a str);
 
 impl<'a> Resolver<'a> {
@@ -62,13 +63,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The component schema of a name.
+    /// Returns the component schema with a name.
     pub(crate) fn component_schema(&self, name: &str) -> Option<NodeRef<'a>> {
         let schemas = self.root().key("components")?.key("schemas")?;
         Some(schemas.child(name, self.value(schemas.node, name)?))
     }
 
-    /// The root of the document that was asked for.
+    /// Returns the root of the document that the caller asked for.
     pub(crate) fn root(&self) -> NodeRef<'a> {
         self.document(0)
     }
@@ -82,7 +83,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Where a reference leads, one step. `holder` is the object that says `$ref`.
+    /// Returns the target of a reference, without following the target's own reference. `holder` is
+    /// the object that contains `$ref`.
     pub(crate) fn resolve(
         &self,
         document: usize,
@@ -99,8 +101,11 @@ impl<'a> Resolver<'a> {
         outcome
     }
 
-    /// Where a `$dynamicRef` leads: to the outermost schema around it that has the anchor, as when validation starts
-    /// there.
+    /// Returns the target of a `$dynamicRef`: the outermost enclosing schema with that anchor.
+    ///
+    /// By JSON Schema, the target depends on the schemas through which validation has come. A
+    /// generated type cannot depend on that, so the target is the one that applies when validation
+    /// starts at the outermost resource of the document.
     pub(crate) fn resolve_dynamic(
         &self,
         document: usize,
@@ -115,7 +120,8 @@ impl<'a> Resolver<'a> {
         Ok(outermost.unwrap_or(target))
     }
 
-    /// Follows references until something that is none; nothing if that fails or goes in circles.
+    /// Follows references to the first node that is not a reference; none if a reference cannot be
+    /// resolved or the chain is circular.
     pub(crate) fn follow(&self, start: &NodeRef<'a>) -> Option<NodeRef<'a>> {
         let mut path = Vec::new();
         let mut at = start.clone();
@@ -127,7 +133,8 @@ impl<'a> Resolver<'a> {
             if let Some(known) = self.ends.borrow().get(&key) {
                 break known.clone();
             }
-            // Until the end is known, a reference that comes back here has none.
+            // Until the end of the chain is known, a reference that leads back here has no target.
+            // This ends circles.
             self.ends.borrow_mut().insert(key, None);
             path.push(key);
             match self.resolve(at.document, at.node, reference) {
@@ -159,7 +166,7 @@ impl<'a> Resolver<'a> {
             .ok_or(RefProblem::Dangling(None))
     }
 
-    /// What the part before `#` names: a schema with that `$id`, or a file.
+    /// Returns the root that the part before `#` names: a schema with that `$id`, or a file.
     fn base(
         &self,
         document: usize,
@@ -202,7 +209,7 @@ impl<'a> Resolver<'a> {
         )
     }
 
-    /// A document that was asked for, if it could be read.
+    /// Returns the root of a document, if it could be read.
     fn fetched(
         &self,
         found: &Result<usize, Unavailable>,
@@ -238,7 +245,8 @@ impl<'a> Resolver<'a> {
         Ok(at)
     }
 
-    /// The value of a key, through an index where the object is large.
+    /// Returns the value of a key, through an index if the object is large: `components` can have
+    /// thousands of keys, each looked up many times.
     pub(crate) fn value(&self, node: &'a Node, key: &str) -> Option<&'a Node> {
         let entries = node.as_object()?;
         if entries.len() < 16 {
@@ -255,7 +263,8 @@ impl<'a> Resolver<'a> {
         index.get(key).map(|index| &entries[*index].value)
     }
 
-    /// The pointer that was probably meant, when the first of `tokens` is not there but something like it is.
+    /// Returns the pointer that was probably meant, if a key similar to the first of `tokens`
+    /// exists.
     fn suggest(&self, at: &NodeRef<'_>, tokens: &[String]) -> Option<String> {
         let left = self.suggestions.get().checked_sub(1)?;
         self.suggestions.set(left);

@@ -1,5 +1,10 @@
-//! Walks the whole document by the tables of [`grammar`](grammar): every field known, of the right kind, in the
-//! right dialect; every reference leading somewhere.
+//! Checks the syntax of a document: every field known, of the right type and in the right dialect,
+//! and every reference resolved.
+//!
+//! The [`grammar`] says which fields an object of the standard has. This file walks through the
+//! document by it, and calls the checks for what the tables cannot express. The walk keeps its own
+//! stack and visits each node once per kind of object, so that its cost is bounded by the size of
+//! the document, not by the number of paths through its references.
 
 mod bodies;
 mod bounds;
@@ -30,7 +35,7 @@ use crate::resolve::Resolver;
 use grammar::{CALLBACK_GRAMMAR, CALLBACK_ITEM, Need, Shape};
 use walk::{Item, Walk};
 
-/// Checks everything that can be reached.
+/// Checks everything that can be reached from the root.
 pub(crate) fn check<'a>(
     resolver: &Resolver<'a>,
     dialect: Dialect,

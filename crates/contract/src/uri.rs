@@ -1,8 +1,9 @@
-//! URI references: the file or the address that one names.
+//! URI references: the file or the address that a reference names.
 
 use jsonschema::{Uri, uri};
 
-/// The address that a reference means, its fragment aside; nothing if it is relative and nothing is said to what.
+/// Returns the address that a reference means, without its fragment; none if the reference is
+/// relative and there is no base.
 pub(crate) fn absolute(base: Option<&Uri<String>>, reference: &str) -> Option<Uri<String>> {
     let reference = reference.split('#').next().unwrap_or_default();
     match base {
@@ -12,7 +13,8 @@ pub(crate) fn absolute(base: Option<&Uri<String>>, reference: &str) -> Option<Ur
     }
 }
 
-/// The file that a reference names, percent-decoded, if it names one.
+/// Returns the path of the file that a reference names, percent-decoded; none if it does not name a
+/// file.
 pub(crate) fn local_file(reference: &str) -> Option<String> {
     let (file, _) = reference.split_once('#').unwrap_or((reference, ""));
     if file.is_empty() || has_scheme(file) || file.starts_with("//") {
@@ -24,7 +26,7 @@ pub(crate) fn local_file(reference: &str) -> Option<String> {
         .map(std::borrow::Cow::into_owned)
 }
 
-/// Whether a reference starts with a URI scheme. One letter is a drive, not a scheme.
+/// Returns whether a reference starts with a URI scheme. A single letter is a Windows drive.
 pub(crate) fn has_scheme(reference: &str) -> bool {
     reference.split_once(':').is_some_and(|(scheme, _)| {
         scheme.len() > 1

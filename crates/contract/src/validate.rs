@@ -13,20 +13,22 @@ use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::{Node, NodeValue};
 use violation::{Annotated, violations};
 
-/// Documents may nest as deep as their reader allows, so judging them needs room.
+/// The stack of the validating thread. The validator recurses, and documents may nest as deep as
+/// the reader allows.
 const STACK_BYTES: usize = 256 << 20;
 
-/// What the values of a document are worth to a validator.
+/// The result of validating the values of a document.
 pub(crate) enum Validation<'a> {
-    /// All of them were judged; these are refused.
+    /// The values were validated; these are rejected.
     Judged(Vec<(ValueSite<'a>, Violation)>),
-    /// None was judged, because that would take too long. The first of them.
+    /// No value was validated, because it would take too long. Holds the first value.
     TooCostly(ValueSite<'a>),
-    /// None was judged, because the schemas make no validator. The first of them.
+    /// No value was validated, because the schemas cannot be compiled. Holds the first value.
     NoValidator(ValueSite<'a>),
 }
 
-/// Validates every value against its schema, in one run of one validator.
+/// Validates every value against its schema, in one run of one validator, so that the schemas are
+/// compiled once.
 pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Validation<'a> {
     let ends = ends(contract);
     let sites: Vec<ValueSite<'a>> = values
@@ -69,7 +71,8 @@ pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Val
     Validation::Judged(refused.collect())
 }
 
-/// Whether a value is right at a glance: the schema says nothing but types, and the value is of one.
+/// Returns whether a value is valid at a glance: the schema constrains only the type, and the value
+/// has that type.
 fn is_plainly_right(contract: &Contract, ends: &[SchemaId], site: &ValueSite<'_>) -> bool {
     let end = ends[site.schema.0 as usize];
     let keywords = match &contract.schema(end).kind {

@@ -1,4 +1,4 @@
-//! The state of building a model, and the bound on what it copies.
+//! The state of building a contract, and the limit on what it copies.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -12,27 +12,30 @@ pub(super) struct Builder<'r, 'a> {
     pub(super) resolver: &'r Resolver<'a>,
     pub(super) dialect: Dialect,
     pub(super) schemas: Vec<Schema>,
-    /// Schemas by the address of their node.
+    /// The schemas by the address of their node.
     pub(super) ids: HashMap<usize, SchemaId>,
-    /// Schemas of parameters that have none, by the address of the parameter.
+    /// The schemas of parameters that declare none, by the address of the parameter.
     pub(super) untyped: HashMap<usize, SchemaId>,
-    /// Schemas whose keywords have not been read yet.
+    /// Schemas whose keywords have not been read yet. They are queued rather than read at once,
+    /// since schemas nest and refer to each other without limit.
     pub(super) pending: VecDeque<(SchemaId, NodeRef<'a>)>,
-    /// Where the parts of the model come from.
+    /// The nodes that the parts of the contract are read from.
     pub(super) origins: Origins<'a>,
-    /// Addresses of parameters and media types whose examples have been noted.
+    /// Addresses of parameters and media types whose examples have been recorded.
     pub(super) examples_seen: HashSet<usize>,
-    /// Pointers below which everything has moved under `/anyOf/0`, because null stands beside it.
+    /// Pointers of 3.0 schemas that became `anyOf` of themselves and null, with the ids of both.
+    /// What was below them is now below `/anyOf/0`.
     pub(super) moved: HashMap<std::rc::Rc<str>, (SchemaId, SchemaId)>,
-    /// Schemas with a discriminator.
+    /// The schemas with a discriminator.
     pub(super) discriminated: Vec<SchemaId>,
     pub(super) budget: u64,
-    /// Operations being built, outermost first, by address: a callback may lead back to its caller.
+    /// Addresses of the operations that are being built, outermost first. A callback may lead back
+    /// to one of them.
     pub(super) callers: Vec<usize>,
 }
 
 impl<'a> Builder<'_, 'a> {
-    /// Pays for a copy of what a node says; false when there have been too many.
+    /// Counts a copy of a node against the limit; returns whether there is room left.
     pub(super) fn pay(&mut self, node: &Node) -> bool {
         self.spend(node.span.end.saturating_sub(node.span.start) as usize);
         self.budget > 0
@@ -42,7 +45,8 @@ impl<'a> Builder<'_, 'a> {
         self.budget = self.budget.saturating_sub(bytes as u64 + 1);
     }
 
-    /// Notes the `example` and `examples` of a parameter or media type, once however often it is used.
+    /// Records the `example` and `examples` of a parameter or media type for validation, once for
+    /// all its uses.
     pub(super) fn note_examples(&mut self, at: &NodeRef<'a>, schema: SchemaId) {
         if !self.examples_seen.insert(address(at.node)) {
             return;

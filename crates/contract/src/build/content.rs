@@ -1,4 +1,4 @@
-//! Bodies: of requests and of answers.
+//! Bodies of requests and responses.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -130,7 +130,8 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// Whether examples of a media type are the values that the schema speaks of: JSON, forms, text, and ranges.
+/// Returns whether examples of a media type are values of its schema: for JSON, forms, text and
+/// ranges they are, for XML, CSV and YAML they are text in another syntax.
 fn holds_json(name: &str) -> bool {
     let name = name.split(';').next().unwrap_or_default().trim();
     let name = name.to_ascii_lowercase();

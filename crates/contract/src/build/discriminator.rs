@@ -1,4 +1,5 @@
-//! The values of a discriminator that nobody wrote down: names of the schemas to choose from.
+//! The values of a discriminator that the document implies: the names of the schemas to choose
+//! from.
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,7 +38,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Components by the schema that they name in `allOf`.
+    /// Returns the components that name each schema in their `allOf`.
     fn heirs(&self, components: &IndexMap<String, SchemaId>) -> HashMap<SchemaId, Vec<SchemaId>> {
         let mut heirs: HashMap<SchemaId, Vec<SchemaId>> = HashMap::new();
         for id in components.values() {
@@ -82,7 +83,7 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Everything that is composed of a schema, at any remove.
+/// Returns every schema that is composed of a schema, directly or through others.
 fn descendants(id: SchemaId, heirs: &HashMap<SchemaId, Vec<SchemaId>>) -> Vec<SchemaId> {
     let mut found = Vec::new();
     let mut seen = HashSet::from([id]);

@@ -1,16 +1,16 @@
-//! The values of a node's fields, as the model holds them.
+//! Reads fields of a node as the contract stores them.
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::node::{Entry, Node};
 
-/// The string under a key.
+/// Returns the string of a key.
 pub(super) fn text(node: &Node, key: &str) -> Option<String> {
     node.get(key)?.as_str().map(str::to_owned)
 }
 
-/// Whether a key says `true`.
+/// Returns whether the value of a key is `true`.
 pub(super) fn flag(node: &Node, key: &str) -> bool {
     node.get(key).and_then(Node::as_bool) == Some(true)
 }

@@ -1,4 +1,4 @@
-//! A schema's keywords, one by one.
+//! Reads the keywords of a schema.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::syntax::SCHEMA;
 use super::builder::Builder;
 use super::fields::{extensions, flag, text};
 
-/// Keywords that say something about a schema without refusing any value.
+/// Keywords that constrain no value.
 const ANNOTATIONS: [&str; 16] = [
     "title",
     "description",
@@ -33,7 +33,7 @@ const ANNOTATIONS: [&str; 16] = [
 ];
 
 impl<'a> Builder<'_, 'a> {
-    /// Every keyword that refuses values.
+    /// Reads every keyword that constrains values.
     pub(super) fn assertions(&mut self, id: SchemaId, at: &NodeRef<'a>) -> Keywords {
         let node = at.node;
         let mut keywords = Keywords {
@@ -149,7 +149,8 @@ pub(super) fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) 
     keywords.extensions = extensions(entries);
 }
 
-/// What the author wrote, but for the schemas within, which have ids of their own.
+/// Returns the keywords as the author wrote them, without those that hold schemas: schemas have
+/// ids.
 pub(super) fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Value {
     let own = entries.iter().filter(|entry| {
         wanted(&entry.key)
@@ -187,7 +188,7 @@ fn number(node: &Node, key: &str) -> Option<Number> {
 fn types(node: &Node) -> Option<Types> {
     let value = node.get("type")?;
     let names = match &value.value {
-        // An unquoted null in YAML can only mean the type of that name.
+        // YAML reads an unquoted null as null, and the author can only have meant the type.
         NodeValue::Array(items) => items
             .iter()
             .filter_map(|item| match item.value {
@@ -197,7 +198,7 @@ fn types(node: &Node) -> Option<Types> {
             .collect(),
         _ => vec![value.as_str()?],
     };
-    // A type that does not exist is reported where it stands, and says nothing else.
+    // An unknown type is reported elsewhere, and is ignored here.
     names.into_iter().filter_map(type_of).reduce(Types::with)
 }
 

@@ -1,4 +1,4 @@
-//! What surrounds the operations: info, servers, security, paging.
+//! The parts of a document besides operations and schemas: info, servers, security, paging.
 
 use indexmap::IndexMap;
 
@@ -25,7 +25,7 @@ pub(super) fn info(root: &Node) -> Info {
     }
 }
 
-/// The servers that a document, path item or operation lists.
+/// Returns the servers of a document, path item or operation.
 pub(super) fn servers(node: &Node) -> Vec<Server> {
     let listed = node.get("servers").and_then(Node::as_array);
     listed
@@ -63,7 +63,7 @@ fn variables(server: &Node) -> IndexMap<String, ServerVariable> {
         .collect()
 }
 
-/// What a document or operation says about security; nothing if it is silent.
+/// Returns the security of a document or operation; none if it does not declare any.
 pub(super) fn security(node: &Node) -> Option<Security> {
     let alternatives = node.get("security")?.as_array()?;
     Some(alternatives.iter().map(requirement).collect())
@@ -126,7 +126,7 @@ fn security_scheme(at: &NodeRef<'_>) -> Option<SecurityScheme> {
     })
 }
 
-/// The paging convention, if all that it needs is there.
+/// Returns the paging convention, if it is complete.
 pub(super) fn paging(root: &Node) -> Option<Paging> {
     let node = root.get("x-paging")?;
     Some(Paging {

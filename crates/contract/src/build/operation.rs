@@ -1,4 +1,4 @@
-//! Paths, webhooks and callbacks: everything that has operations.
+//! Builds operations from paths, webhooks and callbacks.
 
 use crate::model::{Method, Operation, PathPart, RequestBody, Response, StatusKey};
 use crate::node::{Entry, Node};
@@ -12,7 +12,7 @@ use super::id;
 use super::metadata::{security, servers};
 use super::origins::OperationSite;
 
-/// The methods in the order in which a path item's operations are listed when it is a reference with siblings.
+/// The methods of a path item.
 const METHODS: [Method; 8] = [
     Method::Get,
     Method::Put,
@@ -24,15 +24,15 @@ const METHODS: [Method; 8] = [
     Method::Trace,
 ];
 
-/// More callbacks of callbacks than this lead nowhere.
+/// The depth to which callbacks of callbacks are built.
 const DEEPEST_CALLBACK: usize = 4;
 
-/// What a path item is found under.
+/// Where a path item is declared.
 #[derive(Clone, Copy)]
 struct Caller<'a> {
     /// The template, the webhook's name, or the callback's expression.
     path: &'a str,
-    /// Where that stands.
+    /// The span of its key.
     span: Span,
     kind: Kind,
 }
@@ -130,7 +130,8 @@ impl<'a> Builder<'_, 'a> {
             template: (caller.kind == Kind::Path).then_some(caller.path),
             ..site
         });
-        // What protects the API says nothing of those whom it calls.
+        // The document's security protects the API, not the subscribers that webhooks and callbacks
+        // call.
         let inherited = if caller.kind == Kind::Path {
             security(self.resolver.root().node)
         } else {

@@ -1,4 +1,4 @@
-//! Where the parts of the model come from: the nodes that they were read from.
+//! The nodes that the parts of a contract were read from.
 
 use crate::model::SchemaId;
 use crate::node::Node;
@@ -7,26 +7,26 @@ use crate::source::Span;
 /// The nodes that the parts of a contract were read from.
 #[derive(Default)]
 pub(crate) struct Origins<'a> {
-    /// The node of each schema, by its index.
+    /// The node of each schema, by the schema's index.
     pub(crate) nodes: Vec<&'a Node>,
-    /// Values that a schema must accept.
+    /// The values that a schema must accept.
     pub(crate) values: Vec<ValueSite<'a>>,
-    /// The operations as they were written.
+    /// The operations as written.
     pub(crate) operations: Vec<OperationSite<'a>>,
 }
 
-/// A value in the document that a schema must accept.
+/// A value of the document that a schema must accept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ValueSite<'a> {
     /// The schema.
     pub(crate) schema: SchemaId,
-    /// The value.
+    /// The node of the value.
     pub(crate) node: &'a Node,
-    /// What it is there for.
+    /// The keyword that the value is in.
     pub(crate) role: Role,
 }
 
-/// What a value is there for.
+/// The keyword that a value is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// `default`
@@ -37,16 +37,16 @@ pub(crate) enum Role {
     Member,
 }
 
-/// An operation as it was written.
+/// An operation as written.
 pub(crate) struct OperationSite<'a> {
     /// The operation object.
     pub(crate) node: &'a Node,
-    /// The key of its path, or of its webhook or callback.
+    /// The span of the key of its path, webhook or callback.
     pub(crate) path_span: Span,
-    /// The path's template; none for webhooks and callbacks, which have none.
+    /// The template of its path; none for webhooks and callbacks.
     pub(crate) template: Option<&'a str>,
-    /// Its path parameters, path-level ones included: name, and where the name stands.
+    /// The name and the span of each path parameter, including those of the path item.
     pub(crate) path_parameters: Vec<(&'a str, Span)>,
-    /// Parameters that were declared twice in one list.
+    /// The name and the span of each parameter that is declared twice in one list.
     pub(crate) duplicates: Vec<(&'a str, Span)>,
 }

@@ -1,4 +1,4 @@
-//! Parameters of operations and headers of answers.
+//! Parameters of operations, and headers of responses and of parts.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,8 @@ use super::fields::{extensions, flag, text};
 use super::origins::OperationSite;
 
 impl<'a> Builder<'_, 'a> {
-    /// An operation's parameters: the path item's first, each overridden in place.
+    /// Builds an operation's parameters: first those of the path item, which the operation's own
+    /// replace in place.
     pub(super) fn parameters(
         &mut self,
         operation: &NodeRef<'a>,
@@ -33,7 +34,7 @@ impl<'a> Builder<'_, 'a> {
                 let Some((parameter, name)) = self.parameter(&at) else {
                     continue;
                 };
-                // The name of a component stands elsewhere, so the reference is what to point at.
+                // A component's name is far from its use, so a diagnostic points at the reference.
                 let span = if parameter.component.is_some() {
                     at.node.span
                 } else {
@@ -68,7 +69,7 @@ impl<'a> Builder<'_, 'a> {
         (parameters.collect(), site)
     }
 
-    /// A parameter and the node of its name.
+    /// Builds a parameter; returns it with the node of its name.
     pub(super) fn parameter(&mut self, at: &NodeRef<'a>) -> Option<(Parameter, &'a Node)> {
         let target = self.resolver.follow(at)?;
         let name = target.node.get("name")?;
@@ -83,7 +84,8 @@ impl<'a> Builder<'_, 'a> {
         Some((built, name))
     }
 
-    /// A header of an answer or a part; nothing for `Content-Type`, which media types say.
+    /// Builds a header of a response or part; none for `Content-Type`, which the media type
+    /// determines.
     pub(super) fn header(&mut self, name: &str, at: &NodeRef<'a>) -> Option<Parameter> {
         if name.eq_ignore_ascii_case("content-type") {
             return None;
@@ -151,7 +153,7 @@ impl<'a> Builder<'_, 'a> {
         (schema, encoding)
     }
 
-    /// What 3.1 allows beside a reference to say otherwise.
+    /// Returns the value of a key beside a reference, which in 3.1 replaces that of the target.
     pub(super) fn sibling(
         &self,
         from: &NodeRef<'a>,
@@ -178,7 +180,7 @@ pub(super) fn style(name: &str) -> Option<Style> {
     })
 }
 
-/// The name of a place that is a component in one of some sections.
+/// Returns the name of a component, if the node is one in one of the given sections.
 pub(super) fn component(at: &NodeRef<'_>, sections: &[&str]) -> Option<String> {
     let rest = at.pointer.strip_prefix("/components/")?;
     let (section, name) = rest.split_once('/')?;

@@ -1,8 +1,8 @@
-//! Schemas: every one gets an id, and its keywords in the words of JSON Schema 2020-12.
+//! Assigns an id to every schema, and reads its keywords in the terms of JSON Schema 2020-12.
 //!
-//! 3.0's `nullable: true` is read as its authors mean it: null is accepted, unless an `enum` leaves it out. Beside
-//! `type` it becomes one more type; beside `allOf` and its kin, which would refuse null, the schema becomes
-//! `anyOf` of itself and null.
+//! 3.0's `nullable: true` is read as authors mean it: null is accepted unless an `enum` leaves it
+//! out. Beside `type`, null becomes one more type. Beside `allOf` and the other combinators, which
+//! would reject null, the schema becomes `anyOf` of itself and null.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -18,11 +18,11 @@ use super::fields::{flag, text};
 use super::keywords::{annotate, is_annotation, list, raw};
 use super::origins::{Role, ValueSite};
 
-/// The combinators beside which `nullable` cannot be a type.
+/// The combinators that would still reject null if it became one more type.
 const COMBINATORS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 
 impl<'a> Builder<'_, 'a> {
-    /// The id of a schema; its keywords are read later.
+    /// Returns the id of a schema. Its keywords are read later.
     pub(super) fn schema(&mut self, at: &NodeRef<'a>) -> SchemaId {
         if let Some(id) = self.ids.get(&address(at.node)) {
             return *id;
@@ -33,7 +33,7 @@ impl<'a> Builder<'_, 'a> {
         id
     }
 
-    /// The schema of a parameter that has none.
+    /// Returns the id of the schema of a parameter that declares none. It accepts anything.
     pub(super) fn anything(&mut self, owner: &NodeRef<'a>) -> SchemaId {
         let key = address(owner.node);
         if let Some(id) = self.untyped.get(&key) {
@@ -57,7 +57,7 @@ impl<'a> Builder<'_, 'a> {
         id
     }
 
-    /// Reads the keywords of every schema that was met, and of those met in them.
+    /// Reads the keywords of every queued schema, including those that are queued meanwhile.
     pub(super) fn drain(&mut self) {
         while let Some((id, at)) = self.pending.pop_front() {
             if self.budget == 0 {
@@ -94,7 +94,7 @@ impl<'a> Builder<'_, 'a> {
         keywords
     }
 
-    /// The forms of 3.0's `nullable: true`.
+    /// Reads a 3.0 schema with `nullable: true`.
     fn nullable(&mut self, id: SchemaId, at: &NodeRef<'a>, entries: &'a [Entry]) -> Keywords {
         let has = |key: &&str| at.node.get(key).is_some();
         let only_any_of = at.node.get("anyOf").is_some()
@@ -139,7 +139,9 @@ impl<'a> Builder<'_, 'a> {
         self.add(at, SchemaKind::Object(Box::new(keywords)))
     }
 
-    /// Gives what is under a schema that has become `anyOf` of itself and null the pointers that it has now.
+    /// Updates the pointers of everything below a schema that became `anyOf` of itself and null.
+    ///
+    /// This happens at the end, when all such schemas are known.
     pub(super) fn settle_pointers(&mut self) {
         let moved = std::mem::take(&mut self.moved);
         if moved.is_empty() {
@@ -173,7 +175,7 @@ impl<'a> Builder<'_, 'a> {
         Some(self.schema(&target))
     }
 
-    /// Notes the values that the schema itself must accept.
+    /// Records the values that the schema itself must accept.
     fn note_values(&mut self, id: SchemaId, node: &'a Node) {
         let mut keep = |node: &'a Node, role| {
             self.origins.values.push(ValueSite {
@@ -248,7 +250,7 @@ impl<'a> Builder<'_, 'a> {
         Some(Discriminator { property, mapping })
     }
 
-    /// The schema that a mapping names: a component by its name, or a reference.
+    /// Returns the schema that a mapping names, by a component's name or a reference.
     fn mapped(&mut self, at: &NodeRef<'a>, holder: &Node, target: &'a str) -> Option<SchemaId> {
         if let Some(named) = self.resolver.component_schema(target) {
             return Some(self.schema(&named));
@@ -257,13 +259,13 @@ impl<'a> Builder<'_, 'a> {
         Some(self.schema(&found))
     }
 
-    /// The name of a component schema at a place.
+    /// Returns the name of a schema, if it is a component.
     pub(super) fn component_name(&self, id: SchemaId) -> Option<&String> {
         self.schemas[id.0 as usize].component.as_ref()
     }
 }
 
-/// A pointer with `/anyOf/0` after every schema that moved there.
+/// Inserts `/anyOf/0` into a pointer after every schema that moved there.
 fn rebase(pointer: &str, wrapped: &HashSet<&str>) -> String {
     let mut out = String::with_capacity(pointer.len());
     let mut copied = 0;

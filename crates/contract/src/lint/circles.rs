@@ -1,10 +1,10 @@
-//! Schemas that contain themselves without going into the value.
+//! Schemas that contain themselves without a property or item in between.
 
 use super::context::Context;
 use crate::circles;
 use crate::diagnostic::Diagnostic;
 
-/// Reports the circles that were broken.
+/// Reports the circles that normalising has broken.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let reference = |id: &crate::model::SchemaId| context.origins.nodes[id.index()].get("$ref");
     for circle in &context.changes.circles {

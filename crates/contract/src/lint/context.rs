@@ -11,16 +11,16 @@ use crate::syntax::Syntax;
 pub(crate) struct Context<'l, 'a> {
     /// The contract, normalised.
     pub(crate) contract: &'l Contract,
-    /// What normalising has changed.
+    /// The changes that normalising has made.
     pub(crate) changes: &'l Changes<'a>,
     /// The nodes that the contract was read from.
     pub(crate) origins: &'l Origins<'a>,
-    /// What the walk through the document has met.
+    /// What the check of the syntax has recorded.
     pub(crate) syntax: &'l Syntax<'a>,
-    /// The document, with what its references mean.
+    /// The documents, with their references resolved.
     pub(crate) resolver: &'l Resolver<'a>,
-    /// The text of the document.
+    /// The text of the documents.
     pub(crate) sources: &'l Sources,
-    /// Whether an error was reported before.
+    /// Whether an error was reported before linting.
     pub(crate) is_wrong: bool,
 }

@@ -1,4 +1,5 @@
-//! Schemas that accept nothing: types that exclude each other, and objects that must contain themselves without end.
+//! Schemas that accept nothing: types that exclude each other, and objects that must contain
+//! themselves without end.
 
 use std::collections::HashSet;
 
@@ -11,7 +12,8 @@ use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::Node;
 use crate::source::Span;
 
-/// Reports them. In-place references must not go in circles.
+/// Reports such schemas. Schemas must not refer to themselves without a property or item in
+/// between; normalising has broken such circles.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let accepted = accepted(context.contract);
     exclusive(context, &accepted, diagnostics);
@@ -21,7 +23,11 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
 /// Every type.
 const ANY: Types = Types(127);
 
-/// The types that values of each schema may have.
+/// Returns the types of the values that each schema accepts, as far as types alone decide.
+///
+/// A schema's types depend on those of the schemas that apply to the same value, so these are
+/// computed first: a depth-first search in which each schema is computed when all its parts are. It
+/// uses its own stack, because chains of references can be long.
 fn accepted(contract: &Contract) -> Vec<Types> {
     let steps: Vec<Vec<usize>> = contract
         .schemas
@@ -61,10 +67,10 @@ fn accepted(contract: &Contract) -> Vec<Types> {
     accepted
 }
 
-/// The types that a schema leaves, the values that it lists aside.
+/// Returns the types that a schema accepts, regardless of the values that it lists.
 fn asked(keywords: &Keywords, accepted: &[Types]) -> Types {
     let of = |id: &SchemaId| accepted[id.0 as usize];
-    // An integer is a number.
+    // Integers are numbers.
     let widened = |types: Types| {
         if types.contains(Types::NUMBER) {
             types.with(Types::INTEGER)
@@ -82,7 +88,7 @@ fn asked(keywords: &Keywords, accepted: &[Types]) -> Types {
         .fold(own, both)
 }
 
-/// The types of the values that a schema lists.
+/// Returns the types of the values that a schema lists.
 fn listed(keywords: &Keywords) -> Types {
     let of = |value: &Value| match value {
         Value::Null => Types::NULL,
@@ -105,7 +111,8 @@ fn both(one: Types, other: Types) -> Types {
     Types(one.0 & other.0)
 }
 
-/// Types that exclude each other, where they meet.
+/// Reports types that exclude each other, at the innermost schema that combines them: what contains
+/// such a schema is not reported again.
 fn exclusive(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
     for (schema, node) in context.contract.schemas.iter().zip(&context.origins.nodes) {
         let SchemaKind::Object(keywords) = &schema.kind else {
@@ -138,7 +145,11 @@ fn exclusive(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Ve
     }
 }
 
-/// Objects and lists that must contain themselves.
+/// Reports objects and arrays that must contain themselves.
+///
+/// An edge leads from a schema to each schema that a value must satisfy to satisfy the first. A
+/// circle with at least one edge into a part of the value can then only be satisfied by a value of
+/// infinite depth.
 fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
     let schemas = context
         .contract
@@ -178,13 +189,13 @@ fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<
     });
 }
 
-/// More circles than this have one reason.
+/// The number of circles that are reported. More of them usually have one cause.
 const MOST_CIRCLES: usize = 100;
 
-/// A schema that something has to fit, for a value to fit another one.
+/// A schema that something must satisfy for a value to satisfy another schema.
 struct Need {
     schema: usize,
-    /// Where it is asked for, if of a part of the value.
+    /// The span of the keyword that requires it, if it applies to a part of the value.
     part: Option<Span>,
 }
 
@@ -199,10 +210,10 @@ fn needed(kind: &SchemaKind, accepted: Types, node: &Node) -> Vec<Need> {
             part: None,
         })
         .collect();
-    // Who declares properties and no type means an object.
+    // A schema with properties and no type is meant to be an object.
     let is_object = accepted == Types::OBJECT || (keywords.types.is_none() && accepted == ANY);
     if is_object {
-        // As the author wrote it: normalising may have dropped names from `required`.
+        // From the document: normalising may have dropped names from the contract's `required`.
         let required = node.get("required").and_then(Node::as_array);
         let required = required.unwrap_or_default().iter();
         for name in required.filter_map(Node::as_str) {

@@ -1,4 +1,4 @@
-//! Required properties that only one side sends, in what the other side sends.
+//! Required properties that are sent in one direction only, in bodies of the other direction.
 
 use super::context::Context;
 use crate::diagnostic::Diagnostic;
@@ -6,7 +6,7 @@ use crate::model::Dialect;
 use crate::normalise::Way;
 use crate::source::Span;
 
-/// Reports them.
+/// Reports such properties.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     for one_way in &context.changes.one_way {
         let node = context.origins.nodes[one_way.schema.index()];

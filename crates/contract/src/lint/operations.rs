@@ -10,7 +10,7 @@ use crate::node_ref::address;
 use crate::source::Span;
 use crate::spelling::nearest;
 
-/// Checks what operations must not share, and what they name.
+/// Reports ids and parameters that are used twice, and unknown ids and tags.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let ids = ids(&context.origins.operations, diagnostics);
     for (name, span) in &context.syntax.named {
@@ -63,7 +63,7 @@ fn ids<'a>(
     let mut ids: HashMap<&'a str, Span> = HashMap::new();
     let mut callbacks = HashSet::new();
     for site in sites {
-        // A callback that several operations share is one operation, used several times.
+        // A callback component that several operations use is one operation.
         if site.template.is_none() && !callbacks.insert(address(site.node)) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The paging convention: complete, and about parameters and properties that exist.
+//! The paging convention: whether it is complete, and names existing parameters and properties.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::model::{Contract, Location, Operation, SchemaId, SchemaKind, StatusKe
 use crate::node::Node;
 use crate::spelling::nearest;
 
-/// The fields of `x-paging`, and whether each is needed.
+/// The fields of `x-paging`, and whether each is required.
 const FIELDS: [(&str, bool); 6] = [
     ("start_after", true),
     ("page_size", true),
@@ -166,7 +166,7 @@ fn pages<'c>(
     }
 }
 
-/// The properties of a schema and of the schemas that it is composed of.
+/// Returns the properties of a schema, including those of the schemas in its `allOf`.
 fn properties_of(contract: &Contract, id: SchemaId) -> Vec<(&str, SchemaId)> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Path templates: well-formed, distinct, and in agreement with the parameters.
+//! Path templates: whether they are well-formed, distinct, and match the parameters.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::node::{Entry, Node};
 use crate::source::{Sources, Span};
 use crate::spelling::nearest;
 
-/// Checks the templates, then each operation's parameters against its template.
+/// Checks the templates, then the parameters of each operation against its template.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root().node;
     templates(root, context.sources, diagnostics);
@@ -69,7 +69,7 @@ fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<D
     }
 }
 
-/// The names in a template.
+/// Returns the names in a template.
 fn names(template: &str) -> Vec<String> {
     PathPart::split(template)
         .into_iter()
@@ -182,7 +182,8 @@ fn malformed(template: &str) -> Option<(String, String)> {
     None
 }
 
-/// The place of a text within a span, or the whole span where it is written otherwise.
+/// Returns the span of a text within a span; the whole span if the text is written differently
+/// there, as in a string with escapes.
 fn within(sources: &Sources, span: Span, text: &str) -> Span {
     let found = sources.text(span).rfind(text);
     let narrow = found.and_then(|at| {

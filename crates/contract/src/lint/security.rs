@@ -1,4 +1,4 @@
-//! Security requirements: schemes that exist, scopes that they know.
+//! Security requirements: whether their schemes exist and declare their scopes.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::model::{Dialect, SecurityKind};
 use crate::node::{Entry, Node};
 use crate::spelling::nearest;
 
-/// Checks the document's requirements and those of each operation.
+/// Checks the requirements of the document and of each operation.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root();
     let components = root.key("components");

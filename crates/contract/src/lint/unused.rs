@@ -1,4 +1,4 @@
-//! Components that no operation reaches.
+//! Components that no operation uses.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use crate::node_ref::{NodeRef, address};
 use crate::pointer;
 use crate::resolve::Resolver;
 
-/// The sections of `components`, with the word for one of their members.
+/// The sections of `components`, each with the word for one member.
 const SECTIONS: [(&str, &str); 10] = [
     ("schemas", "schema"),
     ("responses", "response"),
@@ -23,7 +23,8 @@ const SECTIONS: [(&str, &str); 10] = [
     ("pathItems", "path item"),
 ];
 
-/// Reports components that nothing uses. A document without operations is a library, and all of it is meant for others.
+/// Reports components that nothing uses. A document without operations is a library for other
+/// documents, so all of it counts as used.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root();
     if context.contract.operations.is_empty() && context.contract.webhooks.is_empty() {
@@ -72,12 +73,12 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
 
 struct Reach<'r, 'a> {
     resolver: &'r Resolver<'a>,
-    /// Component schemas by the address of the schema that they name in `allOf`.
+    /// The component schemas that name each schema in their `allOf`, by its address.
     heirs: HashMap<usize, Vec<NodeRef<'a>>>,
     seen: HashSet<usize>,
-    /// Nodes to look at, with their document.
+    /// The nodes to visit, each with its document.
     pending: Vec<(usize, &'a Node)>,
-    /// Addresses of components that are used, in whole or in part.
+    /// Addresses of components of which at least a part is used.
     used: HashSet<usize>,
 }
 
@@ -108,7 +109,7 @@ impl<'a> Reach<'_, 'a> {
         }
     }
 
-    /// Marks the component that a place is in as used, and looks at the place later.
+    /// Marks the component that contains a node as used, and queues the node.
     fn take(&mut self, target: &NodeRef<'a>) {
         let path = target.pointer.strip_prefix("/components/");
         let mut tokens = path.unwrap_or_default().split('/');
@@ -136,7 +137,7 @@ impl<'a> Reach<'_, 'a> {
         }
     }
 
-    /// Schemas that a discriminator chooses from, named or implied.
+    /// Marks the schemas that a discriminator chooses from, named or implied.
     fn discriminator(&mut self, document: usize, schema: &'a Node, node: &'a Node) {
         for heir in self.heirs.remove(&address(schema)).unwrap_or_default() {
             self.take(&heir);

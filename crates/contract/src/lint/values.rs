@@ -1,4 +1,4 @@
-//! Defaults, examples and listed values that their schema refuses.
+//! Defaults, examples and listed values that their schemas reject.
 
 use super::context::Context;
 use crate::build::{Role, ValueSite};
@@ -8,7 +8,7 @@ use crate::node::{Node, NodeValue};
 use crate::source::Span;
 use crate::validate::{Validation, Violation};
 
-/// Reports what the validation of the document's values has come to.
+/// Reports the values that validation has rejected, or that there was no validation.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     match &context.changes.validation {
         Validation::Judged(refused) if refused.is_empty() => {}
@@ -24,7 +24,8 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
             diagnostics.push(unchecked(first, "the schemas are too entangled", help));
         }
         Validation::NoValidator(first) => {
-            // What makes a schema impossible to compile is reported where it stands, most of the time.
+            // Schemas that cannot be compiled are usually wrong in a way that is reported with its
+            // span. Only without such an error is this worth a warning.
             let is_wrong = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
             if !context.is_wrong && !diagnostics.iter().any(is_wrong) {
                 let help = "say less in schemas, defaults and examples at once";
@@ -43,7 +44,7 @@ fn refusal(site: &ValueSite<'_>, violation: &Violation, is_used: bool) -> Diagno
     };
     let message = format!("{what}: {}", violation.message);
     let span = span(violation, site.node);
-    // A default becomes part of what is generated; the others only illustrate.
+    // Defaults become part of generated code; other values only illustrate.
     let diagnostic = if site.role == Role::Default && is_used {
         Diagnostic::error(code, span, message)
     } else {
@@ -69,13 +70,13 @@ fn span(violation: &Violation, root: &Node) -> Span {
     key.map_or(at.span, |entry| entry.key_span)
 }
 
-/// Says of all values, at the first of them, that nobody has looked.
+/// Reports, at the first value, that no value was validated.
 fn unchecked(first: &ValueSite<'_>, why: &str, help: &str) -> Diagnostic {
     let message = format!("{why} to check defaults and examples against them");
     Diagnostic::warning("unchecked-values", first.node.span, message).help(help)
 }
 
-/// Which schemas the operations use, directly or through others.
+/// Returns which schemas the operations use, directly or through others.
 fn reachable(contract: &Contract) -> Vec<bool> {
     let mut pending: Vec<SchemaId> = Vec::new();
     let mut operations: Vec<&Operation> = contract

@@ -1,4 +1,4 @@
-//! A first look at a file: which other files it refers to.
+//! Surveys a document for the other documents that it refers to.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use crate::documents::METASCHEMA;
 use crate::node::{Node, NodeValue};
 use crate::uri::{absolute, local_file};
 
-/// What a first look at a file finds.
+/// The result of surveying a document.
 #[derive(Default)]
 pub(super) struct Survey {
     pub(super) targets: Vec<Target>,
@@ -17,17 +17,17 @@ pub(super) struct Survey {
     pub(super) wants_metaschema: bool,
 }
 
-/// Another document that a reference names.
+/// A document that a reference names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Target {
     /// A file, as written.
     File(String),
-    /// An address.
+    /// An address on another host.
     Address(Uri<String>),
 }
 
 impl Survey {
-    /// `base` is the address that the document's references start from, if that is no folder.
+    /// Surveys a document. `base` is its address, if it is a copy of a document on another host.
     pub(super) fn of(root: &Node, base: Option<&Uri<String>>) -> Self {
         let mut survey = Self::default();
         let mut seen = HashSet::new();
@@ -72,7 +72,8 @@ impl Survey {
     }
 }
 
-/// The references that an object makes: its own, and those of its discriminator's mapping that are no names.
+/// Returns the references in an object: its own, and those in its discriminator's mapping that are
+/// not names.
 fn references(node: &Node) -> impl Iterator<Item = &str> {
     let own = ["$ref", "$dynamicRef"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Request bodies, and the media types of bodies.
+//! Request bodies, and media types of bodies.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -7,47 +7,47 @@ use super::parameter::{Parameter, Style};
 use super::schema::SchemaId;
 use crate::source::Span;
 
-/// The body of a request.
+/// A request body.
 #[derive(Debug, Clone)]
 pub struct RequestBody {
-    /// Whether it must be there.
+    /// Whether the body is required.
     pub required: bool,
     /// A description in `CommonMark`.
     pub description: Option<String>,
-    /// What it may be.
+    /// The media types that the body may have.
     pub content: Vec<MediaType>,
-    /// Name under `components/requestBodies`, if referenced from there.
+    /// The name under `components/requestBodies`, if it is referenced from there.
     pub component: Option<String>,
-    /// Where it stands.
+    /// The span of the object.
     pub span: Span,
 }
 
-/// A media type of a body or an answer.
+/// A media type of a body.
 #[derive(Debug, Clone)]
 pub struct MediaType {
     /// The name as written, such as `application/json` or `image/*`.
     pub name: String,
-    /// The type, unless anything goes.
+    /// The schema, if there is one.
     pub schema: Option<SchemaId>,
-    /// How each property of a form or multipart body is written.
+    /// How each property of a form or multipart body is encoded.
     pub encoding: IndexMap<String, PropertyEncoding>,
-    /// Examples by name (`example` is called `default`).
+    /// The examples by name; `example` is called `default`.
     pub examples: IndexMap<String, Value>,
-    /// Pointer to it.
+    /// The pointer.
     pub pointer: String,
-    /// Where it stands.
+    /// The span of the object.
     pub span: Span,
 }
 
-/// How a property of a form or multipart body is written.
+/// How a property of a form or multipart body is encoded.
 #[derive(Debug, Clone)]
 pub struct PropertyEncoding {
-    /// Media type of the part.
+    /// The media type of the part.
     pub content_type: Option<String>,
-    /// The style (forms).
+    /// The style, in forms.
     pub style: Option<Style>,
-    /// Whether each item has a name of its own (forms).
+    /// Whether each item is a pair of its own, in forms.
     pub explode: Option<bool>,
-    /// Headers of the part (multipart).
+    /// The headers of the part, in multipart bodies.
     pub headers: Vec<Parameter>,
 }

@@ -1,4 +1,4 @@
-//! The contract as a whole, and the parts that concern the document itself.
+//! The contract as a whole, and the parts that describe the document itself.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -9,51 +9,51 @@ use super::schema::{Schema, SchemaId, SchemaKind};
 use super::security::{Security, SecurityScheme};
 use super::server::Server;
 
-/// A whole document.
+/// A contract: an OpenAPI document with all that it refers to.
 #[derive(Debug, Clone)]
 pub struct Contract {
-    /// Which dialect the document is written in.
+    /// The dialect of the document.
     pub dialect: Dialect,
-    /// What `format` means.
+    /// Whether `format` constrains values.
     pub formats: Formats,
     /// The `openapi` field as written, such as `3.1.0`.
     pub version: String,
-    /// Title, version, description, licence.
+    /// The `info` object.
     pub info: Info,
-    /// Document-level servers.
+    /// The servers of the document.
     pub servers: Vec<Server>,
-    /// Declared tags in order, then undeclared ones in the order of their first use.
+    /// The declared tags in order, then the undeclared ones in the order of their first use.
     pub tags: Vec<Tag>,
-    /// Operations in the document's order.
+    /// The operations, in the document's order.
     pub operations: Vec<Operation>,
-    /// Operations that the API calls on its client's side (3.1); `path` holds the webhook's name.
+    /// The webhooks (3.1), which the API calls. `path` is the webhook's name.
     pub webhooks: Vec<Operation>,
-    /// Every schema, component or inline.
+    /// Every schema, including inline ones.
     pub schemas: Vec<Schema>,
-    /// Component schemas by name, in the document's order.
+    /// The component schemas by name, in the document's order.
     pub components: IndexMap<String, SchemaId>,
-    /// Security schemes by name, in the document's order.
+    /// The security schemes by name, in the document's order.
     pub security_schemes: IndexMap<String, SecurityScheme>,
-    /// Document-level security: what protects an operation that says nothing itself, and unknown routes.
+    /// The document's security. It protects operations that declare none, and unknown routes.
     pub security: Security,
     /// The paging convention (`x-paging` at the top level).
     pub paging: Option<Paging>,
-    /// The whole document as JSON, in its author's words and order. Of several files it is the one that they were
-    /// gathered into, with references that lead there.
+    /// The whole document as JSON, in the author's order. If there are several files, it is the one
+    /// document that they were combined into.
     pub document: Value,
 }
 
 impl Contract {
-    /// The schema behind an index.
+    /// Returns the schema with an id.
     #[must_use]
     pub fn schema(&self, id: SchemaId) -> &Schema {
         &self.schemas[id.0 as usize]
     }
 
-    /// Follows `$ref`s that stand alone (no sibling keyword that constrains) to the schema they mean.
+    /// Follows `$ref`s without other constraints beside them, and returns the schema at the end.
     #[must_use]
     pub fn resolve(&self, mut id: SchemaId) -> SchemaId {
-        // The reader refuses circular references, so this ends.
+        // This ends, because normalising has broken circles of references.
         while let SchemaKind::Object(keywords) = &self.schema(id).kind {
             match keywords.reference {
                 Some(target) if keywords.only_reference => id = target,
@@ -64,22 +64,23 @@ impl Contract {
     }
 }
 
-/// The dialects that are read.
+/// A version of OpenAPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// OpenAPI 3.0.x
+    /// OpenAPI 3.0
     V30,
-    /// OpenAPI 3.1.x
+    /// OpenAPI 3.1
     V31,
 }
 
-/// What `format` means, which JSON Schema leaves to its reader (2020-12 Validation, section 7.2).
+/// Whether `format` constrains values. JSON Schema leaves the choice to the implementation (2020-12
+/// Validation, section 7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Formats {
-    /// A known format refuses what is not of it.
+    /// A known format rejects values that do not match it.
     #[default]
     Assertion,
-    /// A format describes, and refuses nothing.
+    /// A format describes values and rejects none.
     Annotation,
 }
 
@@ -92,7 +93,7 @@ pub struct Info {
     pub version: String,
     /// A description in `CommonMark`.
     pub description: Option<String>,
-    /// The licence's SPDX expression or name.
+    /// The SPDX expression or the name of the licence.
     pub license: Option<String>,
 }
 

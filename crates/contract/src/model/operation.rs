@@ -1,4 +1,4 @@
-//! Operations: their methods, and the templates of their paths.
+//! Operations: their methods and path templates.
 
 use super::body::RequestBody;
 use super::parameter::Parameter;
@@ -7,46 +7,47 @@ use super::security::Security;
 use super::server::Server;
 use crate::source::Span;
 
-/// One operation.
+/// An operation.
 #[derive(Debug, Clone)]
 pub struct Operation {
-    /// The operation id, given or derived from method and path (stable: neither order nor neighbours matter).
+    /// The operation id. If the document has none, it is derived from method and path alone, so
+    /// that it does not depend on other operations.
     pub id: String,
-    /// Whether the id was derived.
+    /// Whether the id is derived.
     pub id_is_derived: bool,
     /// The method.
     pub method: Method,
-    /// The path template as written, `/project/{project_id}`.
+    /// The path template as written, such as `/project/{project_id}`.
     pub path: String,
-    /// The template in parts.
+    /// The parts of the template.
     pub segments: Vec<PathPart>,
-    /// The first tag, or none.
+    /// The first tag.
     pub tag: Option<String>,
-    /// One line.
+    /// A summary in one line.
     pub summary: Option<String>,
     /// A description in `CommonMark`.
     pub description: Option<String>,
     /// Whether it is deprecated.
     pub deprecated: bool,
-    /// Parameters, those of the path item included, in order: path item first, overridden in place.
+    /// The parameters: first those of the path item, which the operation's own replace in place.
     pub parameters: Vec<Parameter>,
-    /// The body.
+    /// The request body.
     pub request_body: Option<RequestBody>,
-    /// Answers, in the document's order.
+    /// The responses, in the document's order.
     pub responses: Vec<Response>,
-    /// What protects it, the document's security filled in.
+    /// The security; that of the document if the operation declares none.
     pub security: Security,
-    /// Servers, if the operation or its path says so.
+    /// The servers of the operation or its path item, if they declare any.
     pub servers: Vec<Server>,
-    /// Calls that the API makes back, by name; `path` holds the run-time expression.
+    /// The operations that the API calls back. `path` is the callback's expression.
     pub callbacks: Vec<Operation>,
-    /// Pointer to the operation, such as `/paths/~1pets/get`.
+    /// The pointer, such as `/paths/~1pets/get`.
     pub pointer: String,
-    /// Where it stands (the method's key).
+    /// The span of the method's key.
     pub span: Span,
 }
 
-/// The methods that OpenAPI knows.
+/// The methods that a path item can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the variants are HTTP's methods")]
 pub enum Method {
@@ -61,7 +62,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method as HTTP spells it.
+    /// Returns the method as HTTP spells it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,7 +77,7 @@ impl Method {
         }
     }
 
-    /// The key of a path item.
+    /// Returns the key of the method in a path item.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -92,17 +93,18 @@ impl Method {
     }
 }
 
-/// A piece of a path template. `/a/{b}.json` is `Literal("/a/")`, `Parameter("b")`, `Literal(".json")`.
+/// A part of a path template: `/a/{b}.json` is `Literal("/a/")`, `Parameter("b")`,
+/// `Literal(".json")`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathPart {
-    /// Text.
+    /// Literal text.
     Literal(String),
-    /// A parameter's name.
+    /// The name of a parameter.
     Parameter(String),
 }
 
 impl PathPart {
-    /// A path template in parts. A brace without its partner is text.
+    /// Splits a path template into parts. An unmatched brace is literal text.
     pub(crate) fn split(template: &str) -> Vec<Self> {
         let mut parts = Vec::new();
         let mut literal = String::new();

@@ -1,21 +1,21 @@
 //! The paging convention.
 
-/// The paging convention, `x-paging`. Each field names a parameter or property.
+/// The paging convention, `x-paging`. Each field is the name of a parameter or property.
 ///
-/// An operation is a list when it has the cursor's query parameter and its success answer is an object
-/// whose `items` property is an array.
+/// An operation is a list if it has the query parameter `start_after`, and its success response is
+/// an object whose property `items` is an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paging {
-    /// Query parameter that takes the last seen item's key.
+    /// The query parameter that takes the key of the last item of the previous page.
     pub start_after: String,
-    /// Query parameter that takes the number of items.
+    /// The query parameter that takes the number of items.
     pub page_size: String,
-    /// Query parameter whose value names the item's property that is the key.
+    /// The query parameter that takes the name of the property that is the key.
     pub order_column: Option<String>,
-    /// Property of the answer that holds the items.
+    /// The property of the response that holds the items.
     pub items: String,
-    /// Property of the answer that holds the size of the whole list.
+    /// The property of the response that holds the size of the whole list.
     pub count: Option<String>,
-    /// Property of an item that is the key unless `order_column` says otherwise.
+    /// The property of an item that is the key, unless `order_column` names another.
     pub key: String,
 }

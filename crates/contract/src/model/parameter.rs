@@ -6,50 +6,51 @@ use serde_json::Value;
 use super::schema::SchemaId;
 use crate::source::Span;
 
-/// A parameter of an operation, or a header of an answer.
+/// A parameter of an operation, or a header of a response or part.
 #[derive(Debug, Clone)]
 pub struct Parameter {
-    /// The name on the wire.
+    /// The name in the request or response.
     pub name: String,
-    /// Where it travels. Headers of answers say `Header`.
+    /// Where the parameter is sent. Headers of responses have `Header`.
     pub location: Location,
-    /// Whether it must be there.
+    /// Whether the parameter is required.
     pub required: bool,
-    /// Whether it is deprecated.
+    /// Whether the parameter is deprecated.
     pub deprecated: bool,
     /// A description in `CommonMark`.
     pub description: Option<String>,
-    /// How its value is written.
+    /// How the value is encoded.
     pub encoding: ParameterEncoding,
-    /// The type.
+    /// The schema.
     pub schema: SchemaId,
-    /// Name under `components/parameters` or `components/headers`, if referenced from there.
+    /// The name under `components/parameters` or `components/headers`, if it is referenced from
+    /// there.
     pub component: Option<String>,
-    /// Extensions (`x-…`) as JSON.
+    /// The extensions (`x-…`) as JSON.
     pub extensions: IndexMap<String, Value>,
-    /// Pointer to where it is declared.
+    /// The pointer of the declaration.
     pub pointer: String,
-    /// Where it stands.
+    /// The span of the object.
     pub span: Span,
 }
 
-/// How a parameter's value becomes text.
+/// How a parameter's value is encoded as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParameterEncoding {
-    /// By `style` and `explode`, defaults filled in.
+    /// By `style` and `explode`, with their defaults filled in.
     Style {
         /// The style.
         style: Style,
-        /// Whether each item has a name of its own.
+        /// Whether each item is a pair of its own.
         explode: bool,
-        /// Whether reserved characters stay as they are (query).
+        /// Whether reserved characters are not percent-encoded, in a query.
         allow_reserved: bool,
     },
     /// As a document of this media type (`content`).
     Content(String),
 }
 
-/// Where a parameter travels.
+/// Where a parameter is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the variants are OpenAPI's words")]
 pub enum Location {

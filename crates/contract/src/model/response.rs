@@ -4,38 +4,38 @@ use super::body::MediaType;
 use super::parameter::Parameter;
 use crate::source::Span;
 
-/// An answer of an operation.
+/// A response of an operation.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// For which statuses.
+    /// The statuses that the response is for.
     pub status: StatusKey,
     /// A description in `CommonMark`.
     pub description: String,
-    /// Headers, `Content-Type` left out as the standard says.
+    /// The headers, without `Content-Type`, which the media type determines.
     pub headers: Vec<Parameter>,
-    /// What the body may be; empty for no body.
+    /// The media types that the body may have; empty if there is no body.
     pub content: Vec<MediaType>,
-    /// Name under `components/responses`, if referenced from there.
+    /// The name under `components/responses`, if it is referenced from there.
     pub component: Option<String>,
-    /// Pointer to where it is declared.
+    /// The pointer of the declaration.
     pub pointer: String,
-    /// Where it stands.
+    /// The span of the object.
     pub span: Span,
 }
 
-/// Which statuses an answer is for. Sorted: codes, ranges, default.
+/// The statuses that a response is for. The order is codes, ranges, default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatusKey {
-    /// One status, 100 to 599.
+    /// A status from 100 to 599.
     Code(u16),
-    /// `1XX` to `5XX`; holds the first digit.
+    /// A range from `1XX` to `5XX`; holds the first digit.
     Range(u8),
-    /// Every status that nothing else lists.
+    /// Every status without a response of its own.
     Default,
 }
 
 impl StatusKey {
-    /// The statuses that a key of `responses` stands for.
+    /// Parses a key of `responses`.
     pub(crate) fn parse(key: &str) -> Option<Self> {
         if key == "default" {
             return Some(Self::Default);

@@ -1,4 +1,4 @@
-//! Schemas: where they stand, and their keywords.
+//! Schemas and their keywords.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -6,39 +6,40 @@ use serde_json::Value;
 use super::types::Types;
 use crate::source::Span;
 
-/// Index of a schema in [`Contract::schemas`].
+/// The index of a schema in [`Contract::schemas`](super::Contract::schemas).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SchemaId(pub u32);
 
 impl SchemaId {
-    /// The index in the list of schemas.
+    /// Returns the index.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The id of the schema at an index.
+    /// Returns the id of the schema at an index.
     pub(crate) fn at(index: usize) -> Self {
         Self(u32::try_from(index).expect("spans are 32 bits wide, so there are fewer schemas"))
     }
 }
 
-/// A schema and where it stands.
+/// A schema.
 #[derive(Debug, Clone)]
 pub struct Schema {
-    /// Name under `components/schemas`, if it is a component.
+    /// The name under `components/schemas`, if it is a component.
     pub component: Option<String>,
-    /// Pointer to it in the bundle, such as `/components/schemas/Pet/properties/name`.
+    /// The pointer in the bundle, such as `/components/schemas/Pet/properties/name`.
     ///
-    /// It is the pointer in the document, but for schemas of other files, which are under `/$files`, and for what is
-    /// under a 3.0 schema that had to become `anyOf` of itself and null.
+    /// It equals the pointer in the document except for two kinds of schemas: those of other files
+    /// are under `/$files`, and those below a 3.0 schema that became `anyOf` of itself and null are
+    /// below `/anyOf/0`.
     pub pointer: String,
-    /// Where it stands.
+    /// The span.
     pub span: Span,
-    /// `true`, `false` or keywords.
+    /// A boolean, or keywords.
     pub kind: SchemaKind,
 }
 
-/// A schema's form.
+/// The value of a schema.
 #[derive(Debug, Clone)]
 pub enum SchemaKind {
     /// `true` accepts everything, `false` nothing.
@@ -47,21 +48,22 @@ pub enum SchemaKind {
     Object(Box<Keywords>),
 }
 
-/// The keywords of a schema, in the words of JSON Schema 2020-12 whatever the dialect.
+/// The keywords of a schema, as JSON Schema 2020-12 defines them, for either dialect.
 ///
-/// 3.0's `nullable` has become a type, its boolean `exclusiveMinimum` a number; beside a 3.0 `$ref`
-/// nothing else counts.
+/// 3.0's `nullable` has become a type, and its boolean `exclusiveMinimum` a number. A 3.0 schema
+/// with `$ref` has no other keyword.
 #[derive(Debug, Clone, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a keyword of the standard"
 )]
 pub struct Keywords {
-    /// `$ref`, followed.
+    /// The target of `$ref`.
     pub reference: Option<SchemaId>,
-    /// Whether nothing beside `$ref` constrains the value (annotations may stand there).
+    /// Whether `$ref` has no keyword beside it that constrains values. Annotations may be beside
+    /// it.
     pub only_reference: bool,
-    /// `type`; absent means any.
+    /// `type`; none accepts any type
     pub types: Option<Types>,
     /// `enum`
     pub enumeration: Option<Vec<Value>>,
@@ -163,23 +165,23 @@ pub struct Keywords {
     pub read_only: bool,
     /// `writeOnly`
     pub write_only: bool,
-    /// `x-extensible-enum: true`: values may be added, and old clients must not fail on them
+    /// `x-extensible-enum: true`: the API may add values, so clients should accept unknown ones
     pub extensible: bool,
-    /// `x-secret: true` or `format: password`: never printed
+    /// `x-secret: true` or `format: password`: the value is never printed
     pub secret: bool,
-    /// Every `x-…` keyword, those above included
+    /// Every `x-…` keyword, including those above
     pub extensions: IndexMap<String, Value>,
     /// `$defs`
     pub defs: IndexMap<String, SchemaId>,
-    /// The keywords as the author wrote them, those that hold schemas left out: these have ids of their own.
+    /// The keywords as the author wrote them, without those that hold schemas: schemas have ids.
     pub raw: Value,
 }
 
-/// How one of several schemas is chosen.
+/// How a value selects one of several schemas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discriminator {
-    /// The property that names the schema.
+    /// The property that selects the schema.
     pub property: String,
-    /// Value of the property to schema, explicit and implied ones together, in order.
+    /// The values of the property with their schemas: explicit ones first, then implied ones.
     pub mapping: Vec<(String, SchemaId)>,
 }

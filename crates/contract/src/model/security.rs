@@ -1,38 +1,39 @@
-//! Security schemes, and what requires them.
+//! Security schemes, and the requirements that name them.
 
 use super::parameter::Location;
 use crate::source::Span;
 
-/// Alternatives, each a set of schemes that must all hold. Empty: open to everyone.
-/// An alternative without schemes means that a credential is welcome but not needed.
+/// Alternative requirements, of which a request must meet one. If empty, no credential is needed.
+///
+/// An alternative without schemes makes a credential optional.
 pub type Security = Vec<SecurityRequirement>;
 
-/// One alternative: scheme names with the scopes they need.
+/// An alternative: the schemes that a request must all meet, with their scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SecurityRequirement {
-    /// Scheme name and scopes, in the document's order.
+    /// The names and scopes of the schemes, in the document's order.
     pub schemes: Vec<(String, Vec<String>)>,
 }
 
 /// A security scheme.
 #[derive(Debug, Clone)]
 pub struct SecurityScheme {
-    /// What kind.
+    /// The kind.
     pub kind: SecurityKind,
     /// A description in `CommonMark`.
     pub description: Option<String>,
-    /// Where it stands.
+    /// The span of the object.
     pub span: Span,
 }
 
-/// The kinds of security scheme.
+/// A kind of security scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecurityKind {
-    /// A value in a header, query parameter or cookie.
+    /// A key in a header, query parameter or cookie.
     ApiKey {
-        /// The name on the wire.
+        /// The name of the header, parameter or cookie.
         name: String,
-        /// Where it travels.
+        /// Where the key is sent.
         location: Location,
     },
     /// `Authorization: Basic …`
@@ -41,9 +42,9 @@ pub enum SecurityKind {
     HttpBearer,
     /// Another scheme of the `Authorization` header.
     Http(String),
-    /// OAuth 2: travels as a bearer token.
+    /// OAuth 2, with a bearer token.
     OAuth2,
-    /// `OpenID` Connect: travels as a bearer token.
+    /// `OpenID` Connect, with a bearer token. Holds the URL of the discovery document.
     OpenIdConnect(String),
     /// A client certificate.
     MutualTls,

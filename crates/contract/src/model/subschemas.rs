@@ -7,7 +7,7 @@ use super::schema::{Keywords, SchemaId, SchemaKind};
 type SchemaMap = IndexMap<String, SchemaId>;
 
 impl Keywords {
-    /// Every schema that stands in another.
+    /// Calls `visit` with every schema directly inside this one.
     pub(crate) fn for_each_child(&self, mut visit: impl FnMut(SchemaId)) {
         for id in self.singles().into_iter().filter_map(|(_, id)| id) {
             visit(id);
@@ -20,7 +20,7 @@ impl Keywords {
         }
     }
 
-    /// The schemas that judge the same value as the one with these self.
+    /// Returns the schemas that apply to the same value as this one, rather than to a part of it.
     pub(crate) fn in_place(&self) -> Vec<SchemaId> {
         let single = [
             self.reference,
@@ -74,7 +74,7 @@ impl Keywords {
 }
 
 impl SchemaKind {
-    /// The schemas that judge the same value as this one.
+    /// Returns the schemas that apply to the same value as this one, rather than to a part of it.
     pub(crate) fn in_place(&self) -> Vec<SchemaId> {
         match self {
             Self::Object(keywords) => keywords.in_place(),

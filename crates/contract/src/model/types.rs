@@ -20,25 +20,25 @@ impl Types {
     /// `object`
     pub const OBJECT: Self = Self(64);
 
-    /// Whether all of `other` is in the set.
+    /// Returns whether the set contains all of `other`.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets together.
+    /// Returns the union with `other`.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The set without `other`.
+    /// Returns the set without `other`.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether nothing is in the set.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0

@@ -1,23 +1,24 @@
-//! Required properties that only one side sends, in what the other side sends.
+//! Required properties that are sent in one direction only, in bodies of the other direction.
 //!
-//! In 3.0 such a property is required in answers alone if it is read-only, in requests alone if it is write-only; one
-//! schema for both ways then leaves it optional. In 3.1 it is required wherever its schema is.
+//! By 3.0, a read-only property in `required` is required in responses only, and a write-only one
+//! in requests only. A schema that is used in both directions therefore leaves it optional. In 3.1,
+//! `required` always applies.
 
 use std::collections::BTreeSet;
 
 use crate::model::{Contract, Dialect, MediaType, Operation, SchemaId, SchemaKind};
 
-/// A required property that does not travel one of the ways that its schema does.
+/// A required property that is not sent in a direction in which its schema is used.
 pub(crate) struct OneWay {
     /// The schema that requires the property.
     pub(crate) schema: SchemaId,
     /// The property.
     pub(crate) property: String,
-    /// The way that it does not travel.
+    /// The direction in which the property is not sent.
     pub(crate) way: Way,
 }
 
-/// Which way a body travels.
+/// The direction of a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// In a request.
@@ -26,7 +27,7 @@ pub(crate) enum Way {
     Response,
 }
 
-/// Finds such properties, and under 3.0 also drops them from `required`.
+/// Finds such properties, and under 3.0 drops them from `required`.
 pub(super) fn relax(contract: &mut Contract) -> Vec<OneWay> {
     let found = find(contract);
     if contract.dialect == Dialect::V30 {
@@ -71,7 +72,7 @@ fn find(contract: &Contract) -> Vec<OneWay> {
     found
 }
 
-/// The schemas that bodies are made of.
+/// Returns the schemas that bodies consist of, in one direction.
 fn reached(
     contract: &Contract,
     bodies: impl Fn(&Operation) -> Vec<&MediaType>,
@@ -102,7 +103,7 @@ fn reached(
     seen
 }
 
-/// The required properties that do not travel this way.
+/// Returns the required properties that are not sent in a direction.
 fn misplaced(contract: &Contract, id: SchemaId, way: Way) -> Vec<String> {
     let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
         return Vec::new();

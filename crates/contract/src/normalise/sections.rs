@@ -1,4 +1,5 @@
-//! Misspelt sections of the document, which are the cause of every reference into them that leads nowhere.
+//! Misspelt sections of the document. Every reference into such a section would fail, and the cause
+//! would be lost among those diagnostics.
 
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
@@ -6,8 +7,8 @@ use crate::node::{Node, NodeValue};
 use crate::spelling::nearest;
 use crate::syntax::{COMPONENTS, DOCUMENT, Grammar, misspelt};
 
-/// Reports misspelt sections at the top level and in `components`, and calls them what was probably meant, so that
-/// everything else is judged as if they had been written right.
+/// Reports misspelt sections at the top level and in `components`, and corrects them, so that the
+/// rest is checked as if they were spelt right.
 pub(crate) fn correct_sections(
     root: &mut Node,
     dialect: Dialect,

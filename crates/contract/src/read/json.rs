@@ -1,4 +1,7 @@
-//! JSON (RFC 8259) with the position of every value and key.
+//! Reads JSON (RFC 8259) with the span of every value and key.
+//!
+//! `serde_json` would be the obvious choice, but it reports positions only of errors, and it keeps
+//! the last of two equal keys without a word.
 
 use std::collections::HashMap;
 
@@ -8,7 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
 use crate::source::{FileId, Span};
 
-/// Reads one JSON text; none after a syntax error, which stops the reading.
+/// Reads a JSON text; none after an error.
 pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let before = diagnostics.len();
     let mut reader = Reader {
@@ -318,7 +321,7 @@ impl Reader<'_> {
     }
 }
 
-/// A key that stands twice in one object.
+/// Returns the diagnostic of a key that is repeated in one object.
 pub(super) fn duplicate(key: &str, again: Span, first: Span) -> Diagnostic {
     Diagnostic::error(
         "duplicate-key",

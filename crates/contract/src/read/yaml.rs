@@ -1,4 +1,7 @@
-//! YAML 1.2 (core schema) with the position of every value and key, on saphyr's events.
+//! Reads YAML 1.2 (core schema) with the span of every value and key, from saphyr's events.
+//!
+//! The grammar of YAML is saphyr's. Resolving scalars, aliases and keys is done here, since a
+//! document that other tools read differently must be reported, and aliases must be bounded.
 
 use std::collections::HashMap;
 
@@ -10,10 +13,11 @@ use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
 use crate::source::{FileId, Span};
 
-/// How many nodes aliases may add: a few kilobytes of YAML can otherwise stand for gigabytes.
+/// The number of nodes that aliases may add. Without a limit, a few kilobytes of nested aliases
+/// expand to gigabytes.
 const ALIAS_BUDGET: usize = 1_000_000;
 
-/// Reads one YAML document; none after a finding that stops the reading.
+/// Reads one YAML document; none after an error that ends the reading.
 pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let mut reader = Reader {
         file,
@@ -38,18 +42,18 @@ struct Reader<'a, 'd> {
     file: FileId,
     offsets: Offsets<'a>,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-    /// Anchored nodes.
+    /// The anchored nodes, by saphyr's number of the anchor.
     anchors: HashMap<usize, Anchored>,
     alias_budget: usize,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
-/// A node that aliases may stand for.
+/// A node with an anchor.
 struct Anchored {
     node: Node,
-    /// How many nodes it is.
+    /// The number of nodes in it.
     size: usize,
-    /// How many levels are below it.
+    /// The number of levels below it.
     height: usize,
 }
 
@@ -342,7 +346,7 @@ fn too_deep(span: Span) -> Box<Diagnostic> {
     )
 }
 
-/// How many nodes a node is, and how many levels are below it.
+/// Returns the number of nodes in a node, and the number of levels below it.
 fn measure(node: &Node) -> (usize, usize) {
     let children: Vec<&Node> = match &node.value {
         NodeValue::Array(items) => items.iter().collect(),
@@ -359,7 +363,11 @@ fn measure(node: &Node) -> (usize, usize) {
         })
 }
 
-/// From where a collection starts to where its last part ends; flow collections end with their bracket.
+/// Returns the span of a collection: from its start to the end of its last part, or to its bracket
+/// in flow style.
+///
+/// In block style, saphyr reports the end where the next token starts, which can be many comment
+/// lines later.
 fn covering(start: Span, last: Option<Span>, end: Span) -> Span {
     let part = last.map_or(start.end, |last| last.end);
     let end = if end.end > end.start { end.end } else { part };
@@ -369,11 +377,14 @@ fn covering(start: Span, last: Option<Span>, end: Span) -> Span {
     }
 }
 
-/// Turns positions in characters, which mostly grow, into positions in bytes.
+/// Converts positions in characters, as saphyr counts, to positions in bytes.
+///
+/// Positions mostly grow, so each is counted from the last one: counting from the start every time
+/// would be quadratic.
 struct Offsets<'a> {
     text: &'a str,
     ascii: bool,
-    /// The last position asked for: characters and bytes.
+    /// The last position, in characters and in bytes.
     last: (usize, usize),
 }
 
@@ -390,7 +401,7 @@ impl<'a> Offsets<'a> {
         let start = self.byte(start);
         let back = self.last;
         let end = self.byte(end);
-        // The next event starts at or after this one's start, but not always after its end.
+        // The next event starts at or after the start of this one, but can start before its end.
         self.last = back;
         Span::new(file, start, end)
     }

@@ -1,4 +1,4 @@
-//! Schemas with an `$id`, and anchors: the places that JSON Schema calls by other names than pointers.
+//! Schemas with `$id`, and anchors: what references can name other than by pointer.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use crate::node::Node;
 use crate::node_ref::{NodeRef, address, reference_of};
 use crate::uri;
 
-/// A schema that says `$id`: what `#` means inside it.
+/// A schema with `$id`, which is the root for references inside it.
 pub(super) struct Resource<'a> {
     base: Uri<String>,
     pub(super) root: NodeRef<'a>,
-    /// The resource around it.
+    /// The index of the resource that contains it.
     outer: Option<usize>,
 }
 
-/// A step down in a tree.
+/// A step from a node to a child.
 #[derive(Clone, Copy)]
 enum Token<'a> {
     Key(&'a str),
@@ -29,9 +29,9 @@ enum Token<'a> {
 pub(super) struct Resources<'a> {
     pub(super) list: Vec<Resource<'a>>,
     by_uri: HashMap<String, usize>,
-    /// Anchors by name, for each document and resource.
+    /// The anchors by name, for each document and resource.
     anchors: HashMap<(usize, Option<usize>), HashMap<&'a str, NodeRef<'a>>>,
-    /// In which resource an object with `$ref` is, by its address.
+    /// The resource that contains an object with `$ref`, by its address.
     scopes: HashMap<usize, usize>,
 }
 
@@ -52,7 +52,8 @@ impl<'a> Resources<'a> {
     }
 
     fn scan(&mut self, root: &NodeRef<'a>, document: Option<&Uri<String>>) {
-        // Pointers are made when they are needed: all of them at once can be far larger than the document.
+        // A pointer is built only when its node is visited: the pointers of all nodes can take far
+        // more memory than the document.
         let mut pending = vec![(root.clone(), None, root.node, None)];
         while let Some((parent, token, node, outer)) = pending.pop() {
             let at: NodeRef<'a> = match token {
@@ -100,7 +101,8 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// The address that names are told apart by: under a root of our own where nothing around a reference has one.
+    /// Returns the address that identifies a resource. If nothing gives a base, a relative `$id` is
+    /// used as written, so that references to it still find it.
     fn absolute(
         &self,
         resource: Option<usize>,
@@ -115,7 +117,8 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// The address that a reference means: as seen from the resource around it, else from its document.
+    /// Returns the address of a reference, relative to the enclosing resource or else to the
+    /// document.
     pub(super) fn address(
         &self,
         resource: Option<usize>,

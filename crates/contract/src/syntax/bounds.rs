@@ -34,7 +34,7 @@ fn inclusive(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
     }
 }
 
-/// `exclusiveMinimum` and `exclusiveMaximum` in either dialect, against the other end.
+/// Checks exclusive bounds, in the form of either dialect, against the opposite bound.
 fn exclusive(walk: &mut Walk<'_, '_>, node: &Node) {
     let is_30 = walk.dialect == Dialect::V30;
     let end = |plain: &'static str, exclusive: &'static str| {

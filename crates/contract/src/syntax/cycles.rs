@@ -1,4 +1,4 @@
-//! References that go in circles and never reach anything.
+//! Circular references between parameters, responses and other components.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,11 @@ use crate::circles;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// Finds circles of references between parameters, answers and the like.
+/// Reports circular references.
+///
+/// Each reference has one target, so every path is a chain. A chain that meets a node of its own
+/// round has found a circle; one that meets a node of an earlier round ends, since the rest has
+/// been checked.
 pub(super) fn check(links: &[Link], diagnostics: &mut Vec<Diagnostic>) {
     let next: HashMap<usize, (usize, Span)> = links
         .iter()

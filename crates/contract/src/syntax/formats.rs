@@ -1,11 +1,11 @@
-//! Formats that look like a known one but are not.
+//! Misspelt formats.
 
 use super::walk::Walk;
 use crate::format::{self, FORMATS};
 use crate::node::Node;
 use crate::spelling::nearest;
 
-/// Words for a format that JSON Schema calls otherwise.
+/// Common names for formats that JSON Schema names differently.
 static ALIASES: &[(&str, &str)] = &[
     ("ip4", "ipv4"),
     ("ip6", "ipv6"),

@@ -1,11 +1,11 @@
-//! Keywords and formats that say nothing about values of the schema's type.
+//! Keywords and formats that have no effect on values of the schema's type.
 
 use super::grammar::{SCHEMA, TYPES};
 use super::walk::Walk;
 use crate::format;
 use crate::node::Node;
 
-/// Keywords by the types that they are about.
+/// The keywords that apply to certain types only.
 static KEYWORDS: &[(&[&str], &[&str])] = &[
     (
         &["integer", "number"],
@@ -58,7 +58,7 @@ static KEYWORDS: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// Reports what is about other types than the schema's.
+/// Reports keywords and formats that apply only to other types than the schema's.
 pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     let types: Vec<&str> = match node.get("type") {
         Some(list) if list.as_array().is_some() => list
@@ -70,7 +70,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         Some(one) => one.as_str().into_iter().collect(),
         None => return,
     };
-    // A type that does not exist is reported already, and may be about anything.
+    // An unknown type has been reported, and its keywords may fit the type that was meant.
     if types.is_empty() || !types.iter().all(|name| TYPES.contains(name)) {
         return;
     }

@@ -1,4 +1,5 @@
-//! What the tables cannot say about an object of the standard: fields that depend on each other, and closed vocabularies.
+//! What the tables cannot express about an object: fields that depend on each other, and fixed sets
+//! of values.
 
 use super::grammar::{Grammar, Shape};
 use super::walk::{Item, Walk};
@@ -8,7 +9,7 @@ use crate::node::Node;
 use crate::resolve::RefProblem;
 use crate::spelling::nearest;
 
-/// Checks one object whose fields have been checked one by one.
+/// Checks an object whose fields have been checked one by one.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Grammar) {
     match grammar.name {
         "a parameter" => parameters::parameter(walk, item),

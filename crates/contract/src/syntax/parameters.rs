@@ -1,4 +1,4 @@
-//! Parameters and headers: where they may travel, and how they are written.
+//! Parameters and headers: where they are sent and how they are written.
 
 use super::bodies;
 use super::responses::media_types;
@@ -117,7 +117,7 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
     );
 }
 
-/// A parameter has a schema or one media type.
+/// Checks that a parameter has either a schema or one media type.
 fn typed<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
     let content = item.node.entry("content");
     match (item.node.get("schema"), content) {

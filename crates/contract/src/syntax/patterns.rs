@@ -1,4 +1,9 @@
-//! Patterns: regular expressions of ECMA 262 that the engines of generated code can run.
+//! Patterns: regular expressions of ECMA 262 that the engines of generated code support.
+//!
+//! A pattern is translated to Rust's syntax by `jsonschema-regex`, as in generated code. It is
+//! usable if `regex` or else `fancy-regex` compiles the translation. A pattern that compiles but is
+//! not ECMA 262, such as one with `\A`, works in Rust but not for other readers of the document, so
+//! it is a warning.
 
 use super::walk::Walk;
 use crate::model::Dialect;
@@ -46,7 +51,7 @@ fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     }
 }
 
-/// What other dialects have, and ECMA 262 says otherwise.
+/// Syntax of other dialects, each with what ECMA 262 has instead.
 const FOREIGN: [(&str, &str); 11] = [
     ("(?P<", "name a group as in `(?<name>…)`"),
     ("(?P=", "mean a named group as in `\\k<name>`"),
@@ -61,7 +66,8 @@ const FOREIGN: [(&str, &str); 11] = [
     ("\\Z", "write `$`"),
 ];
 
-/// The first part of another dialect: as written, its character from 1, and what to write instead.
+/// Returns the first syntax of another dialect: as written, its character from 1, and what to write
+/// instead.
 fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
     let found = FOREIGN
         .into_iter()
@@ -70,14 +76,15 @@ fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
     Some((written, pattern[..at].chars().count() + 1, help))
 }
 
-/// Why no engine can run the pattern; none if one can.
+/// Returns why no engine supports a pattern; none if one does.
 pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
     let translated = jsonschema_regex::to_rust_regex(pattern);
     let compiled = translated.map_err(|()| why_unreadable(pattern));
     compiled.and_then(|translated| compile(&translated)).err()
 }
 
-/// Why a pattern is none, with the character from 1 where that shows.
+/// Returns why a pattern is not a regular expression, with the character from 1 if the parser says
+/// where.
 fn why_unreadable(pattern: &str) -> String {
     match regex_syntax::ast::parse::Parser::new().parse(pattern) {
         Err(error) => {

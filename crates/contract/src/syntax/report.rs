@@ -1,4 +1,4 @@
-//! The findings of the walk: what they say, and what they propose.
+//! The diagnostics of the check of the syntax.
 
 use super::grammar::{Field, Grammar, Need, OLD_KEYWORDS, SCHEMA};
 use super::walk::{Item, Walk};
@@ -187,7 +187,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// Refuses a value of the wrong kind.
+    /// Reports a value of the wrong type, unless `holds`.
     pub(super) fn expect(&mut self, item: Item<'a>, holds: bool, wanted: &str) {
         if holds {
             return;
@@ -218,7 +218,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// What to write instead of a field that Swagger 2.0 had here.
+/// Returns how to replace a field that Swagger 2.0 had in an object.
 fn swagger_2(object: &str, key: &str) -> Option<String> {
     let help = match (object, key) {
         ("a parameter" | "a header", "collectionFormat") => "write `style` and `explode`",
@@ -248,7 +248,7 @@ fn swagger_2(object: &str, key: &str) -> Option<String> {
     Some(help.to_owned())
 }
 
-/// What to write instead of a value of the wrong kind.
+/// Returns how to correct a value of the wrong type.
 fn correction(item: Item<'_>, wanted: &str) -> String {
     let node = item.node;
     if item.key == "required" && wanted == "an array" {
@@ -269,7 +269,7 @@ fn correction(item: Item<'_>, wanted: &str) -> String {
     }
 }
 
-/// Says that an object has no such key, and which is probably meant.
+/// Returns the diagnostic of a misspelt field.
 pub(crate) fn misspelt(key: &str, meant: &str, grammar: &Grammar, span: Span) -> Diagnostic {
     Diagnostic::error(
         "misspelt-keyword",

@@ -1,4 +1,4 @@
-//! Responses and media types: their keys, and headers that say nothing.
+//! Responses and media types: their keys, and headers that have no effect.
 
 use super::walk::{Item, Walk};
 use crate::model::StatusKey;
@@ -55,7 +55,7 @@ fn status_help(key: &str) -> String {
     "write 100 to 599, a range such as `2XX`, or `default`".to_owned()
 }
 
-/// Media types say what `Content-Type` is, so a header of that name says nothing.
+/// Reports headers named `Content-Type`: the media type determines that header.
 pub(super) fn headers<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     for entry in item
         .node

@@ -1,4 +1,5 @@
-//! What the tables cannot say about a schema: types, bounds that exclude each other, patterns, formats.
+//! What the tables cannot express about a schema: types, values that are listed twice, required
+//! properties, dynamic references.
 
 use std::collections::HashSet;
 
@@ -162,7 +163,7 @@ fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
     }
 }
 
-/// A value as text, the same for `1` and `1.0`.
+/// Returns a value as JSON, which is equal for `1` and `1.0`.
 fn canonical(node: &Node) -> String {
     match (&node.value, node.as_count()) {
         (NodeValue::Number(_), Some(whole)) => whole.to_string(),
@@ -170,7 +171,8 @@ fn canonical(node: &Node) -> String {
     }
 }
 
-/// How many pairs of a required name and a property are compared: more are no slip of the pen.
+/// The number of pairs of a required name and a property that are compared for suggestions.
+/// Comparing all pairs would be quadratic in the size of the schema.
 const MOST_GUESSES: usize = 100_000;
 
 fn required(walk: &mut Walk<'_, '_>, node: &Node) {
@@ -233,7 +235,7 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
     }
 }
 
-/// A `$dynamicRef` is followed to the outermost schema around it with that anchor.
+/// Checks a `$dynamicRef`, whose target is the outermost enclosing schema with that anchor.
 fn dynamic<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if walk.dialect == Dialect::V30 {
         return;

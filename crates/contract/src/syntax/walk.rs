@@ -1,4 +1,4 @@
-//! The state of the walk through a document, and what the checks of its objects share.
+//! The state of the walk through a document, which the checks of its objects share.
 
 use std::collections::HashSet;
 
@@ -19,52 +19,53 @@ pub(super) struct Walk<'w, 'a> {
     pub(super) syntax: Syntax<'a>,
 }
 
-/// Something to look at.
+/// A node to visit.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'a> {
     pub(super) document: usize,
     pub(super) node: &'a Node,
-    /// Where to point when something is missing in it: the key, or the value where there is none.
+    /// The span to report when a field is missing: that of the key, or of the value if there is no
+    /// key.
     pub(super) at: Span,
-    /// The key that leads here; items of a list have the list's.
+    /// The key that holds the node. Items of an array have the key of the array.
     pub(super) key: &'a str,
     pub(super) shape: Shape,
 }
 
-/// What other lints need to know of the walk.
+/// What the walk records for later steps.
 #[derive(Default)]
 pub(crate) struct Syntax<'a> {
-    /// References between references, but for schemas.
+    /// References to other references, except between schemas.
     pub(super) links: Vec<Link>,
-    /// Operation ids that links name, and where.
+    /// The operation ids that links name, with their spans.
     pub(crate) named: Vec<(&'a str, Span)>,
-    /// Every reference, where there are several files.
+    /// Every reference, if there are several files.
     pub(crate) references: Vec<Reference<'a>>,
-    /// Addresses of schemas that say `$id` or `$anchor`.
+    /// Addresses of schemas with `$id` or `$anchor`.
     pub(crate) identified: HashSet<usize>,
-    /// Whether some pattern is none that an engine can run.
+    /// Whether no engine supports some pattern.
     pub(crate) has_unusable_patterns: bool,
-    /// Whether some schema says `$dynamicRef`.
+    /// Whether a schema has `$dynamicRef`.
     pub(crate) is_dynamic: bool,
 }
 
-/// A reference that leads somewhere.
+/// A resolved reference.
 pub(crate) struct Reference<'a> {
     /// The node of its text.
     pub(crate) text: &'a Node,
-    /// What it means.
+    /// The target.
     pub(crate) target: NodeRef<'a>,
-    /// The section of `components` for such things; none for path items, which have none in both dialects.
+    /// The section of `components` for the target; none for path items, which have none in 3.0.
     pub(crate) section: Option<&'static str>,
 }
 
-/// A reference that leads to another reference.
+/// A reference to another reference.
 pub(super) struct Link {
-    /// Address of the object that says `$ref`.
+    /// The address of the object with `$ref`.
     pub(super) from: usize,
-    /// Address of the object that it means.
+    /// The address of the target.
     pub(super) to: usize,
-    /// Where the reference stands.
+    /// The span of the reference.
     pub(super) span: Span,
 }
 
@@ -95,7 +96,7 @@ impl<'a> Walk<'_, 'a> {
         });
     }
 
-    /// Keeps a reference for whoever makes one document of several files.
+    /// Records a reference, for combining several files.
     pub(super) fn note(&mut self, text: &'a Node, target: &NodeRef<'a>, shape: Shape) {
         if self.resolver.documents.list.len() > 1 {
             let section = match shape {
@@ -141,7 +142,7 @@ impl<'a> Walk<'_, 'a> {
         });
     }
 
-    /// Looks at a schema that something other than `$ref` leads to.
+    /// Queues a schema that something other than `$ref` leads to.
     pub(super) fn enter_schema(&mut self, target: &NodeRef<'a>) {
         self.pending.push(Item {
             document: target.document,

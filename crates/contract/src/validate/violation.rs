@@ -1,4 +1,4 @@
-//! What a validator says, in our words and with the place in the document.
+//! Violations: what a validator rejects, in the words of a diagnostic.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,22 +10,22 @@ use serde_json::Value;
 use crate::model::{Contract, Formats, SchemaId, SchemaKind};
 use crate::pointer;
 
-/// What a validator says about one of the values.
+/// Why a validator rejects one of the values.
 pub(crate) struct Violation {
-    /// Which value.
+    /// The index of the value.
     pub(super) index: usize,
-    /// Where in the value.
+    /// The part of the value that is rejected, as tokens of a pointer.
     pub(crate) tokens: Vec<String>,
-    /// The property that is one too many, if that is it.
+    /// The property that is not allowed, if that is the reason.
     pub(crate) unexpected: Option<String>,
-    /// The property that is missing, if that is it.
+    /// The property that is missing, if that is the reason.
     missing: Option<String>,
-    /// Pointer to the keyword that refuses.
+    /// The pointer of the keyword that rejects.
     keyword: String,
     pub(crate) message: String,
 }
 
-/// Everything that a validator refuses; none where the schemas make no validator.
+/// Returns everything that a validator rejects; none if the schemas cannot be compiled.
 pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Option<Vec<Violation>> {
     let asserts = formats == Formats::Assertion;
     let validator = jsonschema::draft202012::options()
@@ -78,7 +78,8 @@ fn message(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Properties that only requests or only answers have, so that an example of the other may leave them out.
+/// Read-only and write-only properties: an example of the other direction may omit them although
+/// they are required.
 pub(super) struct Annotated<'c> {
     contract: &'c Contract,
     by_pointer: HashMap<&'c str, SchemaId>,
