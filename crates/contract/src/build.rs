@@ -79,7 +79,7 @@ pub(crate) fn build<'a>(
                 root.node.span,
                 "the document is too deep, or uses the same parts by reference too often",
             )
-            .help("name nested schemas in `components`, and refer to schemas instead of whole answers"),
+            .help("name nested schemas in `components`, and refer to schemas rather than to whole responses"),
         );
     }
     let contract = Contract {

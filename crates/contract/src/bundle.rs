@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
+use crate::format;
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::pointer;
 
@@ -104,6 +105,8 @@ pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
 fn insert(root: &mut Value, pointer: &str, schema: Value) {
     let mut at = root;
     for token in pointer::tokens(pointer) {
+        // The bundle has only what a validator needs, so an array here can lack the item that the
+        // pointer leads through. In an object with indices as keys, pointers resolve alike.
         if let Value::Array(items) = at
             && !token
                 .parse::<usize>()
@@ -308,16 +311,8 @@ fn width(keywords: &Keywords, out: &mut Map<String, Value>) {
         .types
         .is_some_and(|types| types.contains(Types::INTEGER) && !types.contains(Types::NUMBER));
     let format = keywords.format.as_deref().filter(|_| is_integer);
-    let (low, high): (Number, Number) = match format {
-        Some("int8") => (i8::MIN.into(), i8::MAX.into()),
-        Some("int16") => (i16::MIN.into(), i16::MAX.into()),
-        Some("int32") => (i32::MIN.into(), i32::MAX.into()),
-        Some("int64") => (i64::MIN.into(), i64::MAX.into()),
-        Some("uint8") => (u8::MIN.into(), u8::MAX.into()),
-        Some("uint16") => (u16::MIN.into(), u16::MAX.into()),
-        Some("uint32") => (u32::MIN.into(), u32::MAX.into()),
-        Some("uint64") => (u64::MIN.into(), u64::MAX.into()),
-        _ => return,
+    let Some((low, high)) = format.and_then(format::integer_range) else {
+        return;
     };
     let says = |bounds: [&Option<Number>; 2], enough: &dyn Fn(f64) -> bool| {
         bounds

@@ -26,12 +26,15 @@ pub(crate) fn find(steps: &[Vec<usize>], mut found: impl FnMut(&[usize])) {
             };
             *step += 1;
             match state[next] {
+                // All paths from this node have been searched, so any circle through it has been
+                // found.
                 State::Done => {}
                 State::New => {
                     state[next] = State::Open;
                     path.push(next);
                     next_steps.push(0);
                 }
+                // The node is on the current path, so the path from it to here is a circle.
                 State::Open => {
                     let from = path.iter().position(|node| *node == next).unwrap_or(0);
                     found(&path[from..]);
@@ -55,13 +58,13 @@ pub(crate) fn diagnostic(mut spans: Vec<Span>, composed: bool) -> Option<Diagnos
     let (first, rest) = spans.split_first()?;
     let (message, help) = if composed {
         (
-            "the schema contains itself without a property or item in between, so it has no meaning",
-            "refer to it from a property or from `items`, or leave the reference out",
+            "the schema contains itself without a property or item in between, so what it accepts is undefined",
+            "refer to it from a property or from `items`, or remove the reference",
         )
     } else {
         (
-            "the reference goes in a circle and never reaches anything",
-            "let one of the references mean something else",
+            "the reference is circular and leads to nothing",
+            "let one of the references lead to something else",
         )
     };
     let mut diagnostic = Diagnostic::error("circular-ref", *first, message).help(help);

@@ -81,6 +81,8 @@ pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
     let mut out = String::new();
+    // A mistake that a template or generator made appears hundreds of times. Without grouping, it
+    // would hide the others.
     let mut alike: HashMap<_, Vec<&Diagnostic>> = HashMap::new();
     for diagnostic in &sorted {
         alike.entry(words(diagnostic)).or_default().push(diagnostic);

@@ -3,6 +3,8 @@
 //! `api-macros` repeats the names that generated types check: it compiles into other people's
 //! builds and does not depend on this crate.
 
+use serde_json::Number;
+
 /// A known format.
 #[derive(Debug)]
 pub struct Format {
@@ -19,6 +21,22 @@ pub struct Format {
 #[must_use]
 pub fn lookup(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// Returns the least and the greatest integer of an integer format.
+#[must_use]
+pub fn integer_range(name: &str) -> Option<(Number, Number)> {
+    Some(match name {
+        "int8" => (i8::MIN.into(), i8::MAX.into()),
+        "int16" => (i16::MIN.into(), i16::MAX.into()),
+        "int32" => (i32::MIN.into(), i32::MAX.into()),
+        "int64" => (i64::MIN.into(), i64::MAX.into()),
+        "uint8" => (u8::MIN.into(), u8::MAX.into()),
+        "uint16" => (u16::MIN.into(), u16::MAX.into()),
+        "uint32" => (u32::MIN.into(), u32::MAX.into()),
+        "uint64" => (u64::MIN.into(), u64::MAX.into()),
+        _ => return None,
+    })
 }
 
 /// The formats of JSON Schema, of OpenAPI and its registry, and others in common use.

@@ -46,15 +46,17 @@ pub(crate) fn gather(resolver: &Resolver<'_>, syntax: &Syntax<'_>) -> Copied<Opt
             .map(|reference| (address(reference.text), reference))
             .collect(),
         identified: &syntax.identified,
-        homes: HashMap::new(),
+        moved_to: HashMap::new(),
         in_place: HashSet::new(),
         moved: Vec::new(),
         copying: Vec::new(),
         depth: 0,
         budget: MOST_IN_PLACE,
     };
-    gathering.keep_aliases(&root);
-    gathering.find_homes(&root);
+    // Aliases come first, so that a target keeps the name that this document gives it, rather than
+    // getting a second one.
+    gathering.adopt_aliases(&root);
+    gathering.choose_names(&root);
     gathering.write(root.node).map(Some)
 }
 
@@ -68,7 +70,7 @@ struct Gathering<'g, 'a> {
     /// Addresses of schemas with `$id` or `$anchor`.
     identified: &'g HashSet<usize>,
     /// The new pointer of each node that moves, by its old pointer.
-    homes: HashMap<String, String>,
+    moved_to: HashMap<String, String>,
     /// Addresses of references that are replaced by a copy of their target.
     in_place: HashSet<usize>,
     /// The nodes that move: section of `components`, name, node.
@@ -87,13 +89,13 @@ impl<'g, 'a> Gathering<'g, 'a> {
         self.references.get(&address(holder.get("$ref")?)).copied()
     }
 
-    fn is_elsewhere(&self, at: &NodeRef<'_>) -> bool {
+    fn is_foreign(&self, at: &NodeRef<'_>) -> bool {
         at.document != 0 && Some(at.document) != self.metaschema
     }
 
     /// Uses a component that only refers to another file as the new place of the target, so that
     /// the target keeps the name that this document gives it.
-    fn keep_aliases(&mut self, root: &NodeRef<'a>) {
+    fn adopt_aliases(&mut self, root: &NodeRef<'a>) {
         let Some(components) = root.key("components") else {
             return;
         };
@@ -110,10 +112,11 @@ impl<'g, 'a> Gathering<'g, 'a> {
                 let target = reference.target.pointer.to_string();
                 if fits
                     && is_alone
-                    && self.is_elsewhere(&reference.target)
-                    && !self.homes.contains_key(&target)
+                    && self.is_foreign(&reference.target)
+                    // A second alias of the same target stays a reference to the first one.
+                    && !self.moved_to.contains_key(&target)
                 {
-                    self.homes.insert(target, component.pointer.to_string());
+                    self.moved_to.insert(target, component.pointer.to_string());
                     self.in_place.insert(address(component.node));
                 }
             }
@@ -124,18 +127,20 @@ impl<'g, 'a> Gathering<'g, 'a> {
     /// text.
     ///
     /// A target inside another target is not moved by itself, since it moves with the outer one.
-    fn find_homes(&mut self, root: &NodeRef<'a>) {
-        let found = self.meant_elsewhere(root.node);
+    fn choose_names(&mut self, root: &NodeRef<'a>) {
+        let found = self.foreign_targets(root.node);
         let own: HashSet<String> = found.iter().map(|(_, at)| at.pointer.to_string()).collect();
         let mut taken = names(root.node);
         for (section, at) in found {
+            // A target inside another target moves with the outer one. Moving both would make two
+            // types of one schema.
             let inside = prefixes(&at.pointer)
-                .any(|outer| own.contains(outer) || self.homes.contains_key(outer));
-            if inside || self.homes.contains_key(&*at.pointer) {
+                .any(|outer| own.contains(outer) || self.moved_to.contains_key(outer));
+            if inside || self.moved_to.contains_key(&*at.pointer) {
                 continue;
             }
             let name = unique(taken.entry(section).or_default(), &self.name_of(&at));
-            self.homes.insert(
+            self.moved_to.insert(
                 at.pointer.to_string(),
                 format!("/components/{section}/{name}"),
             );
@@ -147,7 +152,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
     ///
     /// `components` has no section for path items in 3.0, so these are copied in place of the
     /// reference.
-    fn meant_elsewhere(&mut self, root: &'a Node) -> Vec<(&'static str, NodeRef<'a>)> {
+    fn foreign_targets(&mut self, root: &'a Node) -> Vec<(&'static str, NodeRef<'a>)> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
         let mut starts = VecDeque::from([root]);
@@ -159,8 +164,11 @@ impl<'g, 'a> Gathering<'g, 'a> {
                 let reference = self.references.get(&address(text)).copied();
                 if let Some(Reference {
                     target, section, ..
-                }) = reference.filter(|it| self.is_elsewhere(&it.target))
+                }) = reference.filter(|it| self.is_foreign(&it.target))
                 {
+                    // Targets refer on to further files. Each is searched once, in the order of the
+                    // first reference to it, so that names do not depend on how files are
+                    // traversed.
                     if seen.insert(address(target.node)) {
                         starts.push_back(target.node);
                     }
@@ -209,14 +217,14 @@ impl<'g, 'a> Gathering<'g, 'a> {
     }
 
     /// Returns the new pointer of a node of another file.
-    fn home(&self, pointer: &str) -> Option<String> {
-        if let Some(home) = self.homes.get(pointer) {
-            return Some(home.clone());
+    fn new_pointer(&self, pointer: &str) -> Option<String> {
+        if let Some(new) = self.moved_to.get(pointer) {
+            return Some(new.clone());
         }
         prefixes(pointer).find_map(|outer| {
             Some(format!(
                 "{}{}",
-                self.homes.get(outer)?,
+                self.moved_to.get(outer)?,
                 &pointer[outer.len()..]
             ))
         })
@@ -241,7 +249,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
             let target = self.copy_in_place(reference)?;
             return self.merged(node, target);
         }
-        self.pay()?;
+        self.charge()?;
         self.depth += 1;
         let value = match &node.value {
             NodeValue::String(text) => NodeValue::String(self.rewritten(node, text)),
@@ -252,6 +260,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
                     .collect::<Copied<_>>()?,
             ),
             NodeValue::Object(entries) => {
+                // `$id` is dropped only from schemas: an example, or a property with that name, can
+                // have it as data.
                 let is_identified = self.identified.contains(&address(node));
                 let kept = entries.iter().filter(|entry| {
                     !(is_identified
@@ -273,7 +283,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
     }
 
     /// Counts one more node that is copied in place of a reference.
-    fn pay(&mut self) -> Copied<()> {
+    fn charge(&mut self) -> Copied<()> {
         let Some((_, span)) = self.copying.last() else {
             return Ok(());
         };
@@ -284,9 +294,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
             return Err(refusal("too-deep", *span, &message));
         }
         let Some(left) = self.budget.checked_sub(1) else {
-            let message = format!(
-                "path items of other files would stand here with more than {MOST_IN_PLACE} nodes"
-            );
+            let message =
+                format!("path items of other files would add more than {MOST_IN_PLACE} nodes here");
             return Err(refusal("too-large", *span, &message));
         };
         self.budget = left;
@@ -304,8 +313,11 @@ impl<'g, 'a> Gathering<'g, 'a> {
     /// Copies the target of a reference, unless the target contains the reference.
     fn copy_in_place(&mut self, reference: &Reference<'a>) -> Copied<Node> {
         let (target, span) = (address(reference.target.node), reference.text.span);
+        // A path item can contain itself through a callback. In place it would never end, so it is
+        // an error, unlike a circular schema, which moves to `components` and refers to itself
+        // there.
         if self.copying.iter().any(|(copied, _)| *copied == target) {
-            let message = "the path item of another file contains itself, so that no one document can hold it";
+            let message = "the path item of another file contains itself, so it cannot be copied into this document";
             return Err(refusal("circular-ref", span, message));
         }
         self.copying.push((target, span));
@@ -316,7 +328,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
 
     /// Merges the entries beside a reference with those of its target; the former take precedence.
     fn merged(&mut self, holder: &Node, target: Node) -> Copied<Node> {
-        let NodeValue::Object(meant) = target.value else {
+        let NodeValue::Object(target_entries) = target.value else {
             return Ok(target);
         };
         let beside = holder
@@ -327,7 +339,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         let mut entries: Vec<Entry> = beside
             .map(|entry| self.copy_entry(entry))
             .collect::<Copied<_>>()?;
-        for entry in meant {
+        for entry in target_entries {
             if entries.iter().all(|own| own.key != entry.key) {
                 entries.push(entry);
             }
@@ -347,12 +359,12 @@ impl<'g, 'a> Gathering<'g, 'a> {
         if Some(target.document) == self.metaschema {
             return text.to_owned();
         }
-        let home = if target.document == 0 {
+        let new = if target.document == 0 {
             Some(target.pointer.to_string())
         } else {
-            self.home(&target.pointer)
+            self.new_pointer(&target.pointer)
         };
-        home.map_or_else(|| text.to_owned(), |home| pointer::fragment(&home))
+        new.map_or_else(|| text.to_owned(), |new| pointer::fragment(&new))
     }
 }
 

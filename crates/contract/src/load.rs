@@ -167,6 +167,8 @@ impl Loader {
     }
 
     fn fetch(&mut self, path: &Path, base: Base, home: &Path) -> Result<usize, Unavailable> {
+        // Two spellings of a path, or a symbolic link, must not make two documents of one file:
+        // their schemas would become two types.
         let key = identity(path);
         if let Some(known) = self.documents.paths.get(&key) {
             return known.clone();
@@ -235,6 +237,7 @@ impl Loader {
             Ok(None) => return,
             Err(diagnostic) => return self.diagnostics.push(*diagnostic),
         };
+        // From here on there is one document without files, so what follows cannot depend on them.
         self.documents = Documents::default();
         self.push(root, "", Base::Folder(PathBuf::new()));
         if self.wants_metaschema {

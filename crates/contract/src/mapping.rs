@@ -24,6 +24,8 @@ impl Mapping {
             .0
             .iter()
             .filter_map(|copy| Some((copy, copy.below(address)?)));
+        // The longest address wins, so that one document below a mapped folder can be mapped
+        // elsewhere.
         let (copy, rest) = found.max_by_key(|(copy, _)| copy.address.len())?;
         if rest.is_empty() {
             return Some(copy.path.clone());

@@ -39,6 +39,7 @@ pub(crate) fn normalise<'a>(
     if syntax.has_unusable_patterns {
         drop_unusable_patterns(contract);
     }
+    // Validation comes last, since it reads what the steps before have changed.
     let validation = validate(contract, &origins.values);
     drop_refused_defaults(contract, &validation);
     Changes {

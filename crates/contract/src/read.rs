@@ -61,6 +61,8 @@ pub fn read(
     let before = diagnostics.len();
     let looks_like_json = text.trim_start().starts_with(['{', '[']);
     let named_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+    // JSON first, for its better messages. YAML in flow style starts with the same characters, so a
+    // file named `.yaml` is read again as YAML if it is not JSON.
     if looks_like_json {
         let mut found = Vec::new();
         let node = json::read(file, &text, &mut found);

@@ -37,7 +37,7 @@ type Resolved<'a> = Result<NodeRef<'a>, RefProblem>;
 pub(crate) struct Resolver<'a> {
     pub(crate) documents: &'a Documents,
     resources: Resources<'a>,
-    known: RefCell<HashMap<Question<'a>, Resolved<'a>>>,
+    known: RefCell<HashMap<Key<'a>, Resolved<'a>>>,
     keys: RefCell<HashMap<usize, HashMap<&'a str, usize>>>,
     ends: RefCell<HashMap<usize, Option<NodeRef<'a>>>>,
     /// The number of suggestions that may still be searched for.
@@ -49,7 +49,7 @@ pub(crate) struct Resolver<'a> {
 const MOST_SUGGESTIONS: u32 = 100;
 
 /// A document, the resource in it that contains the reference, and the reference as written.
-type Question<'a> = (usize, Option<usize>, &'a str);
+type Key<'a> = (usize, Option<usize>, &'a str);
 
 impl<'a> Resolver<'a> {
     pub(crate) fn new(documents: &'a Documents) -> Self {
@@ -91,13 +91,16 @@ impl<'a> Resolver<'a> {
         holder: &Node,
         reference: &'a str,
     ) -> Resolved<'a> {
+        // The same text can lead to different targets in different resources, so the resource is
+        // part of the key. Almost all documents have none, and then a text is resolved once per
+        // document.
         let resource = self.resources.scope(holder);
-        let question = (document, resource, reference);
-        if let Some(known) = self.known.borrow().get(&question) {
+        let key = (document, resource, reference);
+        if let Some(known) = self.known.borrow().get(&key) {
             return known.clone();
         }
         let outcome = self.look_up(document, resource, reference);
-        self.known.borrow_mut().insert(question, outcome.clone());
+        self.known.borrow_mut().insert(key, outcome.clone());
         outcome
     }
 
@@ -115,6 +118,8 @@ impl<'a> Resolver<'a> {
         let target = self.resolve(document, holder, reference)?;
         let anchor = target.node.get("$dynamicAnchor").and_then(Node::as_str);
         let outermost = anchor
+            // Only a reference by the anchor itself is dynamic. One by pointer to a schema that
+            // happens to have a `$dynamicAnchor` behaves like `$ref`.
             .filter(|anchor| reference.ends_with(anchor))
             .and_then(|anchor| self.resources.outermost(document, holder, anchor));
         Ok(outermost.unwrap_or(target))
@@ -142,6 +147,8 @@ impl<'a> Resolver<'a> {
                 Err(_) => break None,
             }
         };
+        // Every reference of the chain has the same end. Storing it for each of them keeps long
+        // chains linear when each of their references is followed in turn.
         let mut ends = self.ends.borrow_mut();
         for key in path {
             ends.insert(key, end.clone());
@@ -180,6 +187,8 @@ impl<'a> Resolver<'a> {
             });
         }
         let base = &self.documents.list[document].base;
+        // A schema with this `$id` goes before a file of the same name: by JSON Schema, a URI
+        // identifies the schema that declares it, wherever it was retrieved from.
         if let Some(index) = self.resources.find(resource, base.address(), target) {
             return Ok((self.resources.list[index].root.clone(), Some(index)));
         }
@@ -231,6 +240,7 @@ impl<'a> Resolver<'a> {
                 NodeValue::Array(items) => token
                     .parse::<usize>()
                     .ok()
+                    // RFC 6901 forbids leading zeros and signs, which `parse` accepts.
                     .filter(|index| index.to_string() == *token)
                     .and_then(|index| items.get(index)),
                 _ => None,

@@ -114,6 +114,8 @@ impl<'a> Walk<'_, 'a> {
         let Some(entries) = item.node.as_object() else {
             return self.expect(item, false, "an object");
         };
+        // The same node can be visited as different kinds of object, by references of different
+        // kinds, and each kind is checked once.
         if !self
             .seen
             .insert((address(item.node), std::ptr::from_ref(grammar).addr()))
@@ -163,6 +165,7 @@ impl<'a> Walk<'_, 'a> {
         if let Some(entry) = item.node.entry("$ref") {
             self.reference(item, entry, Shape::Schema);
             if self.dialect == Dialect::V30 {
+                // In 3.0 what is beside `$ref` is ignored, so it is not checked either.
                 self.ignored_siblings(entries, &SCHEMA);
                 return;
             }

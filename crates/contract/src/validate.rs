@@ -47,8 +47,13 @@ pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Val
         .iter()
         .map(|site| json!({ "$ref": schema_reference(contract, ends[site.schema.index()]) }))
         .collect();
+    // One validator for all values: an array whose items are the values, each with its schema in
+    // `prefixItems`. Compiling a validator for each value would compile the shared schemas again
+    // each time.
     let mut root = schema_bundle(contract);
     root["prefixItems"] = Value::Array(schemas);
+    // The thread is joined with `ok`, so that a panic of the validator on an unusual schema becomes
+    // a warning.
     let violations = std::thread::scope(|scope| {
         let judge = || violations(&root, &Value::Array(values), contract.formats);
         std::thread::Builder::new()

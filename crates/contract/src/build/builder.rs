@@ -36,12 +36,13 @@ pub(super) struct Builder<'r, 'a> {
 
 impl<'a> Builder<'_, 'a> {
     /// Counts a copy of a node against the limit; returns whether there is room left.
-    pub(super) fn pay(&mut self, node: &Node) -> bool {
+    pub(super) fn charge(&mut self, node: &Node) -> bool {
         self.spend(node.span.end.saturating_sub(node.span.start) as usize);
         self.budget > 0
     }
 
     pub(super) fn spend(&mut self, bytes: usize) {
+        // One byte more than the text, so that empty parts are bounded as well.
         self.budget = self.budget.saturating_sub(bytes as u64 + 1);
     }
 

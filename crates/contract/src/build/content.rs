@@ -16,7 +16,7 @@ impl<'a> Builder<'_, 'a> {
         let target = self.resolver.follow(at)?;
         let node = target.node;
         node.as_object()?;
-        if !self.pay(node) {
+        if !self.charge(node) {
             return None;
         }
         let described = self.sibling(at, &target, "description");
@@ -33,7 +33,7 @@ impl<'a> Builder<'_, 'a> {
         let target = self.resolver.follow(at)?;
         let node = target.node;
         node.as_object()?;
-        if !self.pay(node) {
+        if !self.charge(node) {
             return None;
         }
         let described = self.sibling(at, &target, "description");
@@ -76,6 +76,7 @@ impl<'a> Builder<'_, 'a> {
     fn media_type(&mut self, name: &str, at: &NodeRef<'a>) -> MediaType {
         let schema = at.key("schema").map(|schema| self.schema(&schema));
         if let Some(schema) = schema
+            // Other examples are text in the syntax of the media type, which no schema validates.
             && holds_json(name)
         {
             self.note_examples(at, schema);
@@ -93,7 +94,7 @@ impl<'a> Builder<'_, 'a> {
     fn examples(&mut self, at: &NodeRef<'a>) -> IndexMap<String, Value> {
         let mut examples = IndexMap::new();
         if let Some(example) = at.node.get("example")
-            && self.pay(example)
+            && self.charge(example)
         {
             examples.insert("default".to_owned(), example.to_json());
         }
@@ -103,7 +104,7 @@ impl<'a> Builder<'_, 'a> {
         for (entry, at) in map.entries() {
             let target = self.resolver.follow(&at);
             if let Some(value) = target.and_then(|target| target.node.get("value"))
-                && self.pay(value)
+                && self.charge(value)
             {
                 examples.insert(entry.key.clone(), value.to_json());
             }

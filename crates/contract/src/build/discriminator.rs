@@ -66,6 +66,8 @@ impl Builder<'_, '_> {
         let mut targets: Vec<SchemaId> = branches
             .filter_map(|branch| self.keywords_of(*branch)?.reference)
             .collect();
+        // Without branches, the discriminator is on a base schema, and the schemas to choose from
+        // are those that extend it with `allOf`.
         if keywords.one_of.is_empty() && keywords.any_of.is_empty() {
             targets = descendants(id, heirs);
         }

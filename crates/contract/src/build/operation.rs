@@ -74,6 +74,8 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn path_item(&mut self, caller: Caller<'a>, at: &NodeRef<'a>, into: &mut Vec<Operation>) {
+        // A path item may have siblings beside its `$ref`. The siblings form the first layer and
+        // take precedence over the target.
         let mut layers = vec![at.clone()];
         if at.node.get("$ref").is_some() {
             layers.extend(self.resolver.follow(at));
@@ -97,7 +99,7 @@ impl<'a> Builder<'_, 'a> {
         let item_servers = item.map(|layer| servers(layer.node)).unwrap_or_default();
         for (entry, operation, method) in found {
             let pointer = pointer::join(&at.pointer, &entry.key);
-            if operation.node.as_object().is_none() || !self.pay(operation.node) {
+            if operation.node.as_object().is_none() || !self.charge(operation.node) {
                 continue;
             }
             let mut built = self.operation(caller, method, &operation, parameters.as_ref());
@@ -181,6 +183,8 @@ impl<'a> Builder<'_, 'a> {
         let Some(map) = operation.key("callbacks") else {
             return callbacks;
         };
+        // A callback can lead back to the operation that declares it. Such circles are valid, and
+        // end at the second visit.
         let identity = address(operation.node);
         if self.callers.contains(&identity) || self.callers.len() >= DEEPEST_CALLBACK {
             return callbacks;

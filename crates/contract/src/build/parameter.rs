@@ -103,7 +103,7 @@ impl<'a> Builder<'_, 'a> {
         target: &NodeRef<'a>,
     ) -> Option<Parameter> {
         let node = target.node;
-        if !self.pay(node) {
+        if !self.charge(node) {
             return None;
         }
         let (schema, encoding) = self.encoding(location, target);

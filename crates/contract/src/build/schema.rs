@@ -115,6 +115,8 @@ impl<'a> Builder<'_, 'a> {
             keywords.raw = raw(entries, |_| true);
             return keywords;
         }
+        // The constraints move into the first branch of an `anyOf`. Annotations stay outside, since
+        // they describe the value with null as well.
         let inner = self.add(at, SchemaKind::Bool(true));
         let mut assertions = self.assertions(inner, at);
         assertions.raw = raw(entries, |key| !is_annotation(key));

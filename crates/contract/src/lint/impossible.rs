@@ -47,6 +47,7 @@ fn accepted(contract: &Contract) -> Vec<Types> {
         if std::mem::replace(&mut is_seen[start], true) {
             continue;
         }
+        // Each entry is a schema and the number of its parts that are done.
         let mut path = vec![(start, 0)];
         while let Some((at, step)) = path.last_mut() {
             if let Some(next) = steps[*at].get(*step).copied() {
@@ -78,8 +79,12 @@ fn asked(keywords: &Keywords, accepted: &[Types]) -> Types {
             types
         }
     };
+    // Types are only narrowed, never guessed: every schema reported here is certain to accept
+    // nothing.
     let own = keywords.types.map_or(ANY, widened);
     let parts = keywords.reference.iter().chain(&keywords.all_of).map(of);
+    // `anyOf` and `oneOf` accept at most the union of their branches. `not` and `if` are left out:
+    // types alone cannot decide them.
     let choices = [&keywords.any_of, &keywords.one_of]
         .into_iter()
         .filter(|choices| !choices.is_empty());
@@ -120,6 +125,8 @@ fn exclusive(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Ve
         };
         let accepts = |id: &SchemaId| !accepted[id.0 as usize].is_empty();
         let is_choice = |choices: &[SchemaId]| choices.is_empty() || choices.iter().any(accepts);
+        // Report where types first exclude each other. A schema whose parts accept nothing already
+        // is a consequence.
         let is_first = keywords
             .reference
             .iter()
@@ -138,7 +145,7 @@ fn exclusive(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Ve
             Diagnostic::warning(
                 "impossible-schema",
                 span,
-                "the types that are asked for here exclude each other",
+                "the types that are required here exclude each other",
             )
             .help("correct one of them, or offer a choice with `anyOf`"),
         );
@@ -179,9 +186,10 @@ fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<
         let Some((first, rest)) = spans.split_first() else {
             return;
         };
-        let message = "no value can be complete: this needs another one within itself, without end";
+        let message =
+            "no finite value is valid: this requires another one within itself, without end";
         let mut diagnostic = Diagnostic::warning("endless-schema", *first, message)
-            .help("leave it out of `required` or `minItems`, or let it be null");
+            .help("remove it from `required` or `minItems`, or let it be null");
         for span in rest.iter().take(5) {
             diagnostic = diagnostic.related(*span, "part of the circle");
         }

@@ -22,11 +22,11 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
 fn diagnostic(name: &str, way: Way, dialect: Dialect, span: Span) -> Diagnostic {
     let (kind, whole) = match way {
         Way::Request => ("read-only", "a request"),
-        Way::Response => ("write-only", "an answer"),
+        Way::Response => ("write-only", "a response"),
     };
     let consequence = match dialect {
-        Dialect::V30 => "so that its type leaves it optional both ways",
-        Dialect::V31 => "which has to hold it all the same",
+        Dialect::V30 => "so its type makes it optional in both directions",
+        Dialect::V31 => "which must contain it nevertheless",
     };
     Diagnostic::warning(
         "one-way-required",
@@ -36,6 +36,6 @@ fn diagnostic(name: &str, way: Way, dialect: Dialect, span: Span) -> Diagnostic 
         ),
     )
     .help(format!(
-        "describe {whole} by a schema of its own, or leave it out of `required`"
+        "use a separate schema for {whole}, or remove the property from `required`"
     ))
 }

@@ -19,7 +19,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 Diagnostic::warning(
                     "unknown-operation",
                     *span,
-                    format!("the link means an operation `{name}`, which is not there"),
+                    format!("the link names an operation `{name}`, which does not exist"),
                 )
                 .help(suggestion(name, &ids)),
             );
@@ -40,9 +40,9 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
             Diagnostic::error(
                 "duplicate-parameter",
                 *span,
-                format!("the parameter `{name}` is declared twice in the same place"),
+                format!("the parameter `{name}` is declared twice in the same list"),
             )
-            .help("leave out one of them"),
+            .help("remove one of them"),
         );
     }
 }
@@ -74,7 +74,7 @@ fn ids<'a>(
         if id.is_empty() {
             diagnostics.push(
                 Diagnostic::warning("empty-operation-id", node.span, "the operationId is empty")
-                    .help("write a name, or leave it out to have one derived"),
+                    .help("write a name, or remove it to have one derived"),
             );
             continue;
         }
@@ -86,7 +86,7 @@ fn ids<'a>(
                 Diagnostic::error(
                     "duplicate-operation-id",
                     node.span,
-                    format!("there is another operation with the id `{id}`"),
+                    format!("the operation id `{id}` is used twice"),
                 )
                 .help("give each operation an id of its own")
                 .related(*first, "the other operation"),
@@ -112,7 +112,7 @@ fn tags(root: &Node, sites: &[OperationSite<'_>], diagnostics: &mut Vec<Diagnost
                     node.span,
                     format!("the tag `{name}` is declared twice"),
                 )
-                .help("leave out one of them"),
+                .help("remove one of them"),
             );
         }
     }

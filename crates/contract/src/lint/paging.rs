@@ -46,7 +46,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                 )
                 .help(match nearest(&field.key, known) {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None => "leave it out".to_owned(),
+                    None => "remove it".to_owned(),
                 }),
             );
         } else if field.value.as_str().is_none() {
@@ -108,8 +108,8 @@ fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
         ("start_after", &queries, "query parameter"),
         ("page_size", &queries, "query parameter"),
         ("order_column", &queries, "query parameter"),
-        ("items", &properties, "property of a list's answer"),
-        ("count", &properties, "property of a list's answer"),
+        ("items", &properties, "property of a list's response"),
+        ("count", &properties, "property of a list's response"),
         ("key", &keys, "property of an item"),
     ] {
         let Some(value) = node.get(field) else {
@@ -122,7 +122,7 @@ fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
             Diagnostic::error(
                 "bad-paging",
                 value.span,
-                format!("`{name}` is no {what} in this document"),
+                format!("`{name}` is not a {what} in this document"),
             )
             .help(match nearest(name, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),

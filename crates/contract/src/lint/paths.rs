@@ -37,7 +37,7 @@ fn missing(site: &OperationSite<'_>, names: &[String], name: &str, span: Span) -
     Diagnostic::error(
         "path-parameter-undeclared",
         span,
-        format!("no parameter says what `{{{name}}}` is"),
+        format!("the path parameter `{{{name}}}` is not declared"),
     )
     .help(match nearest(name, spare) {
         Some(meant) => format!("did you mean `{{{meant}}}`?"),
@@ -63,7 +63,7 @@ fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<D
             )
             .help(match nearest(name, free.map(String::as_str)) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("put `{{{name}}}` into the path, or leave the parameter out"),
+                None => format!("put `{{{name}}}` into the path, or remove the parameter"),
             }),
         );
     }
@@ -100,9 +100,9 @@ fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
                     Diagnostic::error(
                         "duplicate-template-name",
                         span,
-                        format!("`{{{name}}}` stands twice in the path"),
+                        format!("`{{{name}}}` is used twice in the path"),
                     )
-                    .help("give each its own name"),
+                    .help("give each parameter its own name"),
                 );
             }
         }
@@ -118,7 +118,7 @@ fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
                 Diagnostic::error(
                     "duplicate-path",
                     entry.key_span,
-                    format!("`{template}` and `{}` mean the same paths", other.key),
+                    format!("`{template}` and `{}` match the same paths", other.key),
                 )
                 .help("put the operations under one of them")
                 .related(other.key_span, "the other path"),
@@ -147,11 +147,11 @@ fn malformed(template: &str) -> Option<(String, String)> {
     if let Some(end) = end {
         return Some((
             format!(
-                "the path `{template}` holds `{end}`, where the path of a URL ends, so that it can never be called"
+                "the path `{template}` contains `{end}`, which ends the path of a URL, so it can never be called"
             ),
             match end {
                 '?' => "declare what follows as parameters with `in: query`".to_owned(),
-                _ => "leave out what follows, which no client sends".to_owned(),
+                _ => "remove what follows: no client sends it".to_owned(),
             },
         ));
     }

@@ -62,9 +62,9 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
                     Diagnostic::warning(
                         "unused-component",
                         entry.key_span,
-                        format!("nothing uses the {word} `{}`", entry.key),
+                        format!("the {word} `{}` is never used", entry.key),
                     )
-                    .help("leave it out, or refer to it"),
+                    .help("remove it, or refer to it"),
                 );
             }
         }

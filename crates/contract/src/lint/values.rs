@@ -21,15 +21,19 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         }
         Validation::TooCostly(first) => {
             let help = "name fewer schemas several times in one `allOf`, `anyOf` or `oneOf`";
-            diagnostics.push(unchecked(first, "the schemas are too entangled", help));
+            diagnostics.push(unchecked(
+                first,
+                "the schemas refer to each other too often",
+                help,
+            ));
         }
         Validation::NoValidator(first) => {
             // Schemas that cannot be compiled are usually wrong in a way that is reported with its
             // span. Only without such an error is this worth a warning.
             let is_wrong = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
             if !context.is_wrong && !diagnostics.iter().any(is_wrong) {
-                let help = "say less in schemas, defaults and examples at once";
-                let why = "no validator can be made of the schemas";
+                let help = "simplify the schemas, or split the document";
+                let why = "the schemas cannot be compiled";
                 diagnostics.push(unchecked(first, why, help));
             }
         }
@@ -40,7 +44,7 @@ fn refusal(site: &ValueSite<'_>, violation: &Violation, is_used: bool) -> Diagno
     let (code, what) = match site.role {
         Role::Default => ("bad-default", "the default does not fit its schema"),
         Role::Example => ("bad-example", "the example does not fit its schema"),
-        Role::Member => ("bad-enum", "the schema refuses a value that it lists"),
+        Role::Member => ("bad-enum", "the schema rejects a value that it lists"),
     };
     let message = format!("{what}: {}", violation.message);
     let span = span(violation, site.node);
@@ -72,7 +76,7 @@ fn span(violation: &Violation, root: &Node) -> Span {
 
 /// Reports, at the first value, that no value was validated.
 fn unchecked(first: &ValueSite<'_>, why: &str, help: &str) -> Diagnostic {
-    let message = format!("{why} to check defaults and examples against them");
+    let message = format!("defaults and examples are not checked: {why}");
     Diagnostic::warning("unchecked-values", first.node.span, message).help(help)
 }
 

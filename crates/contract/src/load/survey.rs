@@ -35,7 +35,7 @@ impl Survey {
         while let Some((node, mut base)) = pending.pop() {
             match &node.value {
                 NodeValue::Array(items) => {
-                    pending.extend(items.iter().rev().map(|item| (item, base.clone())))
+                    pending.extend(items.iter().rev().map(|item| (item, base.clone())));
                 }
                 NodeValue::Object(entries) => {
                     if let Some(id) = node.get("$id").and_then(Node::as_str) {

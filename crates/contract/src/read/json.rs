@@ -47,7 +47,7 @@ impl Reader<'_> {
         if self.at < self.text.len() {
             return Err(self.wrong(
                 "nothing may follow the document's value",
-                "delete what follows it",
+                "remove what follows it",
             ));
         }
         Ok(node)
@@ -119,6 +119,7 @@ impl Reader<'_> {
             }
             self.at += 1;
             let value = self.value(depth + 1)?;
+            // Reported, but reading goes on: all repeated keys of a document are reported at once.
             if let Some(first) = seen.get(&key) {
                 self.diagnostics.push(duplicate(&key, key_span, *first));
             } else {
@@ -182,7 +183,7 @@ impl Reader<'_> {
                 .find(|character: char| character == '"' || character == '\\' || character < ' ')
             else {
                 self.at = self.text.len();
-                return Err(self.wrong("a string is never closed", "close it with `\"`"));
+                return Err(self.wrong("this string is not closed", "close it with `\"`"));
             };
             made.push_str(&rest[..stop]);
             self.at += stop;
@@ -194,7 +195,7 @@ impl Reader<'_> {
                 Some(b'\\') => made.push(self.escape()?),
                 _ => {
                     return Err(self.wrong(
-                        "a control character inside a string",
+                        "a string cannot contain a control character",
                         "write it as an escape, such as `\\n`",
                     ));
                 }
@@ -216,7 +217,7 @@ impl Reader<'_> {
             Some(b'u') => return self.unicode_escape(),
             _ => {
                 return Err(self.wrong(
-                    "an escape that JSON does not know",
+                    "this escape does not exist in JSON",
                     "escape a backslash as `\\\\`",
                 ));
             }
@@ -246,7 +247,7 @@ impl Reader<'_> {
                 Ok(character)
             }
             None => Err(self.wrong(
-                "half of a surrogate pair",
+                "this is half of a surrogate pair",
                 "write both halves, or the character itself",
             )),
         }
@@ -279,7 +280,7 @@ impl Reader<'_> {
             let diagnostic = Diagnostic::error(
                 "json-syntax",
                 self.span(start, self.at),
-                "a number that JSON does not know, or one out of range",
+                "this number is not valid JSON, or is out of range",
             );
             Box::new(
                 diagnostic.help("write it without leading zeros, with digits around the point"),
@@ -326,8 +327,8 @@ pub(super) fn duplicate(key: &str, again: Span, first: Span) -> Diagnostic {
     Diagnostic::error(
         "duplicate-key",
         again,
-        format!("the key `{key}` stands twice in one object"),
+        format!("the key `{key}` is used twice in one object"),
     )
-    .help("delete one of the two, or rename it")
-    .related(first, "it stands here first")
+    .help("remove one of them, or rename it")
+    .related(first, "first used here")
 }

@@ -90,23 +90,23 @@ pub(super) fn ambiguous_key(text: &str, span: Span) -> Option<Diagnostic> {
     // `y` and `n` are common names of coordinates, and hardly any reader still takes them for
     // booleans.
     let short = text.len() == 1;
-    (is_old_truth_value(text) && !short).then(|| diagnostic(text, "a truth value", span))
+    (is_old_truth_value(text) && !short).then(|| diagnostic(text, "a boolean", span))
 }
 
 fn diagnostic(text: &str, other: &str, span: Span) -> Diagnostic {
     Diagnostic::warning(
         "ambiguous-scalar",
         span,
-        format!("some YAML readers take `{text}` for {other}"),
+        format!("some YAML readers read `{text}` as {other}"),
     )
     .help(format!(
-        "write `\"{text}\"` if a text is meant, or the value in its plain form"
+        "write `\"{text}\"` for a string, or the value in its usual form"
     ))
 }
 
 fn other_reading(text: &str) -> Option<String> {
     if is_old_truth_value(text) {
-        return Some("a truth value".to_owned());
+        return Some("a boolean".to_owned());
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -153,6 +153,8 @@ fn is_old_truth_value(text: &str) -> bool {
 
 /// Returns whether a text starts with a date such as `2024-01-31`, alone or followed by a time.
 fn is_date(text: &str) -> bool {
+    // By hand rather than with a library for RFC 3339: YAML 1.1 readers convert by the shape of the
+    // text, also where the date does not exist, so a stricter check would miss some.
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let date = (0..4).all(digit)

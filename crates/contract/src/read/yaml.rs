@@ -225,15 +225,15 @@ impl<'a> Reader<'a, '_> {
                 _ => Err(error(
                     "key-not-text",
                     span,
-                    "a key that is no text",
-                    "write the key as a text",
+                    "a key must be a string",
+                    "write the key as a string",
                 )),
             },
             _ => Err(error(
                 "key-not-text",
                 span,
-                "a key that is a list or a map",
-                "write the key as a text",
+                "a key must be a string, not a list or a map",
+                "write the key as a string",
             )),
         }
     }
@@ -262,10 +262,10 @@ impl<'a> Reader<'a, '_> {
             ) => return plain(text, span),
             Some(other) => {
                 let message = format!(
-                    "the tag `{}` means nothing in a contract",
+                    "the tag `{}` is not supported in a contract",
                     other.escape_debug()
                 );
-                return Err(error("unknown-tag", span, &message, "delete the tag"));
+                return Err(error("unknown-tag", span, &message, "remove the tag"));
             }
         }
         if style == ScalarStyle::Plain {
@@ -297,18 +297,20 @@ impl<'a> Reader<'a, '_> {
             return Err(error(
                 "unknown-anchor",
                 span,
-                "an alias inside the node that it names",
+                "the alias is inside the node that it names",
                 "an alias may only follow its anchor",
             ));
         };
         if depth + height > MAX_DEPTH {
             return Err(too_deep(span));
         }
+        // An alias copies its node, so nested aliases grow exponentially. Sharing nodes instead
+        // would only move the growth to everything that walks the tree.
         let Some(left) = self.alias_budget.checked_sub(*size) else {
             return Err(error(
                 "too-many-aliases",
                 span,
-                "aliases blow the document up beyond a million nodes",
+                "aliases expand the document to more than a million nodes",
                 "use `$ref` instead of YAML aliases",
             ));
         };
@@ -327,8 +329,8 @@ fn plain(text: &str, span: Span) -> Parsed<NodeValue> {
         Plain::NotFinite => Err(error(
             "not-finite",
             span,
-            "JSON has no infinity and no not-a-number",
-            "write a finite number, or quote the text",
+            "JSON has no infinity and no NaN",
+            "write a finite number, or put the text in quotes",
         )),
     }
 }

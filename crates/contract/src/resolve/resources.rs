@@ -67,6 +67,8 @@ impl<'a> Resources<'a> {
             {
                 scope = Some(self.list.len());
                 self.by_uri
+                    // If two schemas declare the same `$id`, the first one counts: later ones must
+                    // not change the meaning of references that resolve already.
                     .entry(base.as_str().to_owned())
                     .or_insert(self.list.len());
                 self.list.push(Resource {
@@ -144,6 +146,7 @@ impl<'a> Resources<'a> {
     ) -> Option<NodeRef<'a>> {
         let mut found = None;
         let mut next = Some(self.scope(holder)?);
+        // Walk outwards and keep the last match, which is the outermost.
         while let Some(resource) = next {
             let anchors = self.anchors.get(&(document, Some(resource)));
             let here = anchors.and_then(|anchors| anchors.get(name));

@@ -28,10 +28,10 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "unapplied-schema",
             entry.key_span,
             format!(
-                "bodies of `{}` are passed on as bytes, and its schema is not applied to them",
+                "bodies of `{}` are passed on as bytes, so the schema is not applied",
                 entry.key
             ),
-            "write `type: string` with `format: binary`, or answer JSON".to_owned(),
+            "write `type: string` with `format: binary`, or use `application/json`".to_owned(),
         );
     }
 }
@@ -62,7 +62,7 @@ fn is_structured<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> 
         let Some((document, schema)) = pending.pop() else {
             return false;
         };
-        let Some((document, schema)) = meant(walk, document, schema) else {
+        let Some((document, schema)) = followed(walk, document, schema) else {
             continue;
         };
         let is_of_parts =
@@ -98,11 +98,13 @@ fn refuses_objects<'a>(
     schema: &'a Node,
     looks: &mut usize,
 ) -> bool {
+    // Schemas can refer to themselves, so the number of looks is bounded. When none is left, assume
+    // that objects are accepted: a correct document must not be reported.
     let Some(left) = looks.checked_sub(1) else {
         return false;
     };
     *looks = left;
-    let Some((document, schema)) = meant(walk, document, schema) else {
+    let Some((document, schema)) = followed(walk, document, schema) else {
         return false;
     };
     if types(schema).is_some_and(|types| !types.contains(&"object")) {
@@ -130,7 +132,11 @@ fn types(schema: &Node) -> Option<Vec<&str>> {
 }
 
 /// Follows a schema that may be a reference; returns the schema with its document.
-fn meant<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> Option<(usize, &'a Node)> {
+fn followed<'a>(
+    walk: &Walk<'_, 'a>,
+    document: usize,
+    schema: &'a Node,
+) -> Option<(usize, &'a Node)> {
     let at = walk.resolver.follow(&NodeRef {
         document,
         node: schema,

@@ -68,7 +68,7 @@ fn exclusive(walk: &mut Walk<'_, '_>, node: &Node) {
                 walk.warning(
                     "impossible-bounds",
                     entry.key_span,
-                    format!("`{exclusive}` means nothing without `{plain}`"),
+                    format!("`{exclusive}` has no effect without `{plain}`"),
                     format!("add `{plain}`"),
                 );
             }
@@ -87,7 +87,7 @@ fn multiple_of(walk: &mut Walk<'_, '_>, node: &Node) {
             "impossible-bounds",
             value.span,
             "`multipleOf` must be more than 0".to_owned(),
-            "write a positive number, or leave it out".to_owned(),
+            "write a positive number, or remove it".to_owned(),
         );
     }
 }

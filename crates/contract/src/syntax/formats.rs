@@ -46,7 +46,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         walk.warning(
             "misspelt-format",
             value.span,
-            format!("`{format}` is not a known format, so nothing checks it"),
+            format!("`{format}` is not a known format, so it is not checked"),
             format!("did you mean `{meant}`?"),
         );
     }

@@ -88,12 +88,12 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
                 "idle-keyword",
                 entry.key_span,
                 format!(
-                    "`{}` is about {}, and the type is {}",
+                    "`{}` applies to {}, but the type is {}",
                     entry.key,
                     listed(about),
                     listed(&types)
                 ),
-                "leave it out, or correct the `type`".to_owned(),
+                "remove it, or correct the `type`".to_owned(),
             );
         }
     }
@@ -109,11 +109,11 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
             "idle-keyword",
             span,
             format!(
-                "the format `{format}` is about {}, and the type is {}",
+                "the format `{format}` applies to {}, but the type is {}",
                 listed(known.types),
                 listed(&types)
             ),
-            "leave it out, or correct the `type`".to_owned(),
+            "remove it, or correct the `type`".to_owned(),
         );
     }
 }

@@ -55,7 +55,7 @@ fn components<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                 walk.warning(
                     "component-name",
                     entry.key_span,
-                    format!("`{}` is not a name for a component", entry.key),
+                    format!("`{}` is not a valid component name", entry.key),
                     "use letters, digits, `.`, `-` and `_`".to_owned(),
                 );
             }
@@ -126,6 +126,8 @@ fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         if schemas.is_some_and(|schemas| walk.resolver.value(schemas, target).is_some()) {
             continue;
         }
+        // The standard allows both names and references here. What contains no `#` or `/` is
+        // reported as a misspelt name, which is far more likely than a file without an extension.
         let is_reference = target.contains('#') || target.contains('/');
         let problem = match walk.resolver.resolve(item.document, item.node, target) {
             Ok(meant) if is_reference => {
@@ -152,7 +154,7 @@ fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         walk.error(
             "unknown-mapping",
             entry.value.span,
-            format!("the mapping means a schema `{target}`, which is not there"),
+            format!("the mapping names a schema `{target}`, which does not exist"),
             match meant {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => "write the name of a schema in `components`, or a reference".to_owned(),
@@ -180,7 +182,7 @@ fn server<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         walk.warning(
             "undeclared-server-variable",
             url.span,
-            format!("nothing says what `{{{name}}}` in the server's URL is"),
+            format!("the variable `{{{name}}}` of the server's URL is not declared"),
             match nearest(&name, declared.iter().map(|entry| entry.key.as_str())) {
                 Some(meant) => format!("did you mean `{{{meant}}}`?"),
                 None => format!("add `variables`, with a `default` for `{name}`"),

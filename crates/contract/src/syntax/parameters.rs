@@ -41,8 +41,9 @@ pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         walk.warning(
             "ignored-keyword",
             entry.key_span,
-            "`allowEmptyValue` is deprecated and ignored: an empty value is one of the schema, or refused".to_owned(),
-            "leave it out, and have the schema accept the empty text".to_owned(),
+            "`allowEmptyValue` is deprecated and ignored: an empty value must match the schema"
+                .to_owned(),
+            "remove it, and let the schema accept the empty string".to_owned(),
         );
     }
     typed(walk, item, "a parameter");
@@ -71,7 +72,7 @@ fn header_parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "ignored-header",
             node.span,
             format!("tools that follow the standard ignore a header parameter `{name}`"),
-            "media types say it in `content`, and `security` says who may call".to_owned(),
+            "describe media types in `content`, and credentials in `security`".to_owned(),
         );
     }
 }
@@ -98,9 +99,9 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
             walk.error(
                 "impossible-style",
                 node.span,
-                "`deepObject` writes the properties of an object, and the schema accepts none"
+                "`deepObject` writes the properties of an object, but the schema accepts no object"
                     .to_owned(),
-                "leave `style` out, or write a schema of type object".to_owned(),
+                "remove `style`, or write a schema of type object".to_owned(),
             );
         }
         return;
@@ -130,8 +131,8 @@ fn typed<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
         (Some(_), Some(entry)) => walk.warning(
             "unknown-keyword",
             entry.key_span,
-            format!("{what} has either `schema` or `content`, and `schema` counts"),
-            "leave out one of them".to_owned(),
+            format!("{what} has both `schema` and `content`, and only `schema` is used"),
+            "remove one of them".to_owned(),
         ),
         (None, Some(entry)) => {
             let media = entry.value.as_object().unwrap_or_default();

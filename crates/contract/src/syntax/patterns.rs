@@ -27,7 +27,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
 }
 
 fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
-    let help = "patterns are regular expressions as ECMA 262 has them".to_owned();
+    let help = "write a regular expression of ECMA 262, as JavaScript has them".to_owned();
     if let Some(why) = why_unusable(pattern) {
         walk.syntax.has_unusable_patterns = true;
         return walk.error(
@@ -39,7 +39,8 @@ fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     }
     if !jsonschema_regex::is_valid_ecma_regex(pattern) {
         let message =
-            "the pattern is not of the dialect ECMA 262, and is read as Rust reads it".to_owned();
+            "the pattern is not a regular expression of ECMA 262, and is read as Rust reads it"
+                .to_owned();
         let (message, help) = match foreign(pattern) {
             Some((written, at, help)) => (
                 format!("{message}: `{written}` at character {at}"),
@@ -78,6 +79,8 @@ fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
 
 /// Returns why no engine supports a pattern; none if one does.
 pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
+    // The grammar of ECMA 262 does not decide: documents in use contain patterns of other dialects,
+    // and most of those compile.
     let translated = jsonschema_regex::to_rust_regex(pattern);
     let compiled = translated.map_err(|()| why_unreadable(pattern));
     compiled.and_then(|translated| compile(&translated)).err()
@@ -86,6 +89,7 @@ pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
 /// Returns why a pattern is not a regular expression, with the character from 1 if the parser says
 /// where.
 fn why_unreadable(pattern: &str) -> String {
+    // The translation reports no position. The parser of `regex` does, and its syntax is close.
     match regex_syntax::ast::parse::Parser::new().parse(pattern) {
         Err(error) => {
             format!(
@@ -99,6 +103,7 @@ fn why_unreadable(pattern: &str) -> String {
 }
 
 fn compile(pattern: &str) -> Result<(), String> {
+    // `regex` first: it runs in linear time, and generated code prefers it as well.
     if regex::Regex::new(pattern).is_ok() {
         return Ok(());
     }

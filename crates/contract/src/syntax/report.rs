@@ -42,13 +42,13 @@ impl<'a> Walk<'_, 'a> {
             "nullable" => "list the type, as in `type: [string, \"null\"]`".to_owned(),
             "const" => "write an `enum` with this one value, or `openapi: 3.1.0`".to_owned(),
             "examples" => "write `example`, or `openapi: 3.1.0`".to_owned(),
-            _ => format!("leave it out, or write `openapi: {other}.0` at the top of the document"),
+            _ => format!("remove it, or write `openapi: {other}.0` at the top of the document"),
         };
         self.warning(
             "wrong-dialect",
             entry.key_span,
             format!(
-                "`{}` belongs to OpenAPI {other} and means nothing in {own}",
+                "`{}` is a keyword of OpenAPI {other} and has no effect in {own}",
                 entry.key
             ),
             help,
@@ -64,7 +64,7 @@ impl<'a> Walk<'_, 'a> {
                 "unknown-keyword",
                 entry.key_span,
                 format!(
-                    "`{}` is of an older JSON Schema and means nothing here",
+                    "`{}` is a keyword of an older JSON Schema and has no effect",
                     entry.key
                 ),
                 (*help).to_owned(),
@@ -75,7 +75,7 @@ impl<'a> Walk<'_, 'a> {
                 "unknown-keyword",
                 entry.key_span,
                 format!(
-                    "{name} has no `{}` since OpenAPI 3.0, so it means nothing",
+                    "{name} has no `{}` since OpenAPI 3.0, so it has no effect",
                     entry.key
                 ),
                 help,
@@ -86,13 +86,13 @@ impl<'a> Walk<'_, 'a> {
         match nearest(&entry.key, known.map(|field| field.name)) {
             Some(meant) => {
                 self.diagnostics
-                    .push(misspelt(&entry.key, meant, grammar, entry.key_span))
+                    .push(misspelt(&entry.key, meant, grammar, entry.key_span));
             }
             None => self.warning(
                 "unknown-keyword",
                 entry.key_span,
-                format!("{name} has no `{}`, so it means nothing", entry.key),
-                format!("leave it out, or call it `x-{}`", entry.key),
+                format!("{name} has no `{}`, so it has no effect", entry.key),
+                format!("remove it, or rename it to `x-{}`", entry.key),
             ),
         }
     }
@@ -107,12 +107,12 @@ impl<'a> Walk<'_, 'a> {
                 self.warning(
                     "ignored-sibling",
                     entry.key_span,
-                    format!("`{key}` beside `$ref` means nothing"),
+                    format!("`{key}` beside `$ref` has no effect"),
                     if grammar.name == "a schema" {
                         "put the reference into `allOf` with one member, or write `openapi: 3.1.0`"
                             .to_owned()
                     } else {
-                        "leave it out".to_owned()
+                        "remove it".to_owned()
                     },
                 );
             }
@@ -210,7 +210,7 @@ impl<'a> Walk<'_, 'a> {
                 "wrong-type",
                 item.at,
                 message,
-                "write a text, or leave the key out".to_owned(),
+                "write a string, or remove the key".to_owned(),
             );
         }
         let span = if empty { item.at } else { node.span };
@@ -235,7 +235,7 @@ fn swagger_2(object: &str, key: &str) -> Option<String> {
             "name the media types in the `content` of request bodies"
         }
         ("an operation" | "the document", "produces") => {
-            "name the media types in the `content` of answers"
+            "name the media types in the `content` of responses"
         }
         ("an operation", "schemes") | ("the document", "host" | "basePath" | "schemes") => {
             "write `servers`, as in `servers: [{ url: https://example.com/v1 }]`"

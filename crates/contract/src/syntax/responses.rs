@@ -9,8 +9,8 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         walk.warning(
             "impossible-body",
             item.at,
-            "TRACE has no body".to_owned(),
-            "leave out `requestBody`".to_owned(),
+            "a TRACE request has no body".to_owned(),
+            "remove `requestBody`".to_owned(),
         );
     }
     let Some(entry) = item.node.entry("responses") else {
@@ -38,8 +38,8 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         walk.warning(
             "missing-responses",
             entry.key_span,
-            "the operation lists no answer".to_owned(),
-            "add at least the answer to a successful call".to_owned(),
+            "the operation has no responses".to_owned(),
+            "add at least the response to a successful call".to_owned(),
         );
     }
 }
@@ -68,10 +68,10 @@ pub(super) fn headers<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
                 "ignored-header",
                 entry.key_span,
                 format!(
-                    "tools that follow the standard ignore an answer's header `{}`",
+                    "tools that follow the standard ignore the response header `{}`",
                     entry.key
                 ),
-                "media types say it in `content`".to_owned(),
+                "remove it: the media type in `content` determines it".to_owned(),
             );
         }
     }

@@ -131,7 +131,7 @@ fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
             "empty-enum",
             node.get("enum").map_or(node.span, |list| list.span),
             "an `enum` without values accepts nothing".to_owned(),
-            "list the values, or leave it out".to_owned(),
+            "list the values, or remove it".to_owned(),
         );
     }
     let mut seen = HashSet::new();
@@ -144,7 +144,7 @@ fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
                 "duplicate-enum",
                 value.span,
                 format!("{text} is listed twice"),
-                "leave out one of them".to_owned(),
+                "remove one of them".to_owned(),
             );
         }
     }
@@ -158,7 +158,7 @@ fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
             "nullable-enum",
             entry.key_span,
             "null is not accepted, because the `enum` does not list it".to_owned(),
-            "add `null` to the `enum`, or leave out `nullable`".to_owned(),
+            "add `null` to the `enum`, or remove `nullable`".to_owned(),
         );
     }
 }
@@ -203,12 +203,14 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
                 "duplicate-required",
                 name.span,
                 format!("`{text}` is required twice"),
-                "leave out one of them".to_owned(),
+                "remove one of them".to_owned(),
             );
         }
         if declared.contains(text) {
             continue;
         }
+        // With a combinator or reference, other schemas may declare the property, so a similar name
+        // proves nothing.
         let meant = if alone {
             nearest(text, others.iter().copied())
         } else {

@@ -122,7 +122,7 @@ impl<'a> Walk<'_, 'a> {
             return self.error(
                 "dangling-ref",
                 entry.value.span,
-                "the reference means the whole document".to_owned(),
+                "the reference leads to the whole document".to_owned(),
                 "write `#/components/…`, or give the schema an `$id`".to_owned(),
             );
         }

@@ -62,6 +62,8 @@ impl Counter<'_> {
                 stack.pop();
                 continue;
             };
+            // A pair that several schemas lead to is computed once but added each time, because the
+            // validator evaluates it each time.
             match self.known.get(&(schema, address(value))) {
                 Some(cost) => {
                     frame.sum = frame.sum.saturating_add(*cost);
@@ -104,6 +106,8 @@ fn parts<'v>(keywords: &Keywords, value: &'v Value) -> Vec<(SchemaId, &'v Value)
         .collect();
     match value {
         Value::Array(items) => {
+            // Every item counts for each schema that could apply to it. Which ones do apply depends
+            // on names and patterns, so this is an upper bound.
             let every = [
                 keywords.items,
                 keywords.contains,
