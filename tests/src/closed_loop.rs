@@ -53,9 +53,8 @@ fn compare(
             keys.sort();
             keys.dedup();
             for key in keys {
-                let step = key.replace('~', "~0").replace('/', "~1");
                 compare(
-                    &format!("{pointer}/{step}"),
+                    &contract::pointer::join(pointer, key),
                     one.get(key),
                     other.get(key),
                     found,

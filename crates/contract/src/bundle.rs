@@ -1,40 +1,27 @@
-//! The schemas of a contract as one JSON value that a validator of draft 2020-12 compiles, whatever the dialect.
+//! Writes the schemas of a contract as one JSON value that a validator of draft 2020-12 compiles,
+//! for either dialect.
 //!
-//! Every schema stands at its own pointer; `$ref`s lead to pointers in the same value. Schemas of other files are under
-//! `/$files`.
+//! Every schema is at its own pointer in the value, and every `$ref` leads to a pointer in the same
+//! value. Schemas of other files are under `/$files`.
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Map, Number, Value, json};
 
+use crate::format;
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
+use crate::pointer;
 
-/// What a URI's fragment cannot hold as it is.
-const FRAGMENT: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'[')
-    .add(b'\\')
-    .add(b']')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
-
-/// Every schema of the contract at its pointer, with what a validator needs and no more.
+/// Returns every schema of the contract at its pointer, with only the keywords that a validator
+/// needs.
 ///
-/// Compile `{"$ref": …}` with [`schema_reference`], the bundle being the same resource.
+/// To validate with one schema, compile `{"$ref": …}` with [`schema_reference`], with the bundle as
+/// the same resource.
 #[must_use]
 pub fn schema_bundle(contract: &Contract) -> Value {
     let ends = ends(contract);
     let mut inside = vec![false; contract.schemas.len()];
     for schema in &contract.schemas {
         if let SchemaKind::Object(keywords) = &schema.kind {
-            for_each_child(keywords, |child| inside[child.0 as usize] = true);
+            keywords.for_each_child(|child| inside[child.0 as usize] = true);
         }
     }
     let mut roots: Vec<(&str, SchemaId)> = (0..)
@@ -44,7 +31,8 @@ pub fn schema_bundle(contract: &Contract) -> Value {
         .filter(|(_, inside)| !inside)
         .map(|((id, schema), _)| (schema.pointer.as_str(), id))
         .collect();
-    // A schema that stands in an unknown keyword of another comes after it, and is put into it.
+    // A schema under an unknown keyword of another schema is a root too. Its pointer is deeper, so
+    // it is written after the other one, into it.
     roots.sort_by_key(|(pointer, id)| (pointer.matches('/').count(), *id));
     let mut bundle = Value::Object(Map::new());
     for (pointer, id) in roots {
@@ -58,25 +46,20 @@ pub fn schema_bundle(contract: &Contract) -> Value {
     bundle
 }
 
-/// Where a schema stands in the bundle, such as `/components/schemas/Pet`.
+/// Returns the pointer of a schema in the bundle, such as `/components/schemas/Pet`.
 #[must_use]
 pub fn schema_pointer(contract: &Contract, id: SchemaId) -> String {
     contract.schema(id).pointer.clone()
 }
 
-/// The reference to a schema in the bundle, such as `#/components/schemas/Pet`.
+/// Returns the reference to a schema in the bundle, such as `#/components/schemas/Pet`.
 #[must_use]
 pub fn schema_reference(contract: &Contract, id: SchemaId) -> String {
-    fragment(&contract.schema(id).pointer)
+    pointer::fragment(&contract.schema(id).pointer)
 }
 
-/// A pointer as a reference within its document.
-pub(crate) fn fragment(pointer: &str) -> String {
-    format!("#{}", utf8_percent_encode(pointer, FRAGMENT))
-}
-
-/// One schema in the words of draft 2020-12, annotations and extensions included. Inline schemas are written out,
-/// references stay references into the bundle.
+/// Returns one schema in the keywords of draft 2020-12, with annotations and extensions. Inline
+/// schemas are written out; references lead into the bundle.
 #[must_use]
 pub fn schema_json(contract: &Contract, id: SchemaId) -> Value {
     let writer = Writer {
@@ -86,7 +69,10 @@ pub fn schema_json(contract: &Contract, id: SchemaId) -> Value {
     writer.write(id)
 }
 
-/// Where each schema's reference ends when it stands alone, so that a chain of references costs one step.
+/// Returns the schema at the end of each schema's chain of references, so that a validator follows
+/// one reference instead of the chain.
+///
+/// Only references without other constraints beside them are followed.
 pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
     let mut ends: Vec<Option<SchemaId>> = vec![None; contract.schemas.len()];
     for start in (0..).map(SchemaId).take(contract.schemas.len()) {
@@ -96,7 +82,8 @@ pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
             if let Some(known) = ends[at.0 as usize] {
                 break known;
             }
-            // A circle ends anywhere; it has been refused.
+            // Marks the schema as visited. If the chain is circular it ends here; circles have been
+            // reported.
             ends[at.0 as usize] = Some(at);
             path.push(at);
             match &contract.schema(at).kind {
@@ -117,8 +104,9 @@ pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {
 
 fn insert(root: &mut Value, pointer: &str, schema: Value) {
     let mut at = root;
-    for token in pointer.split('/').skip(1) {
-        let token = token.replace("~1", "/").replace("~0", "~");
+    for token in pointer::tokens(pointer) {
+        // The bundle has only what a validator needs, so an array here can lack the item that the
+        // pointer leads through. In an object with indices as keys, pointers resolve alike.
         if let Value::Array(items) = at
             && !token
                 .parse::<usize>()
@@ -138,13 +126,13 @@ fn insert(root: &mut Value, pointer: &str, schema: Value) {
                 other
                     .as_object_mut()
                     .expect("anything else has been replaced")
-                    .entry(token)
+                    .entry(token.into_owned())
                     .or_insert_with(|| Value::Object(Map::new()))
             }
         };
     }
     match (at, schema) {
-        // Something that stands in this one has been put here already, at its pointer.
+        // A schema below this one was inserted before, at its own pointer: keep it.
         (Value::Object(there), Value::Object(schema)) => {
             for (key, value) in schema {
                 there.entry(key).or_insert(value);
@@ -154,55 +142,7 @@ fn insert(root: &mut Value, pointer: &str, schema: Value) {
     }
 }
 
-/// Every schema that stands in another.
-pub(crate) fn for_each_child(keywords: &Keywords, mut visit: impl FnMut(SchemaId)) {
-    for id in singles(keywords).into_iter().filter_map(|(_, id)| id) {
-        visit(id);
-    }
-    for id in lists(keywords).into_iter().flat_map(|(_, ids)| ids) {
-        visit(*id);
-    }
-    for id in maps(keywords).into_iter().flat_map(|(_, map)| map.values()) {
-        visit(*id);
-    }
-}
-
-fn singles(keywords: &Keywords) -> [(&'static str, Option<SchemaId>); 10] {
-    [
-        ("items", keywords.items),
-        ("contains", keywords.contains),
-        ("unevaluatedItems", keywords.unevaluated_items),
-        ("additionalProperties", keywords.additional_properties),
-        ("propertyNames", keywords.property_names),
-        ("unevaluatedProperties", keywords.unevaluated_properties),
-        ("not", keywords.not),
-        ("if", keywords.if_schema),
-        ("then", keywords.then_schema),
-        ("else", keywords.else_schema),
-    ]
-}
-
-fn lists(keywords: &Keywords) -> [(&'static str, &[SchemaId]); 4] {
-    [
-        ("prefixItems", &keywords.prefix_items),
-        ("allOf", &keywords.all_of),
-        ("anyOf", &keywords.any_of),
-        ("oneOf", &keywords.one_of),
-    ]
-}
-
-type SchemaMap = indexmap::IndexMap<String, SchemaId>;
-
-fn maps(keywords: &Keywords) -> [(&'static str, &SchemaMap); 4] {
-    [
-        ("properties", &keywords.properties),
-        ("patternProperties", &keywords.pattern_properties),
-        ("dependentSchemas", &keywords.dependent_schemas),
-        ("$defs", &keywords.defs),
-    ]
-}
-
-/// Writes schemas: for a validator when it knows where references end, else with everything.
+/// Writes schemas: for a validator if `ends` is given, otherwise with annotations and extensions.
 struct Writer<'c> {
     contract: &'c Contract,
     ends: Option<&'c [SchemaId]>,
@@ -238,18 +178,18 @@ impl Writer<'_> {
     }
 
     fn schemas(&self, keywords: &Keywords, out: &mut Map<String, Value>) {
-        for (key, id) in singles(keywords) {
+        for (key, id) in keywords.singles() {
             if let Some(id) = id {
                 out.insert(key.to_owned(), self.write(id));
             }
         }
-        for (key, ids) in lists(keywords) {
+        for (key, ids) in keywords.lists() {
             if !ids.is_empty() {
                 let written = ids.iter().map(|id| self.write(*id));
                 out.insert(key.to_owned(), written.collect());
             }
         }
-        for (key, map) in maps(keywords) {
+        for (key, map) in keywords.maps() {
             if !map.is_empty() {
                 let written = map.iter().map(|(name, id)| (name.clone(), self.write(*id)));
                 out.insert(key.to_owned(), Value::Object(written.collect()));
@@ -364,22 +304,15 @@ fn limits(keywords: &Keywords, out: &mut Map<String, Value>) {
     }
 }
 
-/// The range of an integer's format, which validators take for a remark, where no bound says as much.
+/// Writes the range of an integer format as `minimum` and `maximum`, unless the schema has narrower
+/// bounds. Validators treat these formats as annotations.
 fn width(keywords: &Keywords, out: &mut Map<String, Value>) {
     let is_integer = keywords
         .types
         .is_some_and(|types| types.contains(Types::INTEGER) && !types.contains(Types::NUMBER));
     let format = keywords.format.as_deref().filter(|_| is_integer);
-    let (low, high): (Number, Number) = match format {
-        Some("int8") => (i8::MIN.into(), i8::MAX.into()),
-        Some("int16") => (i16::MIN.into(), i16::MAX.into()),
-        Some("int32") => (i32::MIN.into(), i32::MAX.into()),
-        Some("int64") => (i64::MIN.into(), i64::MAX.into()),
-        Some("uint8") => (u8::MIN.into(), u8::MAX.into()),
-        Some("uint16") => (u16::MIN.into(), u16::MAX.into()),
-        Some("uint32") => (u32::MIN.into(), u32::MAX.into()),
-        Some("uint64") => (u64::MIN.into(), u64::MAX.into()),
-        _ => return,
+    let Some((low, high)) = format.and_then(format::integer_range) else {
+        return;
     };
     let says = |bounds: [&Option<Number>; 2], enough: &dyn Fn(f64) -> bool| {
         bounds

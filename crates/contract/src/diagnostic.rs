@@ -1,37 +1,37 @@
-//! What a run found in a document: where, what is wrong, and what to write instead.
+//! Diagnostics: what is wrong with a document, where, and how to correct it.
 
 use std::collections::HashMap;
 
 use crate::source::{Sources, Span};
 
-/// How bad a finding is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The document is wrong: nothing is generated.
+    /// The document is wrong, and nothing is generated.
     Error,
-    /// The document is read, but probably does not say what its author means.
+    /// The document can be used, but probably does not say what its author means.
     Warning,
 }
 
-/// One finding.
+/// What is wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// A stable name in kebab-case, such as `dangling-ref`.
+    /// The rule, a stable name in kebab-case such as `dangling-ref`.
     pub code: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// Where it is.
+    /// The span that is wrong.
     pub span: Span,
     /// What is wrong, in one sentence without a full stop.
     pub message: String,
-    /// What to write instead.
+    /// How to correct it.
     pub help: Option<String>,
-    /// Other places that belong to it, each with a label.
+    /// Other spans that belong to the diagnostic, each with a label.
     pub related: Vec<(Span, String)>,
 }
 
 impl Diagnostic {
-    /// A finding that stops generation.
+    /// Creates a diagnostic that prevents generation.
     #[must_use]
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Diagnostic {
         }
     }
 
-    /// A finding that does not stop generation.
+    /// Creates a diagnostic that does not prevent generation.
     #[must_use]
     pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
@@ -53,14 +53,14 @@ impl Diagnostic {
         }
     }
 
-    /// Says what to write instead.
+    /// Adds how to correct the document.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Points at another place that belongs to the finding.
+    /// Adds another span that belongs to the diagnostic.
     #[must_use]
     pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
         self.related.push((span, label.into()));
@@ -68,38 +68,42 @@ impl Diagnostic {
     }
 }
 
-/// The widest excerpt, in characters; minified documents have lines of megabytes.
+/// The widest excerpt, in characters. Minified documents have lines of megabytes.
 const WIDTH: usize = 100;
 
-/// Every finding of a run, as the terminal shows it: severity, code, `file:line:column`, a three-line
-/// excerpt with the place marked, and the help; a line that counts them closes the list. What is said of many places in
-/// the same words is shown for the first few of them, with a list of the others.
+/// Returns diagnostics as the terminal shows them, sorted by position.
+///
+/// Each has its severity, rule and `file:line:column`, an excerpt of three lines with the span
+/// underlined, and the help; the last line has the number of errors and warnings. Of diagnostics
+/// with the same words, the first few are shown and the others are listed by position.
 #[must_use]
 pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
-    sorted.sort_by_key(|finding| (finding.span, finding.code));
+    sorted.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
     let mut out = String::new();
+    // A mistake that a template or generator made appears hundreds of times. Without grouping, it
+    // would hide the others.
     let mut alike: HashMap<_, Vec<&Diagnostic>> = HashMap::new();
-    for finding in &sorted {
-        alike.entry(words(finding)).or_default().push(finding);
+    for diagnostic in &sorted {
+        alike.entry(words(diagnostic)).or_default().push(diagnostic);
     }
     let mut shown: HashMap<_, usize> = HashMap::new();
-    for finding in &sorted {
-        let count = shown.entry(words(finding)).or_default();
+    for diagnostic in &sorted {
+        let count = shown.entry(words(diagnostic)).or_default();
         *count += 1;
         if *count > SHOWN {
             continue;
         }
-        render_one(&mut out, sources, finding);
+        render_one(&mut out, sources, diagnostic);
         if *count == SHOWN {
-            others(&mut out, sources, &alike[&words(finding)][SHOWN..]);
+            others(&mut out, sources, &alike[&words(diagnostic)][SHOWN..]);
         }
         out.push('\n');
     }
     let count = |severity| {
         sorted
             .iter()
-            .filter(|finding| finding.severity == severity)
+            .filter(|diagnostic| diagnostic.severity == severity)
             .count()
     };
     let counts = [
@@ -118,61 +122,61 @@ pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
     out
 }
 
-/// How many findings in the same words are shown with an excerpt.
+/// The number of diagnostics with the same words that are shown with an excerpt.
 const SHOWN: usize = 3;
 
-/// What tells a finding from others, its place aside.
-fn words(finding: &Diagnostic) -> (Severity, &str, &str, Option<&str>, &[(Span, String)]) {
+/// Returns everything but the span: diagnostics that agree in it are shown as one group.
+fn words(diagnostic: &Diagnostic) -> (Severity, &str, &str, Option<&str>, &[(Span, String)]) {
     (
-        finding.severity,
-        finding.code,
-        &finding.message,
-        finding.help.as_deref(),
-        &finding.related,
+        diagnostic.severity,
+        diagnostic.code,
+        &diagnostic.message,
+        diagnostic.help.as_deref(),
+        &diagnostic.related,
     )
 }
 
-/// The places of further findings, by file.
-fn others(out: &mut String, sources: &Sources, findings: &[&Diagnostic]) {
+/// Lists the positions of further diagnostics, by file.
+fn others(out: &mut String, sources: &Sources, diagnostics: &[&Diagnostic]) {
     let mut file = None;
-    for finding in findings {
-        let at = sources.line_column(finding.span);
-        let place = format!("{}:{}", at.line, at.column);
-        let is_full = out.len() - out.rfind('\n').unwrap_or(0) + place.len() > WIDTH;
-        if file == Some(finding.span.file) && !is_full {
-            out.push_str(&format!(", {place}"));
+    for diagnostic in diagnostics {
+        let start = sources.line_column(diagnostic.span);
+        let position = format!("{}:{}", start.line, start.column);
+        let is_full = out.len() - out.rfind('\n').unwrap_or(0) + position.len() > WIDTH;
+        if file == Some(diagnostic.span.file) && !is_full {
+            out.push_str(&format!(", {position}"));
             continue;
         }
         let start = if file.is_none() {
-            format!("  = and {} more: ", findings.len())
+            format!("  = and {} more: ", diagnostics.len())
         } else {
             "\n    ".to_owned()
         };
-        let name = if file == Some(finding.span.file) {
+        let name = if file == Some(diagnostic.span.file) {
             String::new()
         } else {
-            format!("{}:", harmless(&sources.file(finding.span.file).name))
+            format!("{}:", harmless(&sources.file(diagnostic.span.file).name))
         };
-        out.push_str(&format!("{start}{name}{place}"));
-        file = Some(finding.span.file);
+        out.push_str(&format!("{start}{name}{position}"));
+        file = Some(diagnostic.span.file);
     }
-    if !findings.is_empty() {
+    if !diagnostics.is_empty() {
         out.push('\n');
     }
 }
 
-fn render_one(out: &mut String, sources: &Sources, finding: &Diagnostic) {
-    let severity = match finding.severity {
+fn render_one(out: &mut String, sources: &Sources, diagnostic: &Diagnostic) {
+    let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
     out.push_str(&format!(
         "{severity}[{}]: {}\n",
-        finding.code,
-        harmless(&finding.message)
+        diagnostic.code,
+        harmless(&diagnostic.message)
     ));
-    excerpt(out, sources, finding.span);
-    for (span, label) in &finding.related {
+    excerpt(out, sources, diagnostic.span);
+    for (span, label) in &diagnostic.related {
         let at = sources.line_column(*span);
         let file = harmless(&sources.file(span.file).name);
         out.push_str(&format!(
@@ -182,7 +186,7 @@ fn render_one(out: &mut String, sources: &Sources, finding: &Diagnostic) {
             harmless(label)
         ));
     }
-    if let Some(help) = &finding.help {
+    if let Some(help) = &diagnostic.help {
         out.push_str(&format!("  = help: {}\n", harmless(help)));
     }
 }
@@ -197,7 +201,8 @@ fn excerpt(out: &mut String, sources: &Sources, span: Span) {
         "", at.line, at.column
     ));
     out.push_str(&format!("{:gutter$} |\n", ""));
-    // A long line is shown around the place; its neighbours are cut alike, so that columns stay below each other.
+    // A long line is shown from near the span on. Its neighbours are cut at the same column, so
+    // that columns stay aligned.
     let skip = at.column.saturating_sub(WIDTH / 2 + 1);
     let skip = if at.column <= WIDTH - 10 { 0 } else { skip };
     for (number, text) in lines {
@@ -229,17 +234,18 @@ fn excerpt(out: &mut String, sources: &Sources, span: Span) {
     out.push_str(&format!("{:gutter$} |\n", ""));
 }
 
-/// The text with every control character made visible, so that no document drives the terminal.
+/// Replaces control characters and those that change the direction of text, so that a document
+/// cannot control the terminal.
 fn harmless(text: &str) -> String {
     text.chars()
-        .map(|sign| match sign {
+        .map(|character| match character {
             '\t' => ' ',
-            sign if sign.is_control()
-                || matches!(sign, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            character if character.is_control()
+                || matches!(character, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
             {
                 '\u{fffd}'
             }
-            sign => sign,
+            character => character,
         })
         .collect()
 }

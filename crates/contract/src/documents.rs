@@ -1,4 +1,4 @@
-//! The files of a contract as trees, before anything is made of them.
+//! The files of a contract as trees of nodes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -6,69 +6,69 @@ use std::path::PathBuf;
 use jsonschema::Uri;
 
 use crate::node::Node;
-use crate::resolve::join;
+use crate::pointer;
 
-/// Every file of a contract; the first is the one that was asked for.
+/// Every file of a contract. The first is the one that the caller asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
-    /// The files that could be read.
+    /// The documents that could be read.
     pub(crate) list: Vec<Document>,
-    /// What became of each path.
+    /// The document of each path, or why it is unavailable.
     pub(crate) paths: HashMap<PathBuf, Result<usize, Unavailable>>,
-    /// What became of each address of another host that is kept locally.
+    /// The document of each mapped address on another host, or why it is unavailable.
     pub(crate) addresses: HashMap<String, Result<usize, Unavailable>>,
-    /// JSON Schema's own schema, if something refers to it.
+    /// The index of JSON Schema's metaschema, if a reference leads to it.
     pub(crate) metaschema: Option<usize>,
     /// Whether the document came from memory, so that no other file may be read.
     pub(crate) is_text: bool,
 }
 
 impl Documents {
-    /// How many files there are; JSON Schema's own schema is none.
+    /// Returns the number of files. The metaschema is not a file.
     pub(crate) fn files(&self) -> usize {
         self.list.len() - usize::from(self.metaschema.is_some())
     }
 }
 
-/// The address of JSON Schema's own schema, the only one that is known without asking its host.
+/// The address of JSON Schema's metaschema, the only document that is built in.
 pub(crate) const METASCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// One file.
+/// One document.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// The tree.
+    /// The root node.
     pub(crate) root: Node,
-    /// Its path as seen from the first document, which has none.
+    /// The path relative to the first document; empty for the first document itself.
     pub(crate) label: String,
-    /// What its references start from.
+    /// What its relative references start from.
     pub(crate) base: Base,
-    /// Whether some schema in it says `$id` or `$anchor`.
+    /// Whether a schema in it has `$id` or `$anchor`.
     pub(crate) has_resources: bool,
-    /// The files that its references name, as written.
+    /// The document of each file that its references name, as written, or why it is unavailable.
     pub(crate) files: HashMap<String, Result<usize, Unavailable>>,
 }
 
 impl Document {
-    /// The pointer of its root, from which those of its parts go on.
+    /// Returns the pointer of the root, to which the pointers of its nodes are appended.
     pub(crate) fn pointer(&self) -> String {
         match self.label.as_str() {
             "" => String::new(),
-            label => join("/$files", label),
+            label => pointer::join("/$files", label),
         }
     }
 }
 
-/// What relative references of a document start from.
+/// What the relative references of a document start from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Base {
-    /// The folder that it lies in.
+    /// The folder that contains the document.
     Folder(PathBuf),
-    /// Its address on another host, of which it is a local copy.
+    /// The document's address on another host; the document is a local copy.
     Address(Uri<String>),
 }
 
 impl Base {
-    /// The address, if it is one.
+    /// Returns the address, if the base is one.
     pub(crate) fn address(&self) -> Option<&Uri<String>> {
         match self {
             Self::Address(address) => Some(address),
@@ -77,11 +77,11 @@ impl Base {
     }
 }
 
-/// Why a file that a reference names is not there.
+/// Why a document that a reference names is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unavailable {
     /// It was not read, for this reason.
     Unreadable(String),
-    /// It was read and is not JSON or YAML; the reader has said so.
+    /// It was read but is not JSON or YAML, which has been reported.
     Broken,
 }

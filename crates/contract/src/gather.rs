@@ -1,51 +1,62 @@
-//! One document out of several files: what the others hold moves into `components`, and every reference leads there.
+//! Combines several files into one document: what references name in other files moves into
+//! `components`.
 //!
-//! Passes then know nothing of files, types are called what their authors called them, and the contract that a server
-//! shows is whole. Nodes keep the positions that they have in their own files. An `$id` or `$anchor` is dropped, since
-//! every reference is a pointer then; documents with `$dynamicRef`, which has no other form, are left as they are.
+//! This is done once, before the contract is built, so that nothing later has to know about files:
+//! types keep their authors' names, and the contract that a server publishes is complete. Nodes
+//! keep the spans that they have in their own files.
+//!
+//! `$id` and `$anchor` are dropped, since every reference becomes a pointer. Documents with
+//! `$dynamicRef` are left in several files: where one leads depends on `$id`, and no pointer says
+//! the same.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::bundle::fragment;
 use crate::diagnostic::Diagnostic;
 use crate::documents::Document;
-use crate::lint::{Findings, Reference};
-use crate::node::{Entry, Node, NodeValue};
-use crate::read::MAX_DEPTH;
-use crate::resolve::{Place, Resolver, address};
-use crate::source::Span;
 
-/// How many nodes may stand in the place of references: path items can double at each of their callbacks.
+use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
+use crate::node_ref::{NodeRef, address};
+use crate::pointer;
+use crate::resolve::Resolver;
+use crate::source::Span;
+use crate::syntax::{Reference, Syntax};
+
+/// The number of nodes that may replace references. Each path item can contain callbacks with two
+/// copies of the next, so the number can double at every level.
 const MOST_IN_PLACE: usize = 4_000_000;
 
-/// The document with everything that it refers to; none where it is one file, or cannot be told without its files.
+/// Returns one document with everything that the files contain; none if there is only one file, or
+/// a `$dynamicRef`.
 ///
 /// # Errors
 ///
-/// A finding, where path items that stand in the place of references would have no end, or hardly one.
-pub(crate) fn gather(resolver: &Resolver<'_>, findings: &Findings<'_>) -> Copied<Option<Node>> {
-    if resolver.documents.files() < 2 || findings.is_dynamic {
+/// Returns a diagnostic if path items that replace references contain themselves, or would take too
+/// many nodes.
+pub(crate) fn gather(resolver: &Resolver<'_>, syntax: &Syntax<'_>) -> Copied<Option<Node>> {
+    if resolver.documents.files() < 2 || syntax.is_dynamic {
         return Ok(None);
     }
     let root = resolver.root();
     let mut gathering = Gathering {
         metaschema: resolver.documents.metaschema,
         documents: &resolver.documents.list,
-        references: findings
+        references: syntax
             .references
             .iter()
             .map(|reference| (address(reference.text), reference))
             .collect(),
-        identified: &findings.identified,
-        homes: HashMap::new(),
+        identified: &syntax.identified,
+        moved_to: HashMap::new(),
         in_place: HashSet::new(),
         moved: Vec::new(),
         copying: Vec::new(),
         depth: 0,
         budget: MOST_IN_PLACE,
     };
-    gathering.keep_aliases(&root);
-    gathering.find_homes(&root);
+    // Aliases come first, so that a target keeps the name that this document gives it, rather than
+    // getting a second one.
+    gathering.adopt_aliases(&root);
+    gathering.choose_names(&root);
     gathering.write(root.node).map(Some)
 }
 
@@ -54,21 +65,22 @@ type Copied<T> = Result<T, Box<Diagnostic>>;
 struct Gathering<'g, 'a> {
     metaschema: Option<usize>,
     documents: &'a [Document],
-    /// References by the address of their text.
+    /// References by the address of their text node.
     references: HashMap<usize, &'g Reference<'a>>,
-    /// Addresses of schemas that say `$id` or `$anchor`.
+    /// Addresses of schemas with `$id` or `$anchor`.
     identified: &'g HashSet<usize>,
-    /// Where something of another file is in the end, by the pointer that it had.
-    homes: HashMap<String, String>,
-    /// Addresses of references in whose place stands what they mean.
+    /// The new pointer of each node that moves, by its old pointer.
+    moved_to: HashMap<String, String>,
+    /// Addresses of references that are replaced by a copy of their target.
     in_place: HashSet<usize>,
-    /// What moves: section of `components`, name, node.
+    /// The nodes that move: section of `components`, name, node.
     moved: Vec<(&'static str, String, &'a Node)>,
-    /// What is being copied in the place of a reference, outermost first: its address, and where the reference is.
+    /// The targets that are being copied in place of references, outermost first: address of the
+    /// target, span of the reference.
     copying: Vec<(usize, Span)>,
-    /// How deep in the new document the copying is.
+    /// The depth in the new document of the node that is being copied.
     depth: usize,
-    /// How many nodes more may be copied in the place of references.
+    /// The number of nodes that may still be copied in place of references.
     budget: usize,
 }
 
@@ -77,12 +89,13 @@ impl<'g, 'a> Gathering<'g, 'a> {
         self.references.get(&address(holder.get("$ref")?)).copied()
     }
 
-    fn is_elsewhere(&self, place: &Place<'_>) -> bool {
-        place.document != 0 && Some(place.document) != self.metaschema
+    fn is_foreign(&self, at: &NodeRef<'_>) -> bool {
+        at.document != 0 && Some(at.document) != self.metaschema
     }
 
-    /// A component that only refers to another file is the home of what it means.
-    fn keep_aliases(&mut self, root: &Place<'a>) {
+    /// Uses a component that only refers to another file as the new place of the target, so that
+    /// the target keeps the name that this document gives it.
+    fn adopt_aliases(&mut self, root: &NodeRef<'a>) {
         let Some(components) = root.key("components") else {
             return;
         };
@@ -99,55 +112,63 @@ impl<'g, 'a> Gathering<'g, 'a> {
                 let target = reference.target.pointer.to_string();
                 if fits
                     && is_alone
-                    && self.is_elsewhere(&reference.target)
-                    && !self.homes.contains_key(&target)
+                    && self.is_foreign(&reference.target)
+                    // A second alias of the same target stays a reference to the first one.
+                    && !self.moved_to.contains_key(&target)
                 {
-                    self.homes.insert(target, component.pointer.to_string());
+                    self.moved_to.insert(target, component.pointer.to_string());
                     self.in_place.insert(address(component.node));
                 }
             }
         }
     }
 
-    /// Gives everything that is referred to from the root on a home, in the order of the text.
-    fn find_homes(&mut self, root: &Place<'a>) {
-        let found = self.meant_elsewhere(root.node);
-        let own: HashSet<String> = found
-            .iter()
-            .map(|(_, place)| place.pointer.to_string())
-            .collect();
+    /// Chooses a name in `components` for everything that references lead to, in the order of the
+    /// text.
+    ///
+    /// A target inside another target is not moved by itself, since it moves with the outer one.
+    fn choose_names(&mut self, root: &NodeRef<'a>) {
+        let found = self.foreign_targets(root.node);
+        let own: HashSet<String> = found.iter().map(|(_, at)| at.pointer.to_string()).collect();
         let mut taken = names(root.node);
-        for (section, place) in found {
-            let inside = prefixes(&place.pointer)
-                .any(|outer| own.contains(outer) || self.homes.contains_key(outer));
-            if inside || self.homes.contains_key(&*place.pointer) {
+        for (section, at) in found {
+            // A target inside another target moves with the outer one. Moving both would make two
+            // types of one schema.
+            let inside = prefixes(&at.pointer)
+                .any(|outer| own.contains(outer) || self.moved_to.contains_key(outer));
+            if inside || self.moved_to.contains_key(&*at.pointer) {
                 continue;
             }
-            let name = unique(taken.entry(section).or_default(), &self.name_of(&place));
-            self.homes.insert(
-                place.pointer.to_string(),
+            let name = unique(taken.entry(section).or_default(), &self.name_of(&at));
+            self.moved_to.insert(
+                at.pointer.to_string(),
                 format!("/components/{section}/{name}"),
             );
-            self.moved.push((section, name, place.node));
+            self.moved.push((section, name, at.node));
         }
     }
 
-    /// What references mean in other files, each with the section that it belongs to. A path item has none, and
-    /// stands where it is referred to.
-    fn meant_elsewhere(&mut self, root: &'a Node) -> Vec<(&'static str, Place<'a>)> {
+    /// Returns the targets of references in other files, each with its section of `components`.
+    ///
+    /// `components` has no section for path items in 3.0, so these are copied in place of the
+    /// reference.
+    fn foreign_targets(&mut self, root: &'a Node) -> Vec<(&'static str, NodeRef<'a>)> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
         let mut starts = VecDeque::from([root]);
         while let Some(start) = starts.pop_front() {
             let mut pending = vec![start];
             while let Some(node) = pending.pop() {
-                // A reference is an object that says `$ref`, or a text in a discriminator's mapping.
+                // A reference is an object with `$ref`, or a string in a discriminator's mapping.
                 let text = node.get("$ref").unwrap_or(node);
                 let reference = self.references.get(&address(text)).copied();
                 if let Some(Reference {
                     target, section, ..
-                }) = reference.filter(|it| self.is_elsewhere(&it.target))
+                }) = reference.filter(|it| self.is_foreign(&it.target))
                 {
+                    // Targets refer on to further files. Each is searched once, in the order of the
+                    // first reference to it, so that names do not depend on how files are
+                    // traversed.
                     if seen.insert(address(target.node)) {
                         starts.push_back(target.node);
                     }
@@ -170,20 +191,23 @@ impl<'g, 'a> Gathering<'g, 'a> {
         found
     }
 
-    /// What its author called it: the last part of its pointer, or the file it fills.
-    fn name_of(&self, place: &Place<'_>) -> String {
-        let document = &self.documents[place.document];
-        let name =
-            if let Some((_, token)) = place.pointer[document.pointer().len()..].rsplit_once('/') {
-                token.replace("~1", "/").replace("~0", "~")
-            } else {
-                let name = document.label.rsplit('/').next().unwrap_or_default();
-                name.split('.').next().unwrap_or_default().to_owned()
-            };
-        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '_');
+    /// Returns the name that the author gave a node: the last token of its pointer, or the name of
+    /// its file.
+    fn name_of(&self, at: &NodeRef<'_>) -> String {
+        let document = &self.documents[at.document];
+        let name = if let Some((_, token)) = at.pointer[document.pointer().len()..].rsplit_once('/')
+        {
+            pointer::unescape(token).into_owned()
+        } else {
+            let name = document.label.rsplit('/').next().unwrap_or_default();
+            name.split('.').next().unwrap_or_default().to_owned()
+        };
+        let is_plain = |character: char| {
+            character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '_')
+        };
         let name: String = name
             .chars()
-            .map(|sign| if is_plain(sign) { sign } else { '_' })
+            .map(|character| if is_plain(character) { character } else { '_' })
             .collect();
         if name.is_empty() {
             "part".to_owned()
@@ -192,21 +216,21 @@ impl<'g, 'a> Gathering<'g, 'a> {
         }
     }
 
-    /// Where a place of another file is in the end.
-    fn home(&self, pointer: &str) -> Option<String> {
-        if let Some(home) = self.homes.get(pointer) {
-            return Some(home.clone());
+    /// Returns the new pointer of a node of another file.
+    fn new_pointer(&self, pointer: &str) -> Option<String> {
+        if let Some(new) = self.moved_to.get(pointer) {
+            return Some(new.clone());
         }
         prefixes(pointer).find_map(|outer| {
             Some(format!(
                 "{}{}",
-                self.homes.get(outer)?,
+                self.moved_to.get(outer)?,
                 &pointer[outer.len()..]
             ))
         })
     }
 
-    /// The whole document.
+    /// Writes the whole document.
     fn write(&mut self, root: &'a Node) -> Copied<Node> {
         let mut made = self.copy(root)?;
         for (section, name, node) in std::mem::take(&mut self.moved) {
@@ -225,7 +249,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
             let target = self.copy_in_place(reference)?;
             return self.merged(node, target);
         }
-        self.pay()?;
+        self.charge()?;
         self.depth += 1;
         let value = match &node.value {
             NodeValue::String(text) => NodeValue::String(self.rewritten(node, text)),
@@ -236,6 +260,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
                     .collect::<Copied<_>>()?,
             ),
             NodeValue::Object(entries) => {
+                // `$id` is dropped only from schemas: an example, or a property with that name, can
+                // have it as data.
                 let is_identified = self.identified.contains(&address(node));
                 let kept = entries.iter().filter(|entry| {
                     !(is_identified
@@ -256,8 +282,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// Notes that one more node stands in the place of a reference.
-    fn pay(&mut self) -> Copied<()> {
+    /// Counts one more node that is copied in place of a reference.
+    fn charge(&mut self) -> Copied<()> {
         let Some((_, span)) = self.copying.last() else {
             return Ok(());
         };
@@ -268,9 +294,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
             return Err(refusal("too-deep", *span, &message));
         }
         let Some(left) = self.budget.checked_sub(1) else {
-            let message = format!(
-                "path items of other files would stand here with more than {MOST_IN_PLACE} nodes"
-            );
+            let message =
+                format!("path items of other files would add more than {MOST_IN_PLACE} nodes here");
             return Err(refusal("too-large", *span, &message));
         };
         self.budget = left;
@@ -285,11 +310,14 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// What a reference means, unless that contains the reference.
+    /// Copies the target of a reference, unless the target contains the reference.
     fn copy_in_place(&mut self, reference: &Reference<'a>) -> Copied<Node> {
         let (target, span) = (address(reference.target.node), reference.text.span);
+        // A path item can contain itself through a callback. In place it would never end, so it is
+        // an error, unlike a circular schema, which moves to `components` and refers to itself
+        // there.
         if self.copying.iter().any(|(copied, _)| *copied == target) {
-            let message = "the path item of another file contains itself, so that no one document can hold it";
+            let message = "the path item of another file contains itself, so it cannot be copied into this document";
             return Err(refusal("circular-ref", span, message));
         }
         self.copying.push((target, span));
@@ -298,9 +326,9 @@ impl<'g, 'a> Gathering<'g, 'a> {
         copy
     }
 
-    /// What stands beside a reference goes before what it means.
+    /// Merges the entries beside a reference with those of its target; the former take precedence.
     fn merged(&mut self, holder: &Node, target: Node) -> Copied<Node> {
-        let NodeValue::Object(meant) = target.value else {
+        let NodeValue::Object(target_entries) = target.value else {
             return Ok(target);
         };
         let beside = holder
@@ -311,7 +339,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         let mut entries: Vec<Entry> = beside
             .map(|entry| self.copy_entry(entry))
             .collect::<Copied<_>>()?;
-        for entry in meant {
+        for entry in target_entries {
             if entries.iter().all(|own| own.key != entry.key) {
                 entries.push(entry);
             }
@@ -322,7 +350,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// The text of a node, with the new place if it is a reference.
+    /// Returns the text of a node, with the new pointer if it is a reference.
     fn rewritten(&self, node: &Node, text: &str) -> String {
         let Some(reference) = self.references.get(&address(node)) else {
             return text.to_owned();
@@ -331,12 +359,12 @@ impl<'g, 'a> Gathering<'g, 'a> {
         if Some(target.document) == self.metaschema {
             return text.to_owned();
         }
-        let home = if target.document == 0 {
+        let new = if target.document == 0 {
             Some(target.pointer.to_string())
         } else {
-            self.home(&target.pointer)
+            self.new_pointer(&target.pointer)
         };
-        home.map_or_else(|| text.to_owned(), |pointer| fragment(&pointer))
+        new.map_or_else(|| text.to_owned(), |new| pointer::fragment(&new))
     }
 }
 
@@ -345,7 +373,7 @@ fn refusal(code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(code, span, message).help(help))
 }
 
-/// The names in use, by section of `components`.
+/// Returns the names in use, by section of `components`.
 fn names(root: &Node) -> HashMap<&str, HashSet<String>> {
     let sections = root
         .get("components")
@@ -374,7 +402,7 @@ fn unique(taken: &mut HashSet<String>, wanted: &str) -> String {
     name
 }
 
-/// The pointers of what is around a place, outermost first.
+/// Returns the pointers of the nodes that contain the node of a pointer, outermost first.
 fn prefixes(pointer: &str) -> impl Iterator<Item = &str> {
     pointer
         .match_indices('/')
@@ -382,7 +410,7 @@ fn prefixes(pointer: &str) -> impl Iterator<Item = &str> {
         .map(|(at, _)| &pointer[..at])
 }
 
-/// The value of a key, which is made where it is missing.
+/// Returns the value of a key, which is created if it is missing.
 fn entry<'n>(node: &'n mut Node, key: &str, span: Span) -> &'n mut Node {
     if !matches!(node.value, NodeValue::Object(_)) {
         node.value = NodeValue::Object(Vec::new());

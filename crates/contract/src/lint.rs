@@ -1,64 +1,35 @@
-//! Judges a document: everything that is wrong or probably wrong, each with its place.
+//! Lints: checks what the parts of a contract say together, and reports diagnostics.
 //!
-//! [`document`] looks at the syntax, [`contract`] at what the model says. Only what the standard forbids
-//! and what nothing can be made of is an error; the rest is a warning.
+//! A lint is an error only if the standard forbids what is written or nothing can be generated from
+//! it. Lints change nothing: [`syntax`](crate::syntax) has checked each object before, and
+//! [`normalise`](crate::normalise) has changed the contract and recorded the changes.
 
-mod bodies;
-mod cycles;
-mod format;
-mod grammar;
-mod idle;
+mod circles;
+mod context;
 mod impossible;
-mod objects;
 mod one_way;
 mod operations;
 mod paging;
 mod paths;
-mod pattern;
-mod schema;
-mod sections;
 mod security;
-mod syntax;
 mod unused;
 mod values;
 
-pub(crate) use grammar::{Field, SCHEMA};
-pub(crate) use objects::status_key;
-pub(crate) use sections::correct_sections;
-pub(crate) use syntax::{Findings, Reference, count};
+pub(crate) use context::Context;
 
-use crate::build::Built;
 use crate::diagnostic::Diagnostic;
-use crate::model::Dialect;
-use crate::resolve::Resolver;
-use crate::source::Sources;
 
-/// Checks the syntax: fields, kinds of value, references.
-pub(crate) fn document<'a>(
-    resolver: &Resolver<'a>,
-    dialect: Dialect,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Findings<'a> {
-    let findings = syntax::check(resolver, dialect, diagnostics);
-    cycles::references(&findings.links, diagnostics);
-    findings
-}
-
-/// Checks what the parts of the document say together.
-pub(crate) fn contract(
-    resolver: &Resolver<'_>,
-    sources: &Sources,
-    built: &mut Built<'_>,
-    findings: &Findings<'_>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    operations::check(resolver, built, findings, diagnostics);
-    paths::check(resolver, sources, built, diagnostics);
-    security::check(resolver, built, diagnostics);
-    unused::check(resolver, built, diagnostics);
-    cycles::schemas(built, diagnostics);
-    impossible::check(built, diagnostics);
-    paging::check(resolver, built, diagnostics);
-    one_way::check(built, diagnostics);
-    values::check(built, diagnostics);
+/// Runs every lint.
+pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    operations::check(context, &mut diagnostics);
+    paths::check(context, &mut diagnostics);
+    security::check(context, &mut diagnostics);
+    unused::check(context, &mut diagnostics);
+    circles::check(context, &mut diagnostics);
+    impossible::check(context, &mut diagnostics);
+    paging::check(context, &mut diagnostics);
+    one_way::check(context, &mut diagnostics);
+    values::check(context, &mut diagnostics);
+    diagnostics
 }

@@ -1,11 +1,12 @@
-//! The way in: reads a document with the local files it refers to, builds the model, lints it.
+//! Loads a contract: reads the document and the local files that it refers to, builds the model and
+//! lints it.
 
 mod survey;
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-use crate::build;
+use crate::build::{Built, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
 use crate::gather::gather;
@@ -13,18 +14,18 @@ use crate::lint;
 use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Formats};
 use crate::node::{Node, NodeValue};
+use crate::normalise::{correct_sections, normalise};
 use crate::read::{MAX_BYTES, read};
 use crate::resolve::Resolver;
 use crate::source::{SourceFile, Sources, Span};
-
-pub(crate) use survey::{has_scheme, local_file};
+use crate::syntax;
 
 use survey::{Survey, Target};
 
-/// A document with more files than this is refused.
+/// The number of files that a contract may have.
 const MOST_FILES: usize = 1000;
 
-/// How a document is read, where there is a choice.
+/// Options for reading a document.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Local copies of documents on other hosts.
@@ -33,24 +34,24 @@ pub struct Options {
     pub formats: Formats,
 }
 
-/// What came of a document.
+/// The result of loading a document.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The files, for quoting.
+    /// The files, for quoting them.
     pub sources: Sources,
-    /// Every finding, by file and position.
+    /// Every diagnostic, sorted by file and position.
     pub diagnostics: Vec<Diagnostic>,
-    /// The contract; none when a finding is an error.
+    /// The contract; none if there was an error.
     pub contract: Option<Contract>,
 }
 
-/// Reads a document from a file, and the local files that it refers to.
+/// Reads a document from a file, with the local files that it refers to.
 #[must_use]
 pub fn load(path: &Path) -> Loaded {
     load_with(path, &Options::default())
 }
 
-/// The same, read otherwise than by default.
+/// Reads a document from a file, with options.
 #[must_use]
 pub fn load_with(path: &Path, options: &Options) -> Loaded {
     let mut loader = Loader {
@@ -85,13 +86,13 @@ pub fn load_with(path: &Path, options: &Options) -> Loaded {
     loader.finish()
 }
 
-/// Reads a document from memory; a reference to another file is then a finding.
+/// Reads a document from memory. A reference to another file is an error.
 #[must_use]
 pub fn load_text(name: &str, bytes: &[u8]) -> Loaded {
     load_text_with(name, bytes, Formats::default())
 }
 
-/// The same, with a word on what `format` means.
+/// Reads a document from memory, with the meaning of `format`.
 #[must_use]
 pub fn load_text_with(name: &str, bytes: &[u8], formats: Formats) -> Loaded {
     let mut loader = Loader {
@@ -111,7 +112,8 @@ struct Loader {
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     documents: Documents,
-    /// References to other documents that were met, and the document that refers.
+    /// The references to other documents that were found, each with the index of the document that
+    /// contains it.
     wanted: Vec<(usize, Target)>,
     wants_metaschema: bool,
 }
@@ -136,7 +138,7 @@ impl Loader {
         });
     }
 
-    /// Reads what the documents refer to, each file once, until nothing new comes up.
+    /// Reads the documents that references name, each file once, until no new one is found.
     fn read_referenced(&mut self, home: &Path, mapping: &Mapping) {
         let mut next = 0;
         while let Some((from, target)) = self.wanted.get(next).cloned() {
@@ -165,6 +167,8 @@ impl Loader {
     }
 
     fn fetch(&mut self, path: &Path, base: Base, home: &Path) -> Result<usize, Unavailable> {
+        // Two spellings of a path, or a symbolic link, must not make two documents of one file:
+        // their schemas would become two types.
         let key = identity(path);
         if let Some(known) = self.documents.paths.get(&key) {
             return known.clone();
@@ -213,22 +217,27 @@ impl Loader {
         }
     }
 
-    /// Makes one document of several files, unless something is wrong with them, which is then found again in place.
+    /// Combines several files into one document, unless they contain errors.
+    ///
+    /// The syntax is checked once before, because combining relies on valid references. Its
+    /// diagnostics are dropped: the documents stay as they are after an error, and the check that
+    /// follows reports the same again.
     fn gather(&mut self, dialect: Dialect) {
         if self.documents.files() < 2 || is_wrong(&self.diagnostics) {
             return;
         }
         let resolver = Resolver::new(&self.documents);
         let mut found = Vec::new();
-        let findings = lint::document(&resolver, dialect, &mut found);
+        let syntax = syntax::check(&resolver, dialect, &mut found);
         if is_wrong(&found) {
             return;
         }
-        let root = match gather(&resolver, &findings) {
+        let root = match gather(&resolver, &syntax) {
             Ok(Some(root)) => root,
             Ok(None) => return,
-            Err(finding) => return self.diagnostics.push(*finding),
+            Err(diagnostic) => return self.diagnostics.push(*diagnostic),
         };
+        // From here on there is one document without files, so what follows cannot depend on them.
         self.documents = Documents::default();
         self.push(root, "", Base::Folder(PathBuf::new()));
         if self.wants_metaschema {
@@ -239,29 +248,36 @@ impl Loader {
     fn build(&mut self) -> Option<Contract> {
         let root = &mut self.documents.list.first_mut()?.root;
         let dialect = dialect(root, &mut self.diagnostics)?;
-        lint::correct_sections(root, dialect, &mut self.diagnostics);
+        correct_sections(root, dialect, &mut self.diagnostics);
         self.gather(dialect);
         let resolver = Resolver::new(&self.documents);
-        let findings = lint::document(&resolver, dialect, &mut self.diagnostics);
-        let mut built = build::build(&resolver, dialect, self.formats, &mut self.diagnostics);
-        lint::contract(
-            &resolver,
-            &self.sources,
-            &mut built,
-            &findings,
-            &mut self.diagnostics,
-        );
-        Some(built.contract)
+        let syntax = syntax::check(&resolver, dialect, &mut self.diagnostics);
+        let Built {
+            mut contract,
+            origins,
+        } = build(&resolver, dialect, self.formats, &mut self.diagnostics);
+        let changes = normalise(&mut contract, &origins, &syntax);
+        let diagnostics = lint::check(&lint::Context {
+            contract: &contract,
+            changes: &changes,
+            origins: &origins,
+            syntax: &syntax,
+            resolver: &resolver,
+            sources: &self.sources,
+            is_wrong: is_wrong(&self.diagnostics),
+        });
+        self.diagnostics.extend(diagnostics);
+        Some(contract)
     }
 }
 
-fn is_wrong(findings: &[Diagnostic]) -> bool {
-    findings
+fn is_wrong(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics
         .iter()
-        .any(|finding| finding.severity == Severity::Error)
+        .any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
-/// Which dialect the document says it is written in; a finding when that is not one we read.
+/// Returns the dialect of the document, or reports that it is not one that is supported.
 fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
     if !matches!(root.value, NodeValue::Object(_)) {
         diagnostics.push(
@@ -296,7 +312,7 @@ fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
         );
         return None;
     };
-    let finding = match (&version.value, version.as_str()) {
+    let diagnostic = match (&version.value, version.as_str()) {
         (_, Some(text)) if is_version(text, "3.0") => return Some(Dialect::V30),
         (_, Some(text)) if is_version(text, "3.1") => return Some(Dialect::V31),
         (_, Some(text)) => Diagnostic::error(
@@ -318,7 +334,7 @@ fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
         )
         .help("write `3.1.0`"),
     };
-    diagnostics.push(finding);
+    diagnostics.push(diagnostic);
     None
 }
 
@@ -338,12 +354,12 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// What tells two paths to one file apart from paths to two files.
+/// Returns the canonical path, which is equal for two paths to the same file.
 fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| clean(path))
 }
 
-/// A path without `.` and, as far as that goes, without `..`.
+/// Removes `.` and, where the parent is known, `..` from a path.
 fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -360,7 +376,8 @@ fn clean(path: &Path) -> PathBuf {
     out
 }
 
-/// The path as seen from the first document's folder, with forward slashes on every machine.
+/// Returns a path relative to the folder of the first document, with forward slashes on every
+/// machine.
 fn relative(path: &Path, base: &Path) -> String {
     let base = clean(base);
     let mut rest = path;

@@ -1,27 +1,31 @@
-//! Where documents of other hosts lie on this machine: nothing is fetched, so whoever refers to them keeps copies.
+//! Local copies of documents on other hosts. Nothing is fetched, so references to other hosts need
+//! a copy.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use jsonschema::{Uri, uri};
+use crate::uri;
 
-/// Addresses, and the local files and folders that stand for them.
+/// The addresses on other hosts that have local copies.
 #[derive(Debug, Clone, Default)]
 pub struct Mapping(Vec<LocalCopy>);
 
 impl Mapping {
-    /// Nothing is kept locally: every reference to another host is a finding.
+    /// Returns a mapping without local copies, with which every reference to another host is an
+    /// error.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The file that stands for an address: of the copy whose address says most about it.
+    /// Returns the local file for an address, by the longest address that matches.
     pub(crate) fn locate(&self, address: &str) -> Option<PathBuf> {
         let found = self
             .0
             .iter()
             .filter_map(|copy| Some((copy, copy.below(address)?)));
+        // The longest address wins, so that one document below a mapped folder can be mapped
+        // elsewhere.
         let (copy, rest) = found.max_by_key(|(copy, _)| copy.address.len())?;
         if rest.is_empty() {
             return Some(copy.path.clone());
@@ -29,7 +33,8 @@ impl Mapping {
         let rest = percent_encoding::percent_decode_str(rest)
             .decode_utf8()
             .ok()?;
-        // Dots were resolved with the address; what is decoded only now must not climb out of the folder.
+        // `..` was resolved as part of the address. The rest is percent-decoded only here, so it is
+        // checked again: it must not lead out of the folder.
         let is_inside = rest
             .split(['/', '\\'])
             .all(|part| !matches!(part, "" | "." | ".."))
@@ -44,9 +49,9 @@ impl FromIterator<LocalCopy> for Mapping {
     }
 }
 
-/// A local copy: of one document, or of everything below an address that ends in `/`.
+/// A local copy of one document, or of everything below an address that ends in `/`.
 ///
-/// Written `ADDRESS=PATH`, such as `https://example.com/schemas/=vendor/schemas`.
+/// It is written `ADDRESS=PATH`, such as `https://example.com/schemas/=vendor/schemas`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalCopy {
     address: String,
@@ -54,7 +59,8 @@ pub struct LocalCopy {
 }
 
 impl LocalCopy {
-    /// What an address says beyond that of the copy; nothing if it is another.
+    /// Returns the rest of an address after that of the copy; none if the copy is not for this
+    /// address.
     fn below<'t>(&self, address: &'t str) -> Option<&'t str> {
         let rest = address.strip_prefix(&self.address)?;
         let is_below = rest.is_empty() != self.address.ends_with('/');
@@ -62,20 +68,20 @@ impl LocalCopy {
     }
 }
 
-/// `ADDRESS=PATH`, as it was written.
+/// Writes `ADDRESS=PATH`, as [`FromStr`] reads it.
 impl std::fmt::Display for LocalCopy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}={}", self.address, self.path.display())
     }
 }
 
-/// Why a text is no [`LocalCopy`].
+/// Why a string is not a [`LocalCopy`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WrongLocalCopy {
-    /// There is no `=`, or nothing beside it.
+    /// There is no `=`, or nothing before or after it.
     #[error("write `ADDRESS=PATH`, such as `https://example.com/schemas/=vendor/schemas`")]
     Incomplete,
-    /// What stands before the `=` is no address.
+    /// The text before `=` is not an absolute address.
     #[error(
         "the address before `=` must be a URI with a scheme and without `#`, such as `https://example.com/a.yaml`"
     )]
@@ -86,27 +92,17 @@ impl FromStr for LocalCopy {
     type Err = WrongLocalCopy;
 
     fn from_str(text: &str) -> Result<Self, WrongLocalCopy> {
-        // An address may hold `=` in its query, and a path hardly does.
+        // The last `=` separates: the query of an address can contain `=`, and a path rarely does.
         let (address, path) = text.rsplit_once('=').ok_or(WrongLocalCopy::Incomplete)?;
         if address.is_empty() || path.is_empty() {
             return Err(WrongLocalCopy::Incomplete);
         }
-        let address = absolute(None, address)
+        let address = uri::absolute(None, address)
             .filter(|_| !address.contains('#'))
             .ok_or(WrongLocalCopy::Address)?;
         Ok(Self {
             address: address.as_str().to_owned(),
             path: PathBuf::from(path),
         })
-    }
-}
-
-/// The address that a reference means, its fragment aside; nothing if it is relative and nothing is said to what.
-pub(crate) fn absolute(base: Option<&Uri<String>>, reference: &str) -> Option<Uri<String>> {
-    let reference = reference.split('#').next().unwrap_or_default();
-    match base {
-        Some(base) => uri::resolve_against(&base.borrow(), reference).ok(),
-        None if crate::load::has_scheme(reference) => uri::from_str(reference).ok(),
-        None => None,
     }
 }

@@ -1,58 +1,62 @@
-//! A document as a tree, with a position for every node: what the readers of JSON and YAML yield.
+//! A document as a tree of nodes, each with its span, as the readers of JSON and YAML return it.
 
 use crate::source::Span;
 
-/// A value and where it stands.
+/// The deepest nesting of arrays and objects that is read. Generated code reads parts of the
+/// document again with `serde_json`, whose limit is 128 levels.
+pub const MAX_DEPTH: usize = 120;
+
+/// A value of a document, with its span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Where the value stands, its brackets or quotes included.
+    /// The span of the value, with its brackets or quotes.
     pub span: Span,
     /// The value.
     pub value: NodeValue,
 }
 
-/// The kinds of value that JSON knows.
+/// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NodeValue {
     /// `null`
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number; integers keep all their digits as far as `u64` and `i64` reach.
+    /// A number. Integers keep all their digits within the ranges of `u64` and `i64`.
     Number(serde_json::Number),
-    /// A text.
+    /// A string.
     String(String),
-    /// A list.
+    /// An array.
     Array(Vec<Node>),
-    /// A map in the document's order, each key once.
+    /// An object, in the document's order, with each key once.
     Object(Vec<Entry>),
 }
 
-/// A key of an object, its position, and its value.
+/// An entry of an object: a key with its span, and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// The span of the key.
     pub key_span: Span,
     /// The value.
     pub value: Node,
 }
 
 impl Node {
-    /// The value of a key, if this is an object that has it.
+    /// Returns the value of a key, if this is an object that has it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// The entry of a key, if this is an object that has it.
+    /// Returns the entry of a key, if this is an object that has it.
     #[must_use]
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.as_object()?.iter().find(|entry| entry.key == key)
     }
 
-    /// The entries, if this is an object.
+    /// Returns the entries, if this is an object.
     #[must_use]
     pub fn as_object(&self) -> Option<&[Entry]> {
         match &self.value {
@@ -61,7 +65,7 @@ impl Node {
         }
     }
 
-    /// The items, if this is an array.
+    /// Returns the items, if this is an array.
     #[must_use]
     pub fn as_array(&self) -> Option<&[Node]> {
         match &self.value {
@@ -70,7 +74,7 @@ impl Node {
         }
     }
 
-    /// The text, if this is a string.
+    /// Returns the text, if this is a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
@@ -79,7 +83,7 @@ impl Node {
         }
     }
 
-    /// The truth value, if this is one.
+    /// Returns the value, if this is a boolean.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self.value {
@@ -88,7 +92,7 @@ impl Node {
         }
     }
 
-    /// The number, if this is one.
+    /// Returns the number, if this is one.
     #[must_use]
     pub fn as_number(&self) -> Option<&serde_json::Number> {
         match &self.value {
@@ -97,7 +101,24 @@ impl Node {
         }
     }
 
-    /// What kind of value this is, in words for a message.
+    /// Returns the number if it is an integer from 0, also if it is written `3.0`.
+    #[must_use]
+    pub fn as_count(&self) -> Option<u64> {
+        let number = self.as_number()?;
+        number.as_u64().or_else(|| {
+            let float = number.as_f64()?;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "checked: a whole number within range"
+            )]
+            (float >= 0.0 && float.fract() == 0.0 && float < u64::MAX as f64)
+                .then_some(float as u64)
+        })
+    }
+
+    /// Returns the kind of the value with its article, for messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.value {
@@ -110,7 +131,7 @@ impl Node {
         }
     }
 
-    /// The same value without positions.
+    /// Returns the value without spans.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         match &self.value {

@@ -1,10 +1,12 @@
-//! Numbers of a document, compared without rounding where they are integers.
+//! Compares numbers of a document without rounding integers.
 
 use std::cmp::Ordering;
 
 use serde_json::Number;
 
-/// Which of two numbers is more; integers beyond 2^53 differ though they are the same as floats.
+/// Compares two numbers: as integers if both are, otherwise as floats.
+///
+/// As floats alone, distinct integers beyond 2^53 would be equal.
 #[must_use]
 pub fn compare(one: &Number, other: &Number) -> Option<Ordering> {
     match (one.as_i128(), other.as_i128()) {

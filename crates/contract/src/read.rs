@@ -1,22 +1,17 @@
-//! From bytes to nodes: decides between JSON and YAML, and bounds what is read.
+//! Reads bytes into nodes: chooses between JSON and YAML, and limits the size.
 
 mod json;
 mod scalar;
 mod yaml;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::node::Node;
-use crate::source::{FileId, SourceFile, Sources, Span};
+use crate::source::{SourceFile, Sources, Span};
 
 /// The largest file that is read, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// The deepest nesting of lists and maps that is read: what the document says is read again as JSON where generated
-/// code is built and runs, and there 128 is the most.
-pub const MAX_DEPTH: usize = 120;
-
-/// Reads a document of either syntax. Findings are added to `diagnostics`; none of them is lost when one stops
-/// the reading, and then there is no node.
+/// Reads a document of either syntax; none after an error. Diagnostics are added to `diagnostics`.
 pub fn read(
     sources: &mut Sources,
     name: &str,
@@ -31,7 +26,7 @@ pub fn read(
         diagnostics.push(
             Diagnostic::error(
                 "too-large",
-                at(file, 0, 0),
+                Span::new(file, 0, 0),
                 format!("the file has {} bytes, more than 64 MiB", bytes.len()),
             )
             .help("split the document over several files"),
@@ -50,7 +45,7 @@ pub fn read(
             diagnostics.push(
                 Diagnostic::error(
                     "not-utf8",
-                    at(file, good, good + 1),
+                    Span::new(file, good, good + 1),
                     format!("byte {good} is not UTF-8"),
                 )
                 .help("save the file in UTF-8"),
@@ -66,6 +61,8 @@ pub fn read(
     let before = diagnostics.len();
     let looks_like_json = text.trim_start().starts_with(['{', '[']);
     let named_yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+    // JSON first, for its better messages. YAML in flow style starts with the same characters, so a
+    // file named `.yaml` is read again as YAML if it is not JSON.
     if looks_like_json {
         let mut found = Vec::new();
         let node = json::read(file, &text, &mut found);
@@ -77,15 +74,6 @@ pub fn read(
     let node = yaml::read(file, &text, diagnostics);
     let failed = diagnostics[before..]
         .iter()
-        .any(|finding| finding.severity == crate::Severity::Error);
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
     node.filter(|_| !failed)
-}
-
-fn at(file: FileId, start: usize, end: usize) -> Span {
-    let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span {
-        file,
-        start: offset(start),
-        end: offset(end),
-    }
 }

@@ -1,127 +1,55 @@
-//! Follows `$ref`: to a pointer, an anchor, another file, or a schema's `$id`.
+//! Resolves references: `$ref` to a pointer, an anchor, another file or a schema's `$id`.
 
 mod resources;
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use crate::documents::{Documents, METASCHEMA, Unavailable};
-use crate::load::{has_scheme, local_file};
 use crate::node::{Node, NodeValue};
+use crate::node_ref::{NodeRef, address, reference_of};
+use crate::pointer;
 use crate::spelling::nearest;
+use crate::uri::{has_scheme, local_file};
 use resources::Resources;
 
-/// A node, the document that it is in, and its pointer.
-///
-/// Pointers into other files than the first start with `/$files/` and the file's path.
-#[derive(Debug, Clone)]
-pub(crate) struct Place<'a> {
-    /// Index of the document.
-    pub(crate) document: usize,
-    /// The node.
-    pub(crate) node: &'a Node,
-    /// The pointer.
-    pub(crate) pointer: Rc<str>,
-}
-
-impl<'a> Place<'a> {
-    /// The value of a key.
-    pub(crate) fn key(&self, key: &str) -> Option<Place<'a>> {
-        Some(self.child(key, self.node.get(key)?))
-    }
-
-    /// A value below this one, under a key or an index.
-    pub(crate) fn child(&self, token: &str, node: &'a Node) -> Place<'a> {
-        Place {
-            document: self.document,
-            node,
-            pointer: join(&self.pointer, token).into(),
-        }
-    }
-
-    /// The entries with their places, if this is an object.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a crate::node::Entry, Place<'a>)> {
-        let place = self.clone();
-        self.node
-            .as_object()
-            .unwrap_or_default()
-            .iter()
-            .map(move |entry| (entry, place.child(&entry.key, &entry.value)))
-    }
-
-    /// The items with their places, if this is an array.
-    pub(crate) fn items(&self) -> impl Iterator<Item = Place<'a>> {
-        let place = self.clone();
-        self.node
-            .as_array()
-            .unwrap_or_default()
-            .iter()
-            .enumerate()
-            .map(move |(index, item)| place.child(&index.to_string(), item))
-    }
-}
-
-/// Why a reference leads nowhere.
+/// Why a reference cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RefProblem {
-    /// There is nothing at the place; perhaps this was meant.
+    /// There is nothing at its target; perhaps this was meant.
     Dangling(Option<String>),
-    /// It names another host.
+    /// It names a document on another host.
     Remote,
-    /// It names a file, and the document came from memory.
+    /// It names a file, but the document came from memory.
     NoFiles,
     /// It names a file that cannot be read, for this reason.
     Unreadable(String),
-    /// It names a file that the reader has refused already.
+    /// It names a file whose content is not JSON or YAML, which has been reported.
     Broken,
     /// It is not a URI reference.
     Malformed,
 }
 
-type Outcome<'a> = Result<Place<'a>, RefProblem>;
+type Resolved<'a> = Result<NodeRef<'a>, RefProblem>;
 
-/// Answers where references lead.
+/// Resolves references, and caches the results.
 pub(crate) struct Resolver<'a> {
     pub(crate) documents: &'a Documents,
     resources: Resources<'a>,
-    known: RefCell<HashMap<Question<'a>, Outcome<'a>>>,
+    known: RefCell<HashMap<Key<'a>, Resolved<'a>>>,
     keys: RefCell<HashMap<usize, HashMap<&'a str, usize>>>,
-    ends: RefCell<HashMap<usize, Option<Place<'a>>>>,
-    /// How many more times something near a wrong reference is looked for.
+    ends: RefCell<HashMap<usize, Option<NodeRef<'a>>>>,
+    /// The number of suggestions that may still be searched for.
     suggestions: Cell<u32>,
 }
 
-/// Enough for a person to read; a document with more wrong references has one reason for them all.
+/// The number of suggestions that are made. Each one compares a name with thousands of others; a
+/// document with more wrong references usually has one cause for all.
 const MOST_SUGGESTIONS: u32 = 100;
 
-/// A document, the resource within it, and the reference as written.
-type Question<'a> = (usize, Option<usize>, &'a str);
-
-/// The identity of a node within one run.
-pub(crate) fn address(node: &Node) -> usize {
-    std::ptr::from_ref(node).addr()
-}
-
-/// A pointer with one more token.
-pub(crate) fn join(pointer: &str, token: &str) -> String {
-    let mut out = String::with_capacity(pointer.len() + token.len() + 1);
-    out.push_str(pointer);
-    out.push('/');
-    for char in token.chars() {
-        match char {
-            '~' => out.push_str("~0"),
-            '/' => out.push_str("~1"),
-            other => out.push(other),
-        }
-    }
-    out
-}
-
-/// The reference that a node consists of, if it has one.
-pub(crate) fn reference_of(node: &Node) -> Option<&str> {
-    node.get("$ref")?.as_str()
-}
+/// A document, the resource in it that contains the reference, and the reference as written.
+type Key<'a> = (usize, Option<usize>, &'a str);
 
 impl<'a> Resolver<'a> {
     pub(crate) fn new(documents: &'a Documents) -> Self {
@@ -135,63 +63,73 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The component schema of a name.
-    pub(crate) fn component_schema(&self, name: &str) -> Option<Place<'a>> {
+    /// Returns the component schema with a name.
+    pub(crate) fn component_schema(&self, name: &str) -> Option<NodeRef<'a>> {
         let schemas = self.root().key("components")?.key("schemas")?;
         Some(schemas.child(name, self.value(schemas.node, name)?))
     }
 
-    /// The root of the document that was asked for.
-    pub(crate) fn root(&self) -> Place<'a> {
+    /// Returns the root of the document that the caller asked for.
+    pub(crate) fn root(&self) -> NodeRef<'a> {
         self.document(0)
     }
 
-    fn document(&self, index: usize) -> Place<'a> {
+    fn document(&self, index: usize) -> NodeRef<'a> {
         let document = &self.documents.list[index];
-        Place {
+        NodeRef {
             document: index,
             node: &document.root,
             pointer: document.pointer().into(),
         }
     }
 
-    /// Where a reference leads, one step. `holder` is the object that says `$ref`.
+    /// Returns the target of a reference, without following the target's own reference. `holder` is
+    /// the object that contains `$ref`.
     pub(crate) fn resolve(
         &self,
         document: usize,
         holder: &Node,
         reference: &'a str,
-    ) -> Outcome<'a> {
+    ) -> Resolved<'a> {
+        // The same text can lead to different targets in different resources, so the resource is
+        // part of the key. Almost all documents have none, and then a text is resolved once per
+        // document.
         let resource = self.resources.scope(holder);
-        let question = (document, resource, reference);
-        if let Some(known) = self.known.borrow().get(&question) {
+        let key = (document, resource, reference);
+        if let Some(known) = self.known.borrow().get(&key) {
             return known.clone();
         }
         let outcome = self.look_up(document, resource, reference);
-        self.known.borrow_mut().insert(question, outcome.clone());
+        self.known.borrow_mut().insert(key, outcome.clone());
         outcome
     }
 
-    /// Where a `$dynamicRef` leads: to the outermost schema around it that has the anchor, as when validation starts
-    /// there.
+    /// Returns the target of a `$dynamicRef`: the outermost enclosing schema with that anchor.
+    ///
+    /// By JSON Schema, the target depends on the schemas through which validation has come. A
+    /// generated type cannot depend on that, so the target is the one that applies when validation
+    /// starts at the outermost resource of the document.
     pub(crate) fn resolve_dynamic(
         &self,
         document: usize,
         holder: &Node,
         reference: &'a str,
-    ) -> Outcome<'a> {
+    ) -> Resolved<'a> {
         let target = self.resolve(document, holder, reference)?;
         let anchor = target.node.get("$dynamicAnchor").and_then(Node::as_str);
         let outermost = anchor
+            // Only a reference by the anchor itself is dynamic. One by pointer to a schema that
+            // happens to have a `$dynamicAnchor` behaves like `$ref`.
             .filter(|anchor| reference.ends_with(anchor))
             .and_then(|anchor| self.resources.outermost(document, holder, anchor));
         Ok(outermost.unwrap_or(target))
     }
 
-    /// Follows references until something that is none; nothing if that fails or goes in circles.
-    pub(crate) fn follow(&self, place: &Place<'a>) -> Option<Place<'a>> {
+    /// Follows references to the first node that is not a reference; none if a reference cannot be
+    /// resolved or the chain is circular.
+    pub(crate) fn follow(&self, start: &NodeRef<'a>) -> Option<NodeRef<'a>> {
         let mut path = Vec::new();
-        let mut at = place.clone();
+        let mut at = start.clone();
         let end = loop {
             let Some(reference) = reference_of(at.node) else {
                 break Some(at);
@@ -200,7 +138,8 @@ impl<'a> Resolver<'a> {
             if let Some(known) = self.ends.borrow().get(&key) {
                 break known.clone();
             }
-            // Until the end is known, a reference that comes back here has none.
+            // Until the end of the chain is known, a reference that leads back here has no target.
+            // This ends circles.
             self.ends.borrow_mut().insert(key, None);
             path.push(key);
             match self.resolve(at.document, at.node, reference) {
@@ -208,6 +147,8 @@ impl<'a> Resolver<'a> {
                 Err(_) => break None,
             }
         };
+        // Every reference of the chain has the same end. Storing it for each of them keeps long
+        // chains linear when each of their references is followed in turn.
         let mut ends = self.ends.borrow_mut();
         for key in path {
             ends.insert(key, end.clone());
@@ -215,7 +156,7 @@ impl<'a> Resolver<'a> {
         end
     }
 
-    fn look_up(&self, document: usize, resource: Option<usize>, reference: &str) -> Outcome<'a> {
+    fn look_up(&self, document: usize, resource: Option<usize>, reference: &str) -> Resolved<'a> {
         let (target, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_encoding::percent_decode_str(fragment)
             .decode_utf8()
@@ -232,13 +173,13 @@ impl<'a> Resolver<'a> {
             .ok_or(RefProblem::Dangling(None))
     }
 
-    /// What the part before `#` names: a schema with that `$id`, or a file.
+    /// Returns the root that the part before `#` names: a schema with that `$id`, or a file.
     fn base(
         &self,
         document: usize,
         resource: Option<usize>,
         target: &str,
-    ) -> Result<(Place<'a>, Option<usize>), RefProblem> {
+    ) -> Result<(NodeRef<'a>, Option<usize>), RefProblem> {
         if target.is_empty() {
             return Ok(match resource {
                 Some(index) => (self.resources.list[index].root.clone(), resource),
@@ -246,6 +187,8 @@ impl<'a> Resolver<'a> {
             });
         }
         let base = &self.documents.list[document].base;
+        // A schema with this `$id` goes before a file of the same name: by JSON Schema, a URI
+        // identifies the schema that declares it, wherever it was retrieved from.
         if let Some(index) = self.resources.find(resource, base.address(), target) {
             return Ok((self.resources.list[index].root.clone(), Some(index)));
         }
@@ -275,11 +218,11 @@ impl<'a> Resolver<'a> {
         )
     }
 
-    /// A document that was asked for, if it could be read.
+    /// Returns the root of a document, if it could be read.
     fn fetched(
         &self,
         found: &Result<usize, Unavailable>,
-    ) -> Result<(Place<'a>, Option<usize>), RefProblem> {
+    ) -> Result<(NodeRef<'a>, Option<usize>), RefProblem> {
         match found {
             Ok(index) => Ok((self.document(*index), None)),
             Err(Unavailable::Unreadable(why)) => Err(RefProblem::Unreadable(why.clone())),
@@ -287,19 +230,17 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn walk(&self, base: Place<'a>, target: &str, pointer: &str) -> Outcome<'a> {
+    fn walk(&self, base: NodeRef<'a>, target: &str, pointer: &str) -> Resolved<'a> {
         let start = base.pointer.len();
         let mut at = base;
-        let tokens: Vec<String> = pointer[1..]
-            .split('/')
-            .map(|token| token.replace("~1", "/").replace("~0", "~"))
-            .collect();
+        let tokens: Vec<String> = pointer::tokens(pointer).map(Cow::into_owned).collect();
         for (depth, token) in tokens.iter().enumerate() {
             let next = match &at.node.value {
                 NodeValue::Object(_) => self.value(at.node, token),
                 NodeValue::Array(items) => token
                     .parse::<usize>()
                     .ok()
+                    // RFC 6901 forbids leading zeros and signs, which `parse` accepts.
                     .filter(|index| index.to_string() == *token)
                     .and_then(|index| items.get(index)),
                 _ => None,
@@ -314,7 +255,8 @@ impl<'a> Resolver<'a> {
         Ok(at)
     }
 
-    /// The value of a key, through an index where the object is large.
+    /// Returns the value of a key, through an index if the object is large: `components` can have
+    /// thousands of keys, each looked up many times.
     pub(crate) fn value(&self, node: &'a Node, key: &str) -> Option<&'a Node> {
         let entries = node.as_object()?;
         if entries.len() < 16 {
@@ -331,8 +273,9 @@ impl<'a> Resolver<'a> {
         index.get(key).map(|index| &entries[*index].value)
     }
 
-    /// The pointer that was probably meant, when the first of `tokens` is not there but something like it is.
-    fn suggest(&self, at: &Place<'_>, tokens: &[String]) -> Option<String> {
+    /// Returns the pointer that was probably meant, if a key similar to the first of `tokens`
+    /// exists.
+    fn suggest(&self, at: &NodeRef<'_>, tokens: &[String]) -> Option<String> {
         let left = self.suggestions.get().checked_sub(1)?;
         self.suggestions.set(left);
         let (wrong, rest) = tokens.split_first()?;
@@ -341,10 +284,10 @@ impl<'a> Resolver<'a> {
             wrong,
             entries.iter().take(5000).map(|entry| entry.key.as_str()),
         )?;
-        let mut pointer = join(&at.pointer, near);
+        let mut meant = pointer::join(&at.pointer, near);
         for token in rest {
-            pointer = join(&pointer, token);
+            pointer::push(&mut meant, token);
         }
-        Some(pointer)
+        Some(meant)
     }
 }

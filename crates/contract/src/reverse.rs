@@ -1,8 +1,9 @@
-//! The other direction: what the API calls on its client's side, as a contract of its own.
+//! The contract of the other direction: the operations that an API calls on its subscribers.
 //!
-//! Webhooks and callbacks are operations like any other, served by whoever calls the API and called by whoever serves
-//! it. Where a subscriber wants to be called is its own affair, so their paths are made here: a webhook's name, or
-//! the operation and the name of a callback. Schemas are those of the first contract, under the same ids.
+//! Webhooks and callbacks are operations whose server is the subscriber and whose client is the
+//! API. The document does not say at which path a subscriber is called, so paths are made here: the
+//! webhook's name, or the operation's id and the callback's name. Schemas keep the ids that they
+//! have in the original contract.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,11 +11,12 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use crate::model::{Contract, Info, Location, Method, Operation, PathPart, Tag};
-use crate::resolve::join;
+use crate::pointer;
 
-/// The contract of a document's webhooks and callbacks; none where it has neither.
+/// Returns the contract of a document's webhooks and callbacks; none if it has none.
 ///
-/// Security is only what an operation itself says: what protects the API says nothing of its subscribers.
+/// An operation of it has only the security that it declares itself: the document's security
+/// protects the API, not its subscribers.
 #[must_use]
 pub fn reversed(contract: &Contract) -> Option<Contract> {
     let mut reversing = Reversing {
@@ -58,9 +60,9 @@ pub fn reversed(contract: &Contract) -> Option<Contract> {
 
 struct Reversing {
     ids: HashSet<String>,
-    /// Paths, each with where its item stands.
+    /// The paths, each with the pointer of its path item.
     paths: IndexMap<String, String>,
-    /// Paths and methods that are taken.
+    /// The paths and methods in use.
     routes: HashSet<(String, Method)>,
     operations: Vec<Operation>,
 }
@@ -75,9 +77,10 @@ impl Reversing {
         );
     }
 
-    /// The callbacks of an operation, and theirs. A callback without a tag has that of its operation.
+    /// Adds the callbacks of an operation, and theirs. A callback without a tag has the tag of its
+    /// operation.
     fn callbacks(&mut self, operation: &Operation, tag: Option<&str>) {
-        // One component under two names is one callback.
+        // A callback component that is used under two names is one callback.
         let mut pointers = HashSet::new();
         let callbacks = operation
             .callbacks
@@ -112,7 +115,8 @@ impl Reversing {
         }
     }
 
-    /// Adds an operation at a path, or aside where that is another item's, unless it is there already.
+    /// Adds an operation at a path, or at a numbered one if the path belongs to another path item.
+    /// Does nothing if the operation was added before.
     fn add(&mut self, operation: &Operation, path: &str, id: &str, tag: Option<String>) {
         let old = operation
             .pointer
@@ -143,16 +147,16 @@ impl Reversing {
             callbacks: Vec::new(),
             ..operation.clone()
         };
-        // A path that is made here has no parameters.
+        // A path made here has no template, so there are no path parameters.
         operation
             .parameters
             .retain(|parameter| parameter.location != Location::Path);
-        move_pointers(&mut operation, old, &join("/paths", &path));
+        move_pointers(&mut operation, old, &pointer::join("/paths", &path));
         self.operations.push(operation);
     }
 }
 
-/// The declared tags, then others in the order of their first use.
+/// Returns the declared tags, then the undeclared ones in the order of their first use.
 fn tags(contract: &Contract, operations: &[Operation]) -> Vec<Tag> {
     let mut tags = contract.tags.clone();
     for name in operations
@@ -169,12 +173,12 @@ fn tags(contract: &Contract, operations: &[Operation]) -> Vec<Tag> {
     tags
 }
 
-/// The name of a callback, above its expression and method.
+/// Returns the name of a callback: the token above its expression and method.
 fn name(callback: &Operation) -> &str {
     callback.pointer.rsplit('/').nth(2).unwrap_or("callback")
 }
 
-/// What stands below a path item stands below another one now.
+/// Replaces the pointer of the path item in the pointers of everything below it.
 fn move_pointers(operation: &mut Operation, old: &str, new: &str) {
     let moved = |pointer: &mut String| {
         if let Some(rest) = pointer.strip_prefix(old)
@@ -205,7 +209,7 @@ fn move_pointers(operation: &mut Operation, old: &str, new: &str) {
     }
 }
 
-/// The document that describes the receiving side.
+/// Returns the document for the subscribers.
 fn document(contract: &Contract, paths: IndexMap<String, String>) -> Value {
     let mut document = Map::new();
     let original = contract.document.as_object();

@@ -2,31 +2,43 @@
 
 use std::sync::OnceLock;
 
-/// One file of a contract, kept whole so that findings can quote it.
+/// A file of a contract. Its text is kept, so that diagnostics can quote it.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
     /// The path as the user wrote it, for messages.
     pub name: String,
-    /// The text, valid UTF-8.
+    /// The text.
     pub text: String,
 }
 
-/// Index of a file in [`Sources`].
+/// The index of a file in [`Sources`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FileId(pub u16);
 
-/// A byte range in one file.
+/// A range of bytes in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Span {
     /// The file.
     pub file: FileId,
-    /// Offset of the first byte.
+    /// The offset of the first byte.
     pub start: u32,
-    /// Offset after the last byte.
+    /// The offset after the last byte.
     pub end: u32,
 }
 
-/// A position for people: both count from 1, columns in characters.
+impl Span {
+    /// Creates a span from `start` to before `end`.
+    pub(crate) fn new(file: FileId, start: usize, end: usize) -> Self {
+        let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self {
+            file,
+            start: offset(start),
+            end: offset(end),
+        }
+    }
+}
+
+/// A position in a file, as editors count: lines and columns from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineColumn {
     /// The line, from 1.
@@ -35,11 +47,11 @@ pub struct LineColumn {
     pub column: usize,
 }
 
-/// Every file of one contract.
+/// Every file of a contract.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     files: Vec<SourceFile>,
-    /// Where each line of each file starts, counted when a finding first asks.
+    /// The offset of each line of each file, computed when a diagnostic first needs it.
     line_starts: Vec<OnceLock<Vec<usize>>>,
 }
 
@@ -48,7 +60,7 @@ impl Sources {
     ///
     /// # Panics
     ///
-    /// After 65,535 files, which the reader refuses long before.
+    /// Panics after 65,535 files. Loading rejects contracts with far fewer.
     pub fn add(&mut self, file: SourceFile) -> FileId {
         let id = u16::try_from(self.files.len()).expect("the reader bounds the number of files");
         self.files.push(file);
@@ -56,13 +68,13 @@ impl Sources {
         FileId(id)
     }
 
-    /// The file behind an index.
+    /// Returns the file with an index.
     #[must_use]
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[usize::from(id.0)]
     }
 
-    /// The text that a span covers.
+    /// Returns the text of a span.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
         self.file(span.file)
@@ -71,7 +83,7 @@ impl Sources {
             .unwrap_or_default()
     }
 
-    /// Where a span starts, as people count.
+    /// Returns the line and column at which a span starts.
     #[must_use]
     pub fn line_column(&self, span: Span) -> LineColumn {
         let text = &self.file(span.file).text;
@@ -87,7 +99,7 @@ impl Sources {
         }
     }
 
-    /// The line where a span starts, with its neighbours, numbered from 1.
+    /// Returns the line at which a span starts and its two neighbours, with their numbers.
     #[must_use]
     pub fn lines_around(&self, span: Span) -> Vec<(usize, &str)> {
         let text = &self.file(span.file).text;
@@ -101,7 +113,7 @@ impl Sources {
                     text[starts[number - 1]..end].trim_end_matches(['\n', '\r']),
                 )
             })
-            // What follows the last line feed is no line.
+            // After a final line feed there is an empty rest, which is not a line.
             .filter(|(number, text)| *number <= line || *number < starts.len() || !text.is_empty())
             .collect()
     }

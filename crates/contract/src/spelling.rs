@@ -1,6 +1,10 @@
-//! What a misspelt word was probably meant to be.
+//! Suggestions for misspelt words.
 
-/// The candidate that looks most like a word, if any looks like it at all.
+/// Returns the candidate that is most similar to a word, if any is similar enough.
+///
+/// Names that differ only in case and separators count as equal, since these are the most common
+/// mistakes. Otherwise a third of the characters may differ, but at most three: beyond that a
+/// suggestion is more often wrong than right.
 pub(crate) fn nearest<'c>(
     word: &str,
     candidates: impl Iterator<Item = &'c str>,
@@ -22,7 +26,7 @@ pub(crate) fn nearest<'c>(
         .map(|(_, candidate)| candidate)
 }
 
-/// A word without what people get wrong first: case and word separators.
+/// Returns a word in lower case without separators.
 fn fold(word: &str) -> String {
     word.chars()
         .filter(|char| !matches!(char, '-' | '_' | ' ' | '.'))

@@ -106,7 +106,10 @@ fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Va
         return Value::Null;
     };
     let pointer = match &body_model.component {
-        Some(component) => format!("/components/requestBodies/{}", escaped(component)),
+        Some(component) => format!(
+            "/components/requestBodies/{}",
+            contract::pointer::escape(component)
+        ),
         None => format!("{}/requestBody", model.pointer),
     };
     json!({
@@ -274,8 +277,4 @@ fn without(value: Option<&Value>, keys: &[&str]) -> Map<String, Value> {
         .filter(|(key, _)| !keys.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
-}
-
-fn escaped(component: &str) -> String {
-    component.replace('~', "~0").replace('/', "~1")
 }

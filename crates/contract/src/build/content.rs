@@ -1,24 +1,25 @@
-//! Bodies: of requests and of answers.
+//! Bodies of requests and responses.
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::model::{MediaType, PropertyEncoding, RequestBody, Response, StatusKey};
 use crate::node::Node;
-use crate::resolve::Place;
+use crate::node_ref::NodeRef;
 
+use super::builder::Builder;
+use super::fields::{flag, text};
 use super::parameter::{component, style};
-use super::{Builder, flag, text};
 
 impl<'a> Builder<'_, 'a> {
-    pub(super) fn request_body(&mut self, place: &Place<'a>) -> Option<RequestBody> {
-        let target = self.resolver.follow(place)?;
+    pub(super) fn request_body(&mut self, at: &NodeRef<'a>) -> Option<RequestBody> {
+        let target = self.resolver.follow(at)?;
         let node = target.node;
         node.as_object()?;
-        if !self.pay(node) {
+        if !self.charge(node) {
             return None;
         }
-        let described = self.sibling(place, &target, "description");
+        let described = self.sibling(at, &target, "description");
         Some(RequestBody {
             required: flag(node, "required"),
             description: described.or_else(|| text(node, "description")),
@@ -28,14 +29,14 @@ impl<'a> Builder<'_, 'a> {
         })
     }
 
-    pub(super) fn response(&mut self, status: StatusKey, place: &Place<'a>) -> Option<Response> {
-        let target = self.resolver.follow(place)?;
+    pub(super) fn response(&mut self, status: StatusKey, at: &NodeRef<'a>) -> Option<Response> {
+        let target = self.resolver.follow(at)?;
         let node = target.node;
         node.as_object()?;
-        if !self.pay(node) {
+        if !self.charge(node) {
             return None;
         }
-        let described = self.sibling(place, &target, "description");
+        let described = self.sibling(at, &target, "description");
         Some(Response {
             status,
             description: described
@@ -49,60 +50,61 @@ impl<'a> Builder<'_, 'a> {
         })
     }
 
-    fn headers(&mut self, place: &Place<'a>) -> Vec<crate::model::Parameter> {
+    fn headers(&mut self, at: &NodeRef<'a>) -> Vec<crate::model::Parameter> {
         let mut headers = Vec::new();
-        if let Some(map) = place.key("headers") {
-            for (entry, place) in map.entries() {
-                headers.extend(self.header(&entry.key, &place));
+        if let Some(map) = at.key("headers") {
+            for (entry, at) in map.entries() {
+                headers.extend(self.header(&entry.key, &at));
             }
         }
         headers
     }
 
-    fn content(&mut self, place: &Place<'a>) -> Vec<MediaType> {
+    fn content(&mut self, at: &NodeRef<'a>) -> Vec<MediaType> {
         let mut content = Vec::new();
-        let Some(map) = place.key("content") else {
+        let Some(map) = at.key("content") else {
             return content;
         };
-        for (entry, place) in map.entries() {
-            if place.node.as_object().is_some() {
-                content.push(self.media_type(&entry.key, &place));
+        for (entry, at) in map.entries() {
+            if at.node.as_object().is_some() {
+                content.push(self.media_type(&entry.key, &at));
             }
         }
         content
     }
 
-    fn media_type(&mut self, name: &str, place: &Place<'a>) -> MediaType {
-        let schema = place.key("schema").map(|schema| self.schema(&schema));
+    fn media_type(&mut self, name: &str, at: &NodeRef<'a>) -> MediaType {
+        let schema = at.key("schema").map(|schema| self.schema(&schema));
         if let Some(schema) = schema
+            // Other examples are text in the syntax of the media type, which no schema validates.
             && holds_json(name)
         {
-            self.note_examples(place, schema);
+            self.note_examples(at, schema);
         }
         MediaType {
             name: name.to_owned(),
             schema,
-            encoding: self.encodings(place),
-            examples: self.examples(place),
-            pointer: place.pointer.to_string(),
-            span: place.node.span,
+            encoding: self.encodings(at),
+            examples: self.examples(at),
+            pointer: at.pointer.to_string(),
+            span: at.node.span,
         }
     }
 
-    fn examples(&mut self, place: &Place<'a>) -> IndexMap<String, Value> {
+    fn examples(&mut self, at: &NodeRef<'a>) -> IndexMap<String, Value> {
         let mut examples = IndexMap::new();
-        if let Some(example) = place.node.get("example")
-            && self.pay(example)
+        if let Some(example) = at.node.get("example")
+            && self.charge(example)
         {
             examples.insert("default".to_owned(), example.to_json());
         }
-        let Some(map) = place.key("examples") else {
+        let Some(map) = at.key("examples") else {
             return examples;
         };
-        for (entry, place) in map.entries() {
-            let target = self.resolver.follow(&place);
+        for (entry, at) in map.entries() {
+            let target = self.resolver.follow(&at);
             if let Some(value) = target.and_then(|target| target.node.get("value"))
-                && self.pay(value)
+                && self.charge(value)
             {
                 examples.insert(entry.key.clone(), value.to_json());
             }
@@ -110,18 +112,18 @@ impl<'a> Builder<'_, 'a> {
         examples
     }
 
-    fn encodings(&mut self, place: &Place<'a>) -> IndexMap<String, PropertyEncoding> {
+    fn encodings(&mut self, at: &NodeRef<'a>) -> IndexMap<String, PropertyEncoding> {
         let mut encodings = IndexMap::new();
-        let Some(map) = place.key("encoding") else {
+        let Some(map) = at.key("encoding") else {
             return encodings;
         };
-        for (entry, place) in map.entries() {
-            let node = place.node;
+        for (entry, at) in map.entries() {
+            let node = at.node;
             let encoding = PropertyEncoding {
                 content_type: text(node, "contentType"),
                 style: node.get("style").and_then(Node::as_str).and_then(style),
                 explode: node.get("explode").and_then(Node::as_bool),
-                headers: self.headers(&place),
+                headers: self.headers(&at),
             };
             encodings.insert(entry.key.clone(), encoding);
         }
@@ -129,7 +131,8 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// Whether examples of a media type are the values that the schema speaks of: JSON, forms, text, and ranges.
+/// Returns whether examples of a media type are values of its schema: for JSON, forms, text and
+/// ranges they are, for XML, CSV and YAML they are text in another syntax.
 fn holds_json(name: &str) -> bool {
     let name = name.split(';').next().unwrap_or_default().trim();
     let name = name.to_ascii_lowercase();

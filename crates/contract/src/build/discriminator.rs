@@ -1,4 +1,5 @@
-//! The values of a discriminator that nobody wrote down: names of the schemas to choose from.
+//! The values of a discriminator that the document implies: the names of the schemas to choose
+//! from.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +7,7 @@ use indexmap::IndexMap;
 
 use crate::model::{Keywords, SchemaId, SchemaKind};
 
-use super::Builder;
+use super::builder::Builder;
 
 impl Builder<'_, '_> {
     /// Adds the implied values to every discriminator.
@@ -37,7 +38,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Components by the schema that they name in `allOf`.
+    /// Returns the components that name each schema in their `allOf`.
     fn heirs(&self, components: &IndexMap<String, SchemaId>) -> HashMap<SchemaId, Vec<SchemaId>> {
         let mut heirs: HashMap<SchemaId, Vec<SchemaId>> = HashMap::new();
         for id in components.values() {
@@ -65,6 +66,8 @@ impl Builder<'_, '_> {
         let mut targets: Vec<SchemaId> = branches
             .filter_map(|branch| self.keywords_of(*branch)?.reference)
             .collect();
+        // Without branches, the discriminator is on a base schema, and the schemas to choose from
+        // are those that extend it with `allOf`.
         if keywords.one_of.is_empty() && keywords.any_of.is_empty() {
             targets = descendants(id, heirs);
         }
@@ -82,7 +85,7 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Everything that is composed of a schema, at any remove.
+/// Returns every schema that is composed of a schema, directly or through others.
 fn descendants(id: SchemaId, heirs: &HashMap<SchemaId, Vec<SchemaId>>) -> Vec<SchemaId> {
     let mut found = Vec::new();
     let mut seen = HashSet::from([id]);

@@ -1,10 +1,10 @@
-//! Operation ids for operations that have none.
+//! Derives operation ids for operations that have none.
 
 use std::collections::HashMap;
 
 use crate::model::{Method, Operation, PathPart};
 
-/// An id made of method and path: `get_pets_by_pet_id`.
+/// Derives an id from method and path, such as `get_pets_by_pet_id`.
 pub(super) fn derive(method: Method, segments: &[PathPart]) -> String {
     let mut words = vec![method.key().to_owned()];
     for segment in segments {
@@ -22,7 +22,7 @@ pub(super) fn derive(method: Method, segments: &[PathPart]) -> String {
     words.join("_")
 }
 
-/// The words of a text in lower case; a hump starts a new one.
+/// Splits a text into words in lower case. A capital after a small letter starts a new word.
 fn snake(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut open = false;
@@ -44,7 +44,8 @@ fn snake(text: &str) -> Vec<String> {
     words
 }
 
-/// Tells derived ids apart that came out the same, by a suffix that depends on the operation alone.
+/// Makes equal derived ids distinct, by a suffix that depends only on the operation, so that adding
+/// or moving another operation does not rename this one.
 pub(super) fn separate(operations: &mut [Operation]) {
     let mut uses: HashMap<String, usize> = HashMap::new();
     for operation in operations.iter() {
@@ -58,7 +59,8 @@ pub(super) fn separate(operations: &mut [Operation]) {
     }
 }
 
-/// FNV-1a, the same on every machine.
+/// Returns the FNV-1a hash of a text. The standard library's hashes may change between releases,
+/// and ids must not.
 fn fingerprint(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

@@ -1,17 +1,18 @@
-//! A schema's keywords, one by one.
+//! Reads the keywords of a schema.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
-use crate::lint::{SCHEMA, count};
 use crate::model::{Dialect, Keywords, SchemaId, Types};
 use crate::node::{Entry, Node, NodeValue};
-use crate::resolve::Place;
+use crate::node_ref::NodeRef;
+use crate::syntax::SCHEMA;
 
-use super::{Builder, extensions, flag, text};
+use super::builder::Builder;
+use super::fields::{extensions, flag, text};
 
-/// Keywords that say something about a schema without refusing any value.
+/// Keywords that constrain no value.
 const ANNOTATIONS: [&str; 16] = [
     "title",
     "description",
@@ -32,9 +33,9 @@ const ANNOTATIONS: [&str; 16] = [
 ];
 
 impl<'a> Builder<'_, 'a> {
-    /// Every keyword that refuses values.
-    pub(super) fn assertions(&mut self, id: SchemaId, place: &Place<'a>) -> Keywords {
-        let node = place.node;
+    /// Reads every keyword that constrains values.
+    pub(super) fn assertions(&mut self, id: SchemaId, at: &NodeRef<'a>) -> Keywords {
+        let node = at.node;
         let mut keywords = Keywords {
             types: types(node),
             enumeration: node
@@ -42,29 +43,29 @@ impl<'a> Builder<'_, 'a> {
                 .and_then(Node::as_array)
                 .map(|values| values.iter().map(Node::to_json).collect()),
             multiple_of: number(node, "multipleOf"),
-            min_length: node.get("minLength").and_then(count),
-            max_length: node.get("maxLength").and_then(count),
+            min_length: node.get("minLength").and_then(Node::as_count),
+            max_length: node.get("maxLength").and_then(Node::as_count),
             pattern: text(node, "pattern"),
             format: text(node, "format"),
-            min_items: node.get("minItems").and_then(count),
-            max_items: node.get("maxItems").and_then(count),
+            min_items: node.get("minItems").and_then(Node::as_count),
+            max_items: node.get("maxItems").and_then(Node::as_count),
             unique_items: flag(node, "uniqueItems"),
-            min_properties: node.get("minProperties").and_then(count),
-            max_properties: node.get("maxProperties").and_then(count),
+            min_properties: node.get("minProperties").and_then(Node::as_count),
+            max_properties: node.get("maxProperties").and_then(Node::as_count),
             required: strings(node.get("required")),
-            properties: self.map(place, "properties"),
-            additional_properties: self.one(place, "additionalProperties"),
-            items: self.one(place, "items"),
-            all_of: self.many(place, "allOf"),
-            any_of: self.many(place, "anyOf"),
-            one_of: self.many(place, "oneOf"),
-            not: self.one(place, "not"),
-            discriminator: self.discriminator(id, place),
+            properties: self.map(at, "properties"),
+            additional_properties: self.one(at, "additionalProperties"),
+            items: self.one(at, "items"),
+            all_of: self.many(at, "allOf"),
+            any_of: self.many(at, "anyOf"),
+            one_of: self.many(at, "oneOf"),
+            not: self.one(at, "not"),
+            discriminator: self.discriminator(id, at),
             ..Keywords::default()
         };
         self.bounds(&mut keywords, node);
         if self.dialect == Dialect::V31 {
-            self.assertions_31(&mut keywords, place);
+            self.assertions_31(&mut keywords, at);
         }
         keywords
     }
@@ -85,9 +86,9 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    fn assertions_31(&mut self, keywords: &mut Keywords, place: &Place<'a>) {
-        let node = place.node;
-        keywords.reference = self.reference(place);
+    fn assertions_31(&mut self, keywords: &mut Keywords, at: &NodeRef<'a>) {
+        let node = at.node;
+        keywords.reference = self.reference(at);
         keywords.only_reference = keywords.reference.is_some()
             && node.as_object().unwrap_or_default().iter().all(|entry| {
                 let key = entry.key.as_str();
@@ -98,13 +99,13 @@ impl<'a> Builder<'_, 'a> {
         keywords.constant = node.get("const").map(Node::to_json);
         keywords.content_encoding = text(node, "contentEncoding");
         keywords.content_media_type = text(node, "contentMediaType");
-        keywords.prefix_items = self.many(place, "prefixItems");
-        keywords.contains = self.one(place, "contains");
-        keywords.min_contains = node.get("minContains").and_then(count);
-        keywords.max_contains = node.get("maxContains").and_then(count);
-        keywords.unevaluated_items = self.one(place, "unevaluatedItems");
-        keywords.pattern_properties = self.map(place, "patternProperties");
-        keywords.property_names = self.one(place, "propertyNames");
+        keywords.prefix_items = self.many(at, "prefixItems");
+        keywords.contains = self.one(at, "contains");
+        keywords.min_contains = node.get("minContains").and_then(Node::as_count);
+        keywords.max_contains = node.get("maxContains").and_then(Node::as_count);
+        keywords.unevaluated_items = self.one(at, "unevaluatedItems");
+        keywords.pattern_properties = self.map(at, "patternProperties");
+        keywords.property_names = self.one(at, "propertyNames");
         keywords.dependent_required = node
             .get("dependentRequired")
             .and_then(Node::as_object)
@@ -112,12 +113,12 @@ impl<'a> Builder<'_, 'a> {
             .iter()
             .map(|entry| (entry.key.clone(), strings(Some(&entry.value))))
             .collect();
-        keywords.dependent_schemas = self.map(place, "dependentSchemas");
-        keywords.unevaluated_properties = self.one(place, "unevaluatedProperties");
-        keywords.if_schema = self.one(place, "if");
-        keywords.then_schema = self.one(place, "then");
-        keywords.else_schema = self.one(place, "else");
-        keywords.defs = self.map(place, "$defs");
+        keywords.dependent_schemas = self.map(at, "dependentSchemas");
+        keywords.unevaluated_properties = self.one(at, "unevaluatedProperties");
+        keywords.if_schema = self.one(at, "if");
+        keywords.then_schema = self.one(at, "then");
+        keywords.else_schema = self.one(at, "else");
+        keywords.defs = self.map(at, "$defs");
     }
 }
 
@@ -148,13 +149,14 @@ pub(super) fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) 
     keywords.extensions = extensions(entries);
 }
 
-/// What the author wrote, but for the schemas within, which have ids of their own.
+/// Returns the keywords as the author wrote them, without those that hold schemas: schemas have
+/// ids.
 pub(super) fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Value {
     let own = entries.iter().filter(|entry| {
         wanted(&entry.key)
             && !SCHEMA
                 .field(&entry.key)
-                .is_some_and(crate::lint::Field::holds_schemas)
+                .is_some_and(crate::syntax::Field::holds_schemas)
     });
     let own: Map<String, Value> = own
         .map(|entry| (entry.key.clone(), entry.value.to_json()))
@@ -186,7 +188,7 @@ fn number(node: &Node, key: &str) -> Option<Number> {
 fn types(node: &Node) -> Option<Types> {
     let value = node.get("type")?;
     let names = match &value.value {
-        // An unquoted null in YAML can only mean the type of that name.
+        // YAML reads an unquoted null as null, and the author can only have meant the type.
         NodeValue::Array(items) => items
             .iter()
             .filter_map(|item| match item.value {
@@ -196,7 +198,7 @@ fn types(node: &Node) -> Option<Types> {
             .collect(),
         _ => vec![value.as_str()?],
     };
-    // A type that does not exist is reported where it stands, and says nothing else.
+    // An unknown type is reported elsewhere, and is ignored here.
     names.into_iter().filter_map(type_of).reduce(Types::with)
 }
 

@@ -1,15 +1,18 @@
-//! Paths, webhooks and callbacks: everything that has operations.
+//! Builds operations from paths, webhooks and callbacks.
 
-use crate::model::{Method, Operation, PathPart, RequestBody, Response};
+use crate::model::{Method, Operation, PathPart, RequestBody, Response, StatusKey};
 use crate::node::{Entry, Node};
-use crate::resolve::{Place, address, join};
+use crate::node_ref::{NodeRef, address};
+use crate::pointer;
 use crate::source::Span;
 
-use super::surroundings::{security, servers};
-use super::{Builder, OperationSite, flag, id, text};
-use crate::lint::status_key;
+use super::builder::Builder;
+use super::fields::{flag, text};
+use super::id;
+use super::metadata::{security, servers};
+use super::origins::OperationSite;
 
-/// The methods in the order in which a path item's operations are listed when it is a reference with siblings.
+/// The methods of a path item.
 const METHODS: [Method; 8] = [
     Method::Get,
     Method::Put,
@@ -21,15 +24,15 @@ const METHODS: [Method; 8] = [
     Method::Trace,
 ];
 
-/// More callbacks of callbacks than this lead nowhere.
+/// The depth to which callbacks of callbacks are built.
 const DEEPEST_CALLBACK: usize = 4;
 
-/// What a path item is found under.
+/// Where a path item is declared.
 #[derive(Clone, Copy)]
 struct Caller<'a> {
     /// The template, the webhook's name, or the callback's expression.
     path: &'a str,
-    /// Where that stands.
+    /// The span of its key.
     span: Span,
     kind: Kind,
 }
@@ -42,21 +45,21 @@ enum Kind {
 }
 
 impl<'a> Builder<'_, 'a> {
-    pub(super) fn paths(&mut self, root: &Place<'a>) -> Vec<Operation> {
+    pub(super) fn paths(&mut self, root: &NodeRef<'a>) -> Vec<Operation> {
         self.path_items(root.key("paths"), Kind::Path)
     }
 
-    pub(super) fn webhooks(&mut self, root: &Place<'a>) -> Vec<Operation> {
+    pub(super) fn webhooks(&mut self, root: &NodeRef<'a>) -> Vec<Operation> {
         if self.dialect == crate::model::Dialect::V30 {
             return Vec::new();
         }
         self.path_items(root.key("webhooks"), Kind::Webhook)
     }
 
-    fn path_items(&mut self, map: Option<Place<'a>>, kind: Kind) -> Vec<Operation> {
+    fn path_items(&mut self, map: Option<NodeRef<'a>>, kind: Kind) -> Vec<Operation> {
         let mut operations = Vec::new();
         let Some(map) = map else { return operations };
-        for (entry, place) in map.entries() {
+        for (entry, at) in map.entries() {
             if kind != Kind::Webhook && entry.key.starts_with("x-") {
                 continue;
             }
@@ -65,17 +68,19 @@ impl<'a> Builder<'_, 'a> {
                 span: entry.key_span,
                 kind,
             };
-            self.path_item(caller, &place, &mut operations);
+            self.path_item(caller, &at, &mut operations);
         }
         operations
     }
 
-    fn path_item(&mut self, caller: Caller<'a>, place: &Place<'a>, into: &mut Vec<Operation>) {
-        let mut layers = vec![place.clone()];
-        if place.node.get("$ref").is_some() {
-            layers.extend(self.resolver.follow(place));
+    fn path_item(&mut self, caller: Caller<'a>, at: &NodeRef<'a>, into: &mut Vec<Operation>) {
+        // A path item may have siblings beside its `$ref`. The siblings form the first layer and
+        // take precedence over the target.
+        let mut layers = vec![at.clone()];
+        if at.node.get("$ref").is_some() {
+            layers.extend(self.resolver.follow(at));
         }
-        let mut found: Vec<(&'a Entry, Place<'a>, Method)> = Vec::new();
+        let mut found: Vec<(&'a Entry, NodeRef<'a>, Method)> = Vec::new();
         for layer in &layers {
             for (entry, operation) in layer.entries() {
                 let method = METHODS.into_iter().find(|method| method.key() == entry.key);
@@ -93,8 +98,8 @@ impl<'a> Builder<'_, 'a> {
             .find(|layer| layer.node.get("servers").is_some());
         let item_servers = item.map(|layer| servers(layer.node)).unwrap_or_default();
         for (entry, operation, method) in found {
-            let pointer = join(&place.pointer, &entry.key);
-            if operation.node.as_object().is_none() || !self.pay(operation.node) {
+            let pointer = pointer::join(&at.pointer, &entry.key);
+            if operation.node.as_object().is_none() || !self.charge(operation.node) {
                 continue;
             }
             let mut built = self.operation(caller, method, &operation, parameters.as_ref());
@@ -111,23 +116,24 @@ impl<'a> Builder<'_, 'a> {
         &mut self,
         caller: Caller<'a>,
         method: Method,
-        place: &Place<'a>,
-        shared: Option<&Place<'a>>,
+        at: &NodeRef<'a>,
+        shared: Option<&NodeRef<'a>>,
     ) -> Operation {
-        let node = place.node;
+        let node = at.node;
         let segments = match caller.kind {
-            Kind::Path => segments(caller.path),
+            Kind::Path => PathPart::split(caller.path),
             Kind::Webhook | Kind::Callback => vec![PathPart::Literal(caller.path.to_owned())],
         };
         let given = text(node, "operationId").filter(|id| !id.is_empty());
-        let (parameters, site) = self.parameters(place, shared);
-        self.sites.push(OperationSite {
+        let (parameters, site) = self.parameters(at, shared);
+        self.origins.operations.push(OperationSite {
             node,
             path_span: caller.span,
             template: (caller.kind == Kind::Path).then_some(caller.path),
             ..site
         });
-        // What protects the API says nothing of those whom it calls.
+        // The document's security protects the API, not the subscribers that webhooks and callbacks
+        // call.
         let inherited = if caller.kind == Kind::Path {
             security(self.resolver.root().node)
         } else {
@@ -144,47 +150,49 @@ impl<'a> Builder<'_, 'a> {
             description: text(node, "description"),
             deprecated: flag(node, "deprecated"),
             parameters,
-            request_body: self.body_of(place),
-            responses: self.responses(place),
+            request_body: self.body_of(at),
+            responses: self.responses(at),
             security: security(node).or(inherited).unwrap_or_default(),
             servers: servers(node),
-            callbacks: self.callbacks(place),
+            callbacks: self.callbacks(at),
             pointer: String::new(),
             span: node.span,
         }
     }
 
-    fn body_of(&mut self, operation: &Place<'a>) -> Option<RequestBody> {
-        let place = operation.key("requestBody")?;
-        self.request_body(&place)
+    fn body_of(&mut self, operation: &NodeRef<'a>) -> Option<RequestBody> {
+        let at = operation.key("requestBody")?;
+        self.request_body(&at)
     }
 
-    fn responses(&mut self, operation: &Place<'a>) -> Vec<Response> {
+    fn responses(&mut self, operation: &NodeRef<'a>) -> Vec<Response> {
         let Some(map) = operation.key("responses") else {
             return Vec::new();
         };
         let mut responses = Vec::new();
-        for (entry, place) in map.entries() {
-            if let Some(status) = status_key(&entry.key) {
-                responses.extend(self.response(status, &place));
+        for (entry, at) in map.entries() {
+            if let Some(status) = StatusKey::parse(&entry.key) {
+                responses.extend(self.response(status, &at));
             }
         }
         responses
     }
 
-    fn callbacks(&mut self, operation: &Place<'a>) -> Vec<Operation> {
+    fn callbacks(&mut self, operation: &NodeRef<'a>) -> Vec<Operation> {
         let mut callbacks = Vec::new();
         let Some(map) = operation.key("callbacks") else {
             return callbacks;
         };
+        // A callback can lead back to the operation that declares it. Such circles are valid, and
+        // end at the second visit.
         let identity = address(operation.node);
         if self.callers.contains(&identity) || self.callers.len() >= DEEPEST_CALLBACK {
             return callbacks;
         }
         self.callers.push(identity);
-        for (_, place) in map.entries() {
-            let place = self.resolver.follow(&place);
-            callbacks.extend(self.path_items(place, Kind::Callback));
+        for (_, at) in map.entries() {
+            let at = self.resolver.follow(&at);
+            callbacks.extend(self.path_items(at, Kind::Callback));
         }
         self.callers.pop();
         callbacks
@@ -194,29 +202,4 @@ impl<'a> Builder<'_, 'a> {
 fn first_tag(node: &Node) -> Option<String> {
     let tags = node.get("tags")?.as_array()?;
     tags.first()?.as_str().map(str::to_owned)
-}
-
-/// A path template in parts. A brace without its partner is text.
-pub(crate) fn segments(template: &str) -> Vec<PathPart> {
-    let mut parts = Vec::new();
-    let mut literal = String::new();
-    let mut rest = template;
-    while let Some(open) = rest.find('{') {
-        let Some(length) = rest[open..].find('}') else {
-            break;
-        };
-        literal.push_str(&rest[..open]);
-        if !literal.is_empty() {
-            parts.push(PathPart::Literal(std::mem::take(&mut literal)));
-        }
-        parts.push(PathPart::Parameter(
-            rest[open + 1..open + length].to_owned(),
-        ));
-        rest = &rest[open + length + 1..];
-    }
-    literal.push_str(rest);
-    if !literal.is_empty() {
-        parts.push(PathPart::Literal(literal));
-    }
-    parts
 }

@@ -1,24 +1,28 @@
-//! Parameters of operations and headers of answers.
+//! Parameters of operations, and headers of responses and of parts.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{Dialect, Location, Parameter, ParameterEncoding, SchemaId, Style};
 use crate::node::Node;
-use crate::resolve::Place;
+use crate::node_ref::{NodeRef, address};
+use crate::pointer;
 use crate::source::Span;
 
-use super::{Builder, OperationSite, extensions, flag, text};
+use super::builder::Builder;
+use super::fields::{extensions, flag, text};
+use super::origins::OperationSite;
 
 impl<'a> Builder<'_, 'a> {
-    /// An operation's parameters: the path item's first, each overridden in place.
+    /// Builds an operation's parameters: first those of the path item, which the operation's own
+    /// replace in place.
     pub(super) fn parameters(
         &mut self,
-        operation: &Place<'a>,
-        shared: Option<&Place<'a>>,
+        operation: &NodeRef<'a>,
+        shared: Option<&NodeRef<'a>>,
     ) -> (Vec<Parameter>, OperationSite<'a>) {
         let mut merged: Vec<(Parameter, &'a str, Span)> = Vec::new();
-        let mut places: HashMap<(&'a str, Location), usize> = HashMap::new();
+        let mut positions: HashMap<(&'a str, Location), usize> = HashMap::new();
         let mut duplicates = Vec::new();
         for list in shared
             .cloned()
@@ -26,25 +30,25 @@ impl<'a> Builder<'_, 'a> {
             .chain(operation.key("parameters"))
         {
             let mut here = HashSet::new();
-            for place in list.items() {
-                let Some((parameter, name)) = self.parameter(&place) else {
+            for at in list.items() {
+                let Some((parameter, name)) = self.parameter(&at) else {
                     continue;
                 };
-                // The name of a component stands elsewhere, so the reference is what to point at.
-                let at = if parameter.component.is_some() {
-                    place.node.span
+                // A component's name is far from its use, so a diagnostic points at the reference.
+                let span = if parameter.component.is_some() {
+                    at.node.span
                 } else {
                     name.span
                 };
                 let name = name.as_str().unwrap_or_default();
                 if !here.insert((name, parameter.location)) {
-                    duplicates.push((name, at));
+                    duplicates.push((name, span));
                 }
-                match places.entry((name, parameter.location)) {
-                    Entry::Occupied(place) => merged[*place.get()] = (parameter, name, at),
-                    Entry::Vacant(place) => {
-                        place.insert(merged.len());
-                        merged.push((parameter, name, at));
+                match positions.entry((name, parameter.location)) {
+                    Entry::Occupied(slot) => merged[*slot.get()] = (parameter, name, span),
+                    Entry::Vacant(slot) => {
+                        slot.insert(merged.len());
+                        merged.push((parameter, name, span));
                     }
                 }
             }
@@ -52,7 +56,7 @@ impl<'a> Builder<'_, 'a> {
         let path_parameters = merged
             .iter()
             .filter(|(parameter, _, _)| parameter.location == Location::Path)
-            .map(|(_, name, at)| (*name, *at))
+            .map(|(_, name, span)| (*name, *span))
             .collect();
         let site = OperationSite {
             node: operation.node,
@@ -65,9 +69,9 @@ impl<'a> Builder<'_, 'a> {
         (parameters.collect(), site)
     }
 
-    /// A parameter and the node of its name.
-    pub(super) fn parameter(&mut self, place: &Place<'a>) -> Option<(Parameter, &'a Node)> {
-        let target = self.resolver.follow(place)?;
+    /// Builds a parameter; returns it with the node of its name.
+    pub(super) fn parameter(&mut self, at: &NodeRef<'a>) -> Option<(Parameter, &'a Node)> {
+        let target = self.resolver.follow(at)?;
         let name = target.node.get("name")?;
         let location = match target.node.get("in")?.as_str()? {
             "path" => Location::Path,
@@ -76,34 +80,35 @@ impl<'a> Builder<'_, 'a> {
             "cookie" => Location::Cookie,
             _ => return None,
         };
-        let built = self.typed(name.as_str()?, location, place, &target)?;
+        let built = self.typed(name.as_str()?, location, at, &target)?;
         Some((built, name))
     }
 
-    /// A header of an answer or a part; nothing for `Content-Type`, which media types say.
-    pub(super) fn header(&mut self, name: &str, place: &Place<'a>) -> Option<Parameter> {
+    /// Builds a header of a response or part; none for `Content-Type`, which the media type
+    /// determines.
+    pub(super) fn header(&mut self, name: &str, at: &NodeRef<'a>) -> Option<Parameter> {
         if name.eq_ignore_ascii_case("content-type") {
             return None;
         }
-        let target = self.resolver.follow(place)?;
+        let target = self.resolver.follow(at)?;
         target.node.as_object()?;
-        self.typed(name, Location::Header, place, &target)
+        self.typed(name, Location::Header, at, &target)
     }
 
     fn typed(
         &mut self,
         name: &str,
         location: Location,
-        place: &Place<'a>,
-        target: &Place<'a>,
+        at: &NodeRef<'a>,
+        target: &NodeRef<'a>,
     ) -> Option<Parameter> {
         let node = target.node;
-        if !self.pay(node) {
+        if !self.charge(node) {
             return None;
         }
         let (schema, encoding) = self.encoding(location, target);
         self.note_examples(target, schema);
-        let described = self.sibling(place, target, "description");
+        let described = self.sibling(at, target, "description");
         Some(Parameter {
             name: name.to_owned(),
             location,
@@ -119,11 +124,9 @@ impl<'a> Builder<'_, 'a> {
         })
     }
 
-    fn encoding(&mut self, location: Location, place: &Place<'a>) -> (SchemaId, ParameterEncoding) {
-        let node = place.node;
-        let content = place
-            .key("content")
-            .filter(|_| node.get("schema").is_none());
+    fn encoding(&mut self, location: Location, at: &NodeRef<'a>) -> (SchemaId, ParameterEncoding) {
+        let node = at.node;
+        let content = at.key("content").filter(|_| node.get("schema").is_none());
         if let Some((entry, media)) = content.and_then(|content| content.entries().next()) {
             let schema = match media.key("schema") {
                 Some(schema) => self.schema(&schema),
@@ -132,9 +135,9 @@ impl<'a> Builder<'_, 'a> {
             self.note_examples(&media, schema);
             return (schema, ParameterEncoding::Content(entry.key.clone()));
         }
-        let schema = match place.key("schema") {
+        let schema = match at.key("schema") {
             Some(schema) => self.schema(&schema),
-            None => self.anything(place),
+            None => self.anything(at),
         };
         let style = node.get("style").and_then(Node::as_str).and_then(style);
         let style = style.unwrap_or(match location {
@@ -150,9 +153,14 @@ impl<'a> Builder<'_, 'a> {
         (schema, encoding)
     }
 
-    /// What 3.1 allows beside a reference to say otherwise.
-    pub(super) fn sibling(&self, from: &Place<'a>, to: &Place<'a>, key: &str) -> Option<String> {
-        let is_reference = crate::resolve::address(from.node) != crate::resolve::address(to.node);
+    /// Returns the value of a key beside a reference, which in 3.1 replaces that of the target.
+    pub(super) fn sibling(
+        &self,
+        from: &NodeRef<'a>,
+        to: &NodeRef<'a>,
+        key: &str,
+    ) -> Option<String> {
+        let is_reference = address(from.node) != address(to.node);
         (is_reference && self.dialect == Dialect::V31)
             .then(|| text(from.node, key))
             .flatten()
@@ -172,10 +180,10 @@ pub(super) fn style(name: &str) -> Option<Style> {
     })
 }
 
-/// The name of a place that is a component in one of some sections.
-pub(super) fn component(place: &Place<'_>, sections: &[&str]) -> Option<String> {
-    let rest = place.pointer.strip_prefix("/components/")?;
+/// Returns the name of a component, if the node is one in one of the given sections.
+pub(super) fn component(at: &NodeRef<'_>, sections: &[&str]) -> Option<String> {
+    let rest = at.pointer.strip_prefix("/components/")?;
     let (section, name) = rest.split_once('/')?;
     (sections.contains(&section) && !name.contains('/'))
-        .then(|| name.replace("~1", "/").replace("~0", "~"))
+        .then(|| pointer::unescape(name).into_owned())
 }

@@ -1,8 +1,8 @@
-//! Schemas: every one gets an id, and its keywords in the words of JSON Schema 2020-12.
+//! Assigns an id to every schema, and reads its keywords in the terms of JSON Schema 2020-12.
 //!
-//! 3.0's `nullable: true` is read as its authors mean it: null is accepted, unless an `enum` leaves it out. Beside
-//! `type` it becomes one more type; beside `allOf` and its kin, which would refuse null, the schema becomes
-//! `anyOf` of itself and null.
+//! 3.0's `nullable: true` is read as authors mean it: null is accepted unless an `enum` leaves it
+//! out. Beside `type`, null becomes one more type. Beside `allOf` and the other combinators, which
+//! would reject null, the schema becomes `anyOf` of itself and null.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -11,28 +11,30 @@ use indexmap::IndexMap;
 
 use crate::model::{Dialect, Discriminator, Keywords, Schema, SchemaId, SchemaKind, Types};
 use crate::node::{Entry, Node, NodeValue};
-use crate::resolve::{Place, address};
+use crate::node_ref::{NodeRef, address};
 
+use super::builder::Builder;
+use super::fields::{flag, text};
 use super::keywords::{annotate, is_annotation, list, raw};
-use super::{Builder, Role, ValueSite, flag, text};
+use super::origins::{Role, ValueSite};
 
-/// The combinators beside which `nullable` cannot be a type.
+/// The combinators that would still reject null if it became one more type.
 const COMBINATORS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 
 impl<'a> Builder<'_, 'a> {
-    /// The id of a schema; its keywords are read later.
-    pub(super) fn schema(&mut self, place: &Place<'a>) -> SchemaId {
-        if let Some(id) = self.ids.get(&address(place.node)) {
+    /// Returns the id of a schema. Its keywords are read later.
+    pub(super) fn schema(&mut self, at: &NodeRef<'a>) -> SchemaId {
+        if let Some(id) = self.ids.get(&address(at.node)) {
             return *id;
         }
-        let id = self.add(place, SchemaKind::Bool(true));
-        self.ids.insert(address(place.node), id);
-        self.pending.push_back((id, place.clone()));
+        let id = self.add(at, SchemaKind::Bool(true));
+        self.ids.insert(address(at.node), id);
+        self.pending.push_back((id, at.clone()));
         id
     }
 
-    /// The schema of a parameter that has none.
-    pub(super) fn anything(&mut self, owner: &Place<'a>) -> SchemaId {
+    /// Returns the id of the schema of a parameter that declares none. It accepts anything.
+    pub(super) fn anything(&mut self, owner: &NodeRef<'a>) -> SchemaId {
         let key = address(owner.node);
         if let Some(id) = self.untyped.get(&key) {
             return *id;
@@ -42,29 +44,29 @@ impl<'a> Builder<'_, 'a> {
         id
     }
 
-    fn add(&mut self, place: &Place<'a>, kind: SchemaKind) -> SchemaId {
+    fn add(&mut self, at: &NodeRef<'a>, kind: SchemaKind) -> SchemaId {
         let id = SchemaId(u32::try_from(self.schemas.len()).expect("positions are 32 bits wide"));
-        self.nodes.push(place.node);
-        self.spend(place.pointer.len());
+        self.origins.nodes.push(at.node);
+        self.spend(at.pointer.len());
         self.schemas.push(Schema {
             component: None,
-            pointer: place.pointer.to_string(),
-            span: place.node.span,
+            pointer: at.pointer.to_string(),
+            span: at.node.span,
             kind,
         });
         id
     }
 
-    /// Reads the keywords of every schema that was met, and of those met in them.
+    /// Reads the keywords of every queued schema, including those that are queued meanwhile.
     pub(super) fn drain(&mut self) {
-        while let Some((id, place)) = self.pending.pop_front() {
+        while let Some((id, at)) = self.pending.pop_front() {
             if self.budget == 0 {
                 return;
             }
-            let kind = match &place.node.value {
+            let kind = match &at.node.value {
                 NodeValue::Bool(value) => SchemaKind::Bool(*value),
                 NodeValue::Object(entries) => {
-                    SchemaKind::Object(Box::new(self.keywords(id, &place, entries)))
+                    SchemaKind::Object(Box::new(self.keywords(id, &at, entries)))
                 }
                 _ => SchemaKind::Bool(true),
             };
@@ -72,72 +74,76 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    fn keywords(&mut self, id: SchemaId, place: &Place<'a>, entries: &'a [Entry]) -> Keywords {
+    fn keywords(&mut self, id: SchemaId, at: &NodeRef<'a>, entries: &'a [Entry]) -> Keywords {
         let is_30 = self.dialect == Dialect::V30;
-        if is_30 && place.node.get("$ref").is_some() {
+        if is_30 && at.node.get("$ref").is_some() {
             return Keywords {
-                reference: self.reference(place),
+                reference: self.reference(at),
                 only_reference: true,
                 raw: raw(entries, |_| true),
                 ..Keywords::default()
             };
         }
-        self.note_values(id, place.node);
-        if is_30 && flag(place.node, "nullable") {
-            return self.nullable(id, place, entries);
+        self.note_values(id, at.node);
+        if is_30 && flag(at.node, "nullable") {
+            return self.nullable(id, at, entries);
         }
-        let mut keywords = self.assertions(id, place);
-        annotate(&mut keywords, place.node, entries);
+        let mut keywords = self.assertions(id, at);
+        annotate(&mut keywords, at.node, entries);
         keywords.raw = raw(entries, |_| true);
         keywords
     }
 
-    /// The forms of 3.0's `nullable: true`.
-    fn nullable(&mut self, id: SchemaId, place: &Place<'a>, entries: &'a [Entry]) -> Keywords {
-        let has = |key: &&str| place.node.get(key).is_some();
-        let only_any_of = place.node.get("anyOf").is_some()
+    /// Reads a 3.0 schema with `nullable: true`.
+    fn nullable(&mut self, id: SchemaId, at: &NodeRef<'a>, entries: &'a [Entry]) -> Keywords {
+        let has = |key: &&str| at.node.get(key).is_some();
+        let only_any_of = at.node.get("anyOf").is_some()
             && entries.iter().all(|entry| {
                 matches!(entry.key.as_str(), "anyOf" | "nullable" | "discriminator")
                     || is_annotation(&entry.key)
             });
         if !COMBINATORS.iter().any(has) || only_any_of {
-            let mut keywords = self.assertions(id, place);
+            let mut keywords = self.assertions(id, at);
             if only_any_of {
                 let index = keywords.any_of.len().to_string();
-                let list = place.key("anyOf").unwrap_or_else(|| place.clone());
-                let null = self.null(&list.child(&index, place.node));
+                let list = at.key("anyOf").unwrap_or_else(|| at.clone());
+                let null = self.null(&list.child(&index, at.node));
                 keywords.any_of.push(null);
             }
             keywords.types = keywords.types.map(|types| types.with(Types::NULL));
-            annotate(&mut keywords, place.node, entries);
+            annotate(&mut keywords, at.node, entries);
             keywords.raw = raw(entries, |_| true);
             return keywords;
         }
-        let inner = self.add(place, SchemaKind::Bool(true));
-        let mut assertions = self.assertions(inner, place);
+        // The constraints move into the first branch of an `anyOf`. Annotations stay outside, since
+        // they describe the value with null as well.
+        let inner = self.add(at, SchemaKind::Bool(true));
+        let mut assertions = self.assertions(inner, at);
         assertions.raw = raw(entries, |key| !is_annotation(key));
         self.schemas[inner.0 as usize].kind = SchemaKind::Object(Box::new(assertions));
-        let null = self.null(place);
-        self.moved.insert(Rc::clone(&place.pointer), (inner, null));
+        let null = self.null(at);
+        self.moved.insert(Rc::clone(&at.pointer), (inner, null));
         let mut outer = Keywords {
             any_of: vec![inner, null],
             raw: raw(entries, is_annotation),
             ..Keywords::default()
         };
-        annotate(&mut outer, place.node, entries);
+        annotate(&mut outer, at.node, entries);
         outer
     }
 
-    fn null(&mut self, place: &Place<'a>) -> SchemaId {
+    fn null(&mut self, at: &NodeRef<'a>) -> SchemaId {
         let keywords = Keywords {
             types: Some(Types::NULL),
             raw: serde_json::json!({ "type": "null" }),
             ..Keywords::default()
         };
-        self.add(place, SchemaKind::Object(Box::new(keywords)))
+        self.add(at, SchemaKind::Object(Box::new(keywords)))
     }
 
-    /// Gives what is under a schema that has become `anyOf` of itself and null the pointers that it has now.
+    /// Updates the pointers of everything below a schema that became `anyOf` of itself and null.
+    ///
+    /// This happens at the end, when all such schemas are known.
     pub(super) fn settle_pointers(&mut self) {
         let moved = std::mem::take(&mut self.moved);
         if moved.is_empty() {
@@ -158,8 +164,8 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    pub(super) fn reference(&mut self, place: &Place<'a>) -> Option<SchemaId> {
-        let (holder, document) = (place.node, place.document);
+    pub(super) fn reference(&mut self, at: &NodeRef<'a>) -> Option<SchemaId> {
+        let (holder, document) = (at.node, at.document);
         let target = match (holder.get("$ref"), holder.get("$dynamicRef")) {
             (Some(text), _) => self.resolver.resolve(document, holder, text.as_str()?),
             (None, Some(text)) => self
@@ -171,10 +177,10 @@ impl<'a> Builder<'_, 'a> {
         Some(self.schema(&target))
     }
 
-    /// Notes the values that the schema itself must accept.
+    /// Records the values that the schema itself must accept.
     fn note_values(&mut self, id: SchemaId, node: &'a Node) {
         let mut keep = |node: &'a Node, role| {
-            self.values.push(ValueSite {
+            self.origins.values.push(ValueSite {
                 schema: id,
                 node,
                 role,
@@ -199,13 +205,13 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    pub(super) fn one(&mut self, place: &Place<'a>, key: &str) -> Option<SchemaId> {
-        place.key(key).map(|child| self.schema(&child))
+    pub(super) fn one(&mut self, at: &NodeRef<'a>, key: &str) -> Option<SchemaId> {
+        at.key(key).map(|child| self.schema(&child))
     }
 
-    pub(super) fn many(&mut self, place: &Place<'a>, key: &str) -> Vec<SchemaId> {
+    pub(super) fn many(&mut self, at: &NodeRef<'a>, key: &str) -> Vec<SchemaId> {
         let mut ids = Vec::new();
-        for child in place.key(key).iter().flat_map(Place::items) {
+        for child in at.key(key).iter().flat_map(NodeRef::items) {
             if self.budget == 0 {
                 break;
             }
@@ -214,9 +220,9 @@ impl<'a> Builder<'_, 'a> {
         ids
     }
 
-    pub(super) fn map(&mut self, place: &Place<'a>, key: &str) -> IndexMap<String, SchemaId> {
+    pub(super) fn map(&mut self, at: &NodeRef<'a>, key: &str) -> IndexMap<String, SchemaId> {
         let mut ids = IndexMap::new();
-        for (entry, child) in place.key(key).iter().flat_map(Place::entries) {
+        for (entry, child) in at.key(key).iter().flat_map(NodeRef::entries) {
             if self.budget == 0 {
                 break;
             }
@@ -228,9 +234,9 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn discriminator(
         &mut self,
         id: SchemaId,
-        place: &Place<'a>,
+        at: &NodeRef<'a>,
     ) -> Option<Discriminator> {
-        let node = place.node.get("discriminator")?;
+        let node = at.node.get("discriminator")?;
         let property = text(node, "propertyName")?;
         let mut mapping = Vec::new();
         for entry in node
@@ -239,29 +245,29 @@ impl<'a> Builder<'_, 'a> {
             .unwrap_or_default()
         {
             let target = entry.value.as_str();
-            let target = target.and_then(|target| self.mapped(place, node, target));
+            let target = target.and_then(|target| self.mapped(at, node, target));
             mapping.extend(target.map(|target| (entry.key.clone(), target)));
         }
         self.discriminated.push(id);
         Some(Discriminator { property, mapping })
     }
 
-    /// The schema that a mapping names: a component by its name, or a reference.
-    fn mapped(&mut self, place: &Place<'a>, holder: &Node, target: &'a str) -> Option<SchemaId> {
+    /// Returns the schema that a mapping names, by a component's name or a reference.
+    fn mapped(&mut self, at: &NodeRef<'a>, holder: &Node, target: &'a str) -> Option<SchemaId> {
         if let Some(named) = self.resolver.component_schema(target) {
             return Some(self.schema(&named));
         }
-        let found = self.resolver.resolve(place.document, holder, target).ok()?;
+        let found = self.resolver.resolve(at.document, holder, target).ok()?;
         Some(self.schema(&found))
     }
 
-    /// The name of a component schema at a place.
+    /// Returns the name of a schema, if it is a component.
     pub(super) fn component_name(&self, id: SchemaId) -> Option<&String> {
         self.schemas[id.0 as usize].component.as_ref()
     }
 }
 
-/// A pointer with `/anyOf/0` after every schema that moved there.
+/// Inserts `/anyOf/0` into a pointer after every schema that moved there.
 fn rebase(pointer: &str, wrapped: &HashSet<&str>) -> String {
     let mut out = String::with_capacity(pointer.len());
     let mut copied = 0;

@@ -1,32 +1,45 @@
-//! Schemas that accept nothing: types that exclude each other, and objects that must contain themselves without end.
+//! Schemas that accept nothing: types that exclude each other, and objects that must contain
+//! themselves without end.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::cycles::{circles, in_place};
-use crate::build::Built;
+use super::context::Context;
+use crate::circles;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::Node;
 use crate::source::Span;
 
-/// Reports them. In-place references must not go in circles.
-pub(super) fn check(built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let accepted = accepted(&built.contract);
-    exclusive(built, &accepted, diagnostics);
-    endless(built, &accepted, diagnostics);
+/// Reports such schemas. Schemas must not refer to themselves without a property or item in
+/// between; normalising has broken such circles.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let accepted = accepted(context.contract);
+    exclusive(context, &accepted, diagnostics);
+    endless(context, &accepted, diagnostics);
 }
 
 /// Every type.
 const ANY: Types = Types(127);
 
-/// The types that values of each schema may have.
+/// Returns the types of the values that each schema accepts, as far as types alone decide.
+///
+/// A schema's types depend on those of the schemas that apply to the same value, so these are
+/// computed first: a depth-first search in which each schema is computed when all its parts are. It
+/// uses its own stack, because chains of references can be long.
 fn accepted(contract: &Contract) -> Vec<Types> {
     let steps: Vec<Vec<usize>> = contract
         .schemas
         .iter()
-        .map(|schema| steps(&schema.kind))
+        .map(|schema| {
+            schema
+                .kind
+                .in_place()
+                .into_iter()
+                .map(SchemaId::index)
+                .collect()
+        })
         .collect();
     let mut accepted = vec![ANY; steps.len()];
     let mut is_seen = vec![false; steps.len()];
@@ -34,6 +47,7 @@ fn accepted(contract: &Contract) -> Vec<Types> {
         if std::mem::replace(&mut is_seen[start], true) {
             continue;
         }
+        // Each entry is a schema and the number of its parts that are done.
         let mut path = vec![(start, 0)];
         while let Some((at, step)) = path.last_mut() {
             if let Some(next) = steps[*at].get(*step).copied() {
@@ -54,17 +68,10 @@ fn accepted(contract: &Contract) -> Vec<Types> {
     accepted
 }
 
-fn steps(kind: &SchemaKind) -> Vec<usize> {
-    match kind {
-        SchemaKind::Object(keywords) => in_place(keywords),
-        SchemaKind::Bool(_) => Vec::new(),
-    }
-}
-
-/// The types that a schema leaves, the values that it lists aside.
+/// Returns the types that a schema accepts, regardless of the values that it lists.
 fn asked(keywords: &Keywords, accepted: &[Types]) -> Types {
     let of = |id: &SchemaId| accepted[id.0 as usize];
-    // An integer is a number.
+    // Integers are numbers.
     let widened = |types: Types| {
         if types.contains(Types::NUMBER) {
             types.with(Types::INTEGER)
@@ -72,8 +79,12 @@ fn asked(keywords: &Keywords, accepted: &[Types]) -> Types {
             types
         }
     };
+    // Types are only narrowed, never guessed: every schema reported here is certain to accept
+    // nothing.
     let own = keywords.types.map_or(ANY, widened);
     let parts = keywords.reference.iter().chain(&keywords.all_of).map(of);
+    // `anyOf` and `oneOf` accept at most the union of their branches. `not` and `if` are left out:
+    // types alone cannot decide them.
     let choices = [&keywords.any_of, &keywords.one_of]
         .into_iter()
         .filter(|choices| !choices.is_empty());
@@ -82,7 +93,7 @@ fn asked(keywords: &Keywords, accepted: &[Types]) -> Types {
         .fold(own, both)
 }
 
-/// The types of the values that a schema lists.
+/// Returns the types of the values that a schema lists.
 fn listed(keywords: &Keywords) -> Types {
     let of = |value: &Value| match value {
         Value::Null => Types::NULL,
@@ -105,14 +116,17 @@ fn both(one: Types, other: Types) -> Types {
     Types(one.0 & other.0)
 }
 
-/// Types that exclude each other, where they meet.
-fn exclusive(built: &Built<'_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
-    for (schema, node) in built.contract.schemas.iter().zip(&built.nodes) {
+/// Reports types that exclude each other, at the innermost schema that combines them: what contains
+/// such a schema is not reported again.
+fn exclusive(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
+    for (schema, node) in context.contract.schemas.iter().zip(&context.origins.nodes) {
         let SchemaKind::Object(keywords) = &schema.kind else {
             continue;
         };
         let accepts = |id: &SchemaId| !accepted[id.0 as usize].is_empty();
         let is_choice = |choices: &[SchemaId]| choices.is_empty() || choices.iter().any(accepts);
+        // Report where types first exclude each other. A schema whose parts accept nothing already
+        // is a consequence.
         let is_first = keywords
             .reference
             .iter()
@@ -131,21 +145,25 @@ fn exclusive(built: &Built<'_>, accepted: &[Types], diagnostics: &mut Vec<Diagno
             Diagnostic::warning(
                 "impossible-schema",
                 span,
-                "the types that are asked for here exclude each other",
+                "the types that are required here exclude each other",
             )
             .help("correct one of them, or offer a choice with `anyOf`"),
         );
     }
 }
 
-/// Objects and lists that must contain themselves.
-fn endless(built: &Built<'_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
-    let schemas = built
+/// Reports objects and arrays that must contain themselves.
+///
+/// An edge leads from a schema to each schema that a value must satisfy to satisfy the first. A
+/// circle with at least one edge into a part of the value can then only be satisfied by a value of
+/// infinite depth.
+fn endless(context: &Context<'_, '_>, accepted: &[Types], diagnostics: &mut Vec<Diagnostic>) {
+    let schemas = context
         .contract
         .schemas
         .iter()
         .zip(accepted)
-        .zip(&built.nodes);
+        .zip(&context.origins.nodes);
     let needed: Vec<Vec<Need>> = schemas
         .map(|((schema, types), node)| needed(&schema.kind, *types, node))
         .collect();
@@ -154,7 +172,7 @@ fn endless(built: &Built<'_>, accepted: &[Types], diagnostics: &mut Vec<Diagnost
         .map(|needs| needs.iter().map(|need| need.schema).collect())
         .collect();
     let mut reported = HashSet::new();
-    circles(&steps, |circle| {
+    circles::find(&steps, |circle| {
         if reported.len() == MOST_CIRCLES || !reported.insert(circle[0]) {
             return;
         }
@@ -168,23 +186,24 @@ fn endless(built: &Built<'_>, accepted: &[Types], diagnostics: &mut Vec<Diagnost
         let Some((first, rest)) = spans.split_first() else {
             return;
         };
-        let message = "no value can be complete: this needs another one within itself, without end";
-        let mut finding = Diagnostic::warning("endless-schema", *first, message)
-            .help("leave it out of `required` or `minItems`, or let it be null");
+        let message =
+            "no finite value is valid: this requires another one within itself, without end";
+        let mut diagnostic = Diagnostic::warning("endless-schema", *first, message)
+            .help("remove it from `required` or `minItems`, or let it be null");
         for span in rest.iter().take(5) {
-            finding = finding.related(*span, "part of the circle");
+            diagnostic = diagnostic.related(*span, "part of the circle");
         }
-        diagnostics.push(finding);
+        diagnostics.push(diagnostic);
     });
 }
 
-/// More circles than this have one reason.
+/// The number of circles that are reported. More of them usually have one cause.
 const MOST_CIRCLES: usize = 100;
 
-/// A schema that something has to fit, for a value to fit another one.
+/// A schema that something must satisfy for a value to satisfy another schema.
 struct Need {
     schema: usize,
-    /// Where it is asked for, if of a part of the value.
+    /// The span of the keyword that requires it, if it applies to a part of the value.
     part: Option<Span>,
 }
 
@@ -199,10 +218,13 @@ fn needed(kind: &SchemaKind, accepted: Types, node: &Node) -> Vec<Need> {
             part: None,
         })
         .collect();
-    // Who declares properties and no type means an object.
+    // A schema with properties and no type is meant to be an object.
     let is_object = accepted == Types::OBJECT || (keywords.types.is_none() && accepted == ANY);
     if is_object {
-        for name in &keywords.required {
+        // From the document: normalising may have dropped names from the contract's `required`.
+        let required = node.get("required").and_then(Node::as_array);
+        let required = required.unwrap_or_default().iter();
+        for name in required.filter_map(Node::as_str) {
             let entry = node
                 .get("properties")
                 .and_then(|properties| properties.entry(name));

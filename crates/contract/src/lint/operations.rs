@@ -2,43 +2,47 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::syntax::Findings;
-use crate::build::{Built, OperationSite};
+use super::context::Context;
+use crate::build::OperationSite;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
-use crate::resolve::{Resolver, address};
+use crate::node_ref::address;
 use crate::source::Span;
 use crate::spelling::nearest;
 
-/// Checks what operations must not share, and what they name.
-pub(super) fn check(
-    resolver: &Resolver<'_>,
-    built: &Built<'_>,
-    findings: &Findings<'_>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    let ids = ids(&built.sites, diagnostics);
-    for (name, span) in &findings.named {
+/// Reports ids and parameters that are used twice, and unknown ids and tags.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let ids = ids(&context.origins.operations, diagnostics);
+    for (name, span) in &context.syntax.named {
         if !ids.contains_key(name) {
             diagnostics.push(
                 Diagnostic::warning(
                     "unknown-operation",
                     *span,
-                    format!("the link means an operation `{name}`, which is not there"),
+                    format!("the link names an operation `{name}`, which does not exist"),
                 )
                 .help(suggestion(name, &ids)),
             );
         }
     }
-    tags(resolver.root().node, &built.sites, diagnostics);
-    for (name, span) in built.sites.iter().flat_map(|site| &site.duplicates) {
+    tags(
+        context.resolver.root().node,
+        &context.origins.operations,
+        diagnostics,
+    );
+    for (name, span) in context
+        .origins
+        .operations
+        .iter()
+        .flat_map(|site| &site.duplicates)
+    {
         diagnostics.push(
             Diagnostic::error(
                 "duplicate-parameter",
                 *span,
-                format!("the parameter `{name}` is declared twice in the same place"),
+                format!("the parameter `{name}` is declared twice in the same list"),
             )
-            .help("leave out one of them"),
+            .help("remove one of them"),
         );
     }
 }
@@ -59,7 +63,7 @@ fn ids<'a>(
     let mut ids: HashMap<&'a str, Span> = HashMap::new();
     let mut callbacks = HashSet::new();
     for site in sites {
-        // A callback that several operations share is one operation, used several times.
+        // A callback component that several operations use is one operation.
         if site.template.is_none() && !callbacks.insert(address(site.node)) {
             continue;
         }
@@ -70,7 +74,7 @@ fn ids<'a>(
         if id.is_empty() {
             diagnostics.push(
                 Diagnostic::warning("empty-operation-id", node.span, "the operationId is empty")
-                    .help("write a name, or leave it out to have one derived"),
+                    .help("write a name, or remove it to have one derived"),
             );
             continue;
         }
@@ -82,7 +86,7 @@ fn ids<'a>(
                 Diagnostic::error(
                     "duplicate-operation-id",
                     node.span,
-                    format!("there is another operation with the id `{id}`"),
+                    format!("the operation id `{id}` is used twice"),
                 )
                 .help("give each operation an id of its own")
                 .related(*first, "the other operation"),
@@ -108,7 +112,7 @@ fn tags(root: &Node, sites: &[OperationSite<'_>], diagnostics: &mut Vec<Diagnost
                     node.span,
                     format!("the tag `{name}` is declared twice"),
                 )
-                .help("leave out one of them"),
+                .help("remove one of them"),
             );
         }
     }

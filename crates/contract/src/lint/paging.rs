@@ -1,15 +1,14 @@
-//! The paging convention: complete, and about parameters and properties that exist.
+//! The paging convention: whether it is complete, and names existing parameters and properties.
 
 use std::collections::BTreeSet;
 
-use crate::build::Built;
+use super::context::Context;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Location, Operation, SchemaId, SchemaKind, StatusKey};
 use crate::node::Node;
-use crate::resolve::Resolver;
 use crate::spelling::nearest;
 
-/// The fields of `x-paging`, and whether each is needed.
+/// The fields of `x-paging`, and whether each is required.
 const FIELDS: [(&str, bool); 6] = [
     ("start_after", true),
     ("page_size", true),
@@ -20,8 +19,8 @@ const FIELDS: [(&str, bool); 6] = [
 ];
 
 /// Checks `x-paging`, if the document has it.
-pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let root = resolver.root().node;
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root().node;
     let Some(entry) = root.entry("x-paging") else {
         return;
     };
@@ -47,7 +46,7 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
                 )
                 .help(match nearest(&field.key, known) {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None => "leave it out".to_owned(),
+                    None => "remove it".to_owned(),
                 }),
             );
         } else if field.value.as_str().is_none() {
@@ -77,7 +76,7 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
             );
         }
     }
-    names(&built.contract, &entry.value, diagnostics);
+    names(context.contract, &entry.value, diagnostics);
 }
 
 fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
@@ -109,8 +108,8 @@ fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
         ("start_after", &queries, "query parameter"),
         ("page_size", &queries, "query parameter"),
         ("order_column", &queries, "query parameter"),
-        ("items", &properties, "property of a list's answer"),
-        ("count", &properties, "property of a list's answer"),
+        ("items", &properties, "property of a list's response"),
+        ("count", &properties, "property of a list's response"),
         ("key", &keys, "property of an item"),
     ] {
         let Some(value) = node.get(field) else {
@@ -123,7 +122,7 @@ fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
             Diagnostic::error(
                 "bad-paging",
                 value.span,
-                format!("`{name}` is no {what} in this document"),
+                format!("`{name}` is not a {what} in this document"),
             )
             .help(match nearest(name, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
@@ -167,7 +166,7 @@ fn pages<'c>(
     }
 }
 
-/// The properties of a schema and of the schemas that it is composed of.
+/// Returns the properties of a schema, including those of the schemas in its `allOf`.
 fn properties_of(contract: &Contract, id: SchemaId) -> Vec<(&str, SchemaId)> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();

@@ -1,26 +1,21 @@
-//! Path templates: well-formed, distinct, and in agreement with the parameters.
+//! Path templates: whether they are well-formed, distinct, and match the parameters.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::build::{Built, OperationSite, segments};
+use super::context::Context;
+use crate::build::OperationSite;
 use crate::diagnostic::Diagnostic;
 use crate::model::PathPart;
 use crate::node::{Entry, Node};
-use crate::resolve::Resolver;
 use crate::source::{Sources, Span};
 use crate::spelling::nearest;
 
-/// Checks the templates, then each operation's parameters against its template.
-pub(super) fn check(
-    resolver: &Resolver<'_>,
-    sources: &Sources,
-    built: &Built<'_>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    let root = resolver.root().node;
-    templates(root, sources, diagnostics);
+/// Checks the templates, then the parameters of each operation against its template.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root().node;
+    templates(root, context.sources, diagnostics);
     let mut undeclared = HashSet::new();
-    for site in &built.sites {
+    for site in &context.origins.operations {
         let Some(template) = site.template else {
             continue;
         };
@@ -29,7 +24,7 @@ pub(super) fn check(
         for name in &names {
             let declared = site.path_parameters.iter().any(|(other, _)| other == name);
             if !declared && undeclared.insert((template, name.clone())) {
-                let span = within(sources, site.path_span, &format!("{{{name}}}"));
+                let span = within(context.sources, site.path_span, &format!("{{{name}}}"));
                 diagnostics.push(missing(site, &names, name, span));
             }
         }
@@ -42,7 +37,7 @@ fn missing(site: &OperationSite<'_>, names: &[String], name: &str, span: Span) -
     Diagnostic::error(
         "path-parameter-undeclared",
         span,
-        format!("no parameter says what `{{{name}}}` is"),
+        format!("the path parameter `{{{name}}}` is not declared"),
     )
     .help(match nearest(name, spare) {
         Some(meant) => format!("did you mean `{{{meant}}}`?"),
@@ -68,15 +63,15 @@ fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<D
             )
             .help(match nearest(name, free.map(String::as_str)) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("put `{{{name}}}` into the path, or leave the parameter out"),
+                None => format!("put `{{{name}}}` into the path, or remove the parameter"),
             }),
         );
     }
 }
 
-/// The names in a template.
+/// Returns the names in a template.
 fn names(template: &str) -> Vec<String> {
-    segments(template)
+    PathPart::split(template)
         .into_iter()
         .filter_map(|part| match part {
             PathPart::Parameter(name) => Some(name),
@@ -105,13 +100,13 @@ fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
                     Diagnostic::error(
                         "duplicate-template-name",
                         span,
-                        format!("`{{{name}}}` stands twice in the path"),
+                        format!("`{{{name}}}` is used twice in the path"),
                     )
-                    .help("give each its own name"),
+                    .help("give each parameter its own name"),
                 );
             }
         }
-        let shape: String = segments(template)
+        let shape: String = PathPart::split(template)
             .into_iter()
             .map(|part| match part {
                 PathPart::Literal(text) => text,
@@ -123,7 +118,7 @@ fn templates(root: &Node, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) 
                 Diagnostic::error(
                     "duplicate-path",
                     entry.key_span,
-                    format!("`{template}` and `{}` mean the same paths", other.key),
+                    format!("`{template}` and `{}` match the same paths", other.key),
                 )
                 .help("put the operations under one of them")
                 .related(other.key_span, "the other path"),
@@ -141,18 +136,22 @@ fn malformed(template: &str) -> Option<(String, String)> {
             format!("write `/{template}`"),
         ));
     }
-    let end = segments(template).into_iter().find_map(|part| match part {
-        PathPart::Literal(text) => text.chars().find(|sign| matches!(sign, '?' | '#')),
-        PathPart::Parameter(_) => None,
-    });
+    let end = PathPart::split(template)
+        .into_iter()
+        .find_map(|part| match part {
+            PathPart::Literal(text) => text
+                .chars()
+                .find(|character| matches!(character, '?' | '#')),
+            PathPart::Parameter(_) => None,
+        });
     if let Some(end) = end {
         return Some((
             format!(
-                "the path `{template}` holds `{end}`, where the path of a URL ends, so that it can never be called"
+                "the path `{template}` contains `{end}`, which ends the path of a URL, so it can never be called"
             ),
             match end {
                 '?' => "declare what follows as parameters with `in: query`".to_owned(),
-                _ => "leave out what follows, which no client sends".to_owned(),
+                _ => "remove what follows: no client sends it".to_owned(),
             },
         ));
     }
@@ -183,7 +182,8 @@ fn malformed(template: &str) -> Option<(String, String)> {
     None
 }
 
-/// The place of a text within a span, or the whole span where it is written otherwise.
+/// Returns the span of a text within a span; the whole span if the text is written differently
+/// there, as in a string with escapes.
 fn within(sources: &Sources, span: Span, text: &str) -> Span {
     let found = sources.text(span).rfind(text);
     let narrow = found.and_then(|at| {

@@ -1,25 +1,25 @@
-//! Security requirements: schemes that exist, scopes that they know.
+//! Security requirements: whether their schemes exist and declare their scopes.
 
 use std::collections::HashSet;
 
-use crate::build::Built;
+use super::context::Context;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Dialect, SecurityKind};
 use crate::node::{Entry, Node};
-use crate::resolve::Resolver;
 use crate::spelling::nearest;
 
-/// Checks the document's requirements and those of each operation.
-pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let root = resolver.root();
+/// Checks the requirements of the document and of each operation.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root();
     let components = root.key("components");
-    let schemes = components.and_then(|place| place.key("securitySchemes"));
+    let schemes = components.and_then(|at| at.key("securitySchemes"));
     let declared: Vec<&str> = schemes
         .iter()
-        .flat_map(|place| place.node.as_object().unwrap_or_default())
+        .flat_map(|at| at.node.as_object().unwrap_or_default())
         .map(|entry| entry.key.as_str())
         .collect();
-    let owners = std::iter::once(root.node).chain(built.sites.iter().map(|site| site.node));
+    let owners =
+        std::iter::once(root.node).chain(context.origins.operations.iter().map(|site| site.node));
     for owner in owners {
         let alternatives = owner.get("security").and_then(Node::as_array);
         for alternative in alternatives.unwrap_or_default() {
@@ -28,10 +28,10 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
                     diagnostics.push(unknown(entry, &declared));
                     continue;
                 }
-                let scheme = schemes.as_ref().and_then(|place| place.key(&entry.key));
-                let scheme = scheme.and_then(|place| resolver.follow(&place));
+                let scheme = schemes.as_ref().and_then(|at| at.key(&entry.key));
+                let scheme = scheme.and_then(|at| context.resolver.follow(&at));
                 if let Some(scheme) = scheme {
-                    scopes(built, entry, scheme.node, diagnostics);
+                    scopes(context, entry, scheme.node, diagnostics);
                 }
             }
         }
@@ -50,9 +50,14 @@ fn unknown(entry: &Entry, declared: &[&str]) -> Diagnostic {
     })
 }
 
-fn scopes(built: &Built<'_>, entry: &Entry, scheme: &Node, diagnostics: &mut Vec<Diagnostic>) {
+fn scopes(
+    context: &Context<'_, '_>,
+    entry: &Entry,
+    scheme: &Node,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let wanted = entry.value.as_array().unwrap_or_default();
-    let Some(known) = built.contract.security_schemes.get(&entry.key) else {
+    let Some(known) = context.contract.security_schemes.get(&entry.key) else {
         return;
     };
     match &known.kind {
@@ -88,7 +93,7 @@ fn scopes(built: &Built<'_>, entry: &Entry, scheme: &Node, diagnostics: &mut Vec
         | SecurityKind::HttpBearer
         | SecurityKind::Http(_)
         | SecurityKind::MutualTls => {
-            if built.contract.dialect == Dialect::V30
+            if context.contract.dialect == Dialect::V30
                 && let Some(first) = wanted.first()
             {
                 diagnostics.push(

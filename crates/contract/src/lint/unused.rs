@@ -1,13 +1,15 @@
-//! Components that no operation reaches.
+//! Components that no operation uses.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::build::Built;
+use super::context::Context;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
-use crate::resolve::{Place, Resolver, address};
+use crate::node_ref::{NodeRef, address};
+use crate::pointer;
+use crate::resolve::Resolver;
 
-/// The sections of `components`, with the word for one of their members.
+/// The sections of `components`, each with the word for one member.
 const SECTIONS: [(&str, &str); 10] = [
     ("schemas", "schema"),
     ("responses", "response"),
@@ -21,18 +23,19 @@ const SECTIONS: [(&str, &str); 10] = [
     ("pathItems", "path item"),
 ];
 
-/// Reports components that nothing uses. A document without operations is a library, and all of it is meant for others.
-pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mut Vec<Diagnostic>) {
-    let root = resolver.root();
-    if built.contract.operations.is_empty() && built.contract.webhooks.is_empty() {
+/// Reports components that nothing uses. A document without operations is a library for other
+/// documents, so all of it counts as used.
+pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = context.resolver.root();
+    if context.contract.operations.is_empty() && context.contract.webhooks.is_empty() {
         return;
     }
     let Some(components) = root.key("components") else {
         return;
     };
     let mut reach = Reach {
-        resolver,
-        heirs: heirs(resolver, &components),
+        resolver: context.resolver,
+        heirs: heirs(context.resolver, &components),
         seen: HashSet::new(),
         pending: Vec::new(),
         used: HashSet::new(),
@@ -50,18 +53,18 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
         reach.visit(document, node);
     }
     for (section, word) in SECTIONS {
-        let Some(place) = components.key(section) else {
+        let Some(at) = components.key(section) else {
             continue;
         };
-        for (entry, place) in place.entries() {
-            if !reach.used.contains(&address(place.node)) {
+        for (entry, at) in at.entries() {
+            if !reach.used.contains(&address(at.node)) {
                 diagnostics.push(
                     Diagnostic::warning(
                         "unused-component",
                         entry.key_span,
-                        format!("nothing uses the {word} `{}`", entry.key),
+                        format!("the {word} `{}` is never used", entry.key),
                     )
-                    .help("leave it out, or refer to it"),
+                    .help("remove it, or refer to it"),
                 );
             }
         }
@@ -70,12 +73,12 @@ pub(super) fn check(resolver: &Resolver<'_>, built: &Built<'_>, diagnostics: &mu
 
 struct Reach<'r, 'a> {
     resolver: &'r Resolver<'a>,
-    /// Component schemas by the address of the schema that they name in `allOf`.
-    heirs: HashMap<usize, Vec<Place<'a>>>,
+    /// The component schemas that name each schema in their `allOf`, by its address.
+    heirs: HashMap<usize, Vec<NodeRef<'a>>>,
     seen: HashSet<usize>,
-    /// Nodes to look at, with their document.
+    /// The nodes to visit, each with its document.
     pending: Vec<(usize, &'a Node)>,
-    /// Addresses of components that are used, in whole or in part.
+    /// Addresses of components of which at least a part is used.
     used: HashSet<usize>,
 }
 
@@ -106,12 +109,12 @@ impl<'a> Reach<'_, 'a> {
         }
     }
 
-    /// Marks the component that a place is in as used, and looks at the place later.
-    fn take(&mut self, target: &Place<'a>) {
+    /// Marks the component that contains a node as used, and queues the node.
+    fn take(&mut self, target: &NodeRef<'a>) {
         let path = target.pointer.strip_prefix("/components/");
         let mut tokens = path.unwrap_or_default().split('/');
         if let (Some(section), Some(name)) = (tokens.next(), tokens.next()) {
-            let name = name.replace("~1", "/").replace("~0", "~");
+            let name = pointer::unescape(name);
             let components = self.resolver.root().node.get("components");
             let member = components
                 .and_then(|components| self.resolver.value(components.get(section)?, &name));
@@ -122,7 +125,7 @@ impl<'a> Reach<'_, 'a> {
 
     fn security(&mut self, list: &'a Node) {
         let components = self.resolver.root().key("components");
-        let Some(schemes) = components.and_then(|place| place.key("securitySchemes")) else {
+        let Some(schemes) = components.and_then(|at| at.key("securitySchemes")) else {
             return;
         };
         for alternative in list.as_array().unwrap_or_default() {
@@ -134,7 +137,7 @@ impl<'a> Reach<'_, 'a> {
         }
     }
 
-    /// Schemas that a discriminator chooses from, named or implied.
+    /// Marks the schemas that a discriminator chooses from, named or implied.
     fn discriminator(&mut self, document: usize, schema: &'a Node, node: &'a Node) {
         for heir in self.heirs.remove(&address(schema)).unwrap_or_default() {
             self.take(&heir);
@@ -151,8 +154,11 @@ impl<'a> Reach<'_, 'a> {
     }
 }
 
-fn heirs<'a>(resolver: &Resolver<'a>, components: &Place<'a>) -> HashMap<usize, Vec<Place<'a>>> {
-    let mut heirs: HashMap<usize, Vec<Place<'a>>> = HashMap::new();
+fn heirs<'a>(
+    resolver: &Resolver<'a>,
+    components: &NodeRef<'a>,
+) -> HashMap<usize, Vec<NodeRef<'a>>> {
+    let mut heirs: HashMap<usize, Vec<NodeRef<'a>>> = HashMap::new();
     let Some(schemas) = components.key("schemas") else {
         return heirs;
     };

@@ -1,4 +1,4 @@
-//! A first look at a file: which other files it refers to.
+//! Surveys a document for the other documents that it refers to.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -6,10 +6,10 @@ use std::rc::Rc;
 use jsonschema::Uri;
 
 use crate::documents::METASCHEMA;
-use crate::mapping::absolute;
 use crate::node::{Node, NodeValue};
+use crate::uri::{absolute, local_file};
 
-/// What a first look at a file finds.
+/// The result of surveying a document.
 #[derive(Default)]
 pub(super) struct Survey {
     pub(super) targets: Vec<Target>,
@@ -17,17 +17,17 @@ pub(super) struct Survey {
     pub(super) wants_metaschema: bool,
 }
 
-/// Another document that a reference names.
+/// A document that a reference names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Target {
     /// A file, as written.
     File(String),
-    /// An address.
+    /// An address on another host.
     Address(Uri<String>),
 }
 
 impl Survey {
-    /// `base` is the address that the document's references start from, if that is no folder.
+    /// Surveys a document. `base` is its address, if it is a copy of a document on another host.
     pub(super) fn of(root: &Node, base: Option<&Uri<String>>) -> Self {
         let mut survey = Self::default();
         let mut seen = HashSet::new();
@@ -35,7 +35,7 @@ impl Survey {
         while let Some((node, mut base)) = pending.pop() {
             match &node.value {
                 NodeValue::Array(items) => {
-                    pending.extend(items.iter().rev().map(|item| (item, base.clone())))
+                    pending.extend(items.iter().rev().map(|item| (item, base.clone())));
                 }
                 NodeValue::Object(entries) => {
                     if let Some(id) = node.get("$id").and_then(Node::as_str) {
@@ -72,7 +72,8 @@ impl Survey {
     }
 }
 
-/// The references that an object makes: its own, and those of its discriminator's mapping that are no names.
+/// Returns the references in an object: its own, and those in its discriminator's mapping that are
+/// not names.
 fn references(node: &Node) -> impl Iterator<Item = &str> {
     let own = ["$ref", "$dynamicRef"]
         .into_iter()
@@ -87,27 +88,4 @@ fn references(node: &Node) -> impl Iterator<Item = &str> {
             .as_str()
             .filter(|text| text.contains(['/', '#']))
     }))
-}
-
-/// The file that a reference names, percent-decoded, if it names one.
-pub(crate) fn local_file(reference: &str) -> Option<String> {
-    let (file, _) = reference.split_once('#').unwrap_or((reference, ""));
-    if file.is_empty() || has_scheme(file) || file.starts_with("//") {
-        return None;
-    }
-    percent_encoding::percent_decode_str(file)
-        .decode_utf8()
-        .ok()
-        .map(std::borrow::Cow::into_owned)
-}
-
-/// Whether a reference starts with a URI scheme. One letter is a drive, not a scheme.
-pub(crate) fn has_scheme(reference: &str) -> bool {
-    reference.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.len() > 1
-            && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|char| char.is_ascii_alphanumeric() || matches!(char, '+' | '-' | '.'))
-    })
 }

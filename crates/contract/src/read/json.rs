@@ -1,15 +1,17 @@
-//! JSON (RFC 8259) with the position of every value and key.
+//! Reads JSON (RFC 8259) with the span of every value and key.
+//!
+//! `serde_json` would be the obvious choice, but it reports positions only of errors, and it keeps
+//! the last of two equal keys without a word.
 
 use std::collections::HashMap;
 
 use serde_json::Number;
 
-use super::{MAX_DEPTH, at};
 use crate::diagnostic::Diagnostic;
-use crate::node::{Entry, Node, NodeValue};
+use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
 use crate::source::{FileId, Span};
 
-/// Reads one JSON text; none after a syntax error, which stops the reading.
+/// Reads a JSON text; none after an error.
 pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let before = diagnostics.len();
     let mut reader = Reader {
@@ -22,8 +24,8 @@ pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) 
     match node {
         Ok(node) if diagnostics.len() == before => Some(node),
         Ok(_) => None,
-        Err(finding) => {
-            diagnostics.push(*finding);
+        Err(diagnostic) => {
+            diagnostics.push(*diagnostic);
             None
         }
     }
@@ -45,7 +47,7 @@ impl Reader<'_> {
         if self.at < self.text.len() {
             return Err(self.wrong(
                 "nothing may follow the document's value",
-                "delete what follows it",
+                "remove what follows it",
             ));
         }
         Ok(node)
@@ -55,13 +57,13 @@ impl Reader<'_> {
         self.skip_space();
         let start = self.at;
         if depth > MAX_DEPTH {
-            let finding = Diagnostic::error(
+            let diagnostic = Diagnostic::error(
                 "too-deep",
                 self.span(start, start + 1),
                 format!("nesting deeper than {MAX_DEPTH} levels"),
             );
             return Err(Box::new(
-                finding.help("name inner schemas under components and refer to them"),
+                diagnostic.help("name inner schemas under components and refer to them"),
             ));
         }
         let value = match self.peek() {
@@ -117,6 +119,7 @@ impl Reader<'_> {
             }
             self.at += 1;
             let value = self.value(depth + 1)?;
+            // Reported, but reading goes on: all repeated keys of a document are reported at once.
             if let Some(first) = seen.get(&key) {
                 self.diagnostics.push(duplicate(&key, key_span, *first));
             } else {
@@ -176,10 +179,11 @@ impl Reader<'_> {
         self.at += 1;
         loop {
             let rest = &self.text[self.at..];
-            let Some(stop) = rest.find(|sign: char| sign == '"' || sign == '\\' || sign < ' ')
+            let Some(stop) = rest
+                .find(|character: char| character == '"' || character == '\\' || character < ' ')
             else {
                 self.at = self.text.len();
-                return Err(self.wrong("a string is never closed", "close it with `\"`"));
+                return Err(self.wrong("this string is not closed", "close it with `\"`"));
             };
             made.push_str(&rest[..stop]);
             self.at += stop;
@@ -191,7 +195,7 @@ impl Reader<'_> {
                 Some(b'\\') => made.push(self.escape()?),
                 _ => {
                     return Err(self.wrong(
-                        "a control character inside a string",
+                        "a string cannot contain a control character",
                         "write it as an escape, such as `\\n`",
                     ));
                 }
@@ -200,8 +204,8 @@ impl Reader<'_> {
     }
 
     fn escape(&mut self) -> Parsed<char> {
-        let sign = self.text.as_bytes().get(self.at + 1).copied();
-        let plain = match sign {
+        let character = self.text.as_bytes().get(self.at + 1).copied();
+        let plain = match character {
             Some(b'"') => '"',
             Some(b'\\') => '\\',
             Some(b'/') => '/',
@@ -213,7 +217,7 @@ impl Reader<'_> {
             Some(b'u') => return self.unicode_escape(),
             _ => {
                 return Err(self.wrong(
-                    "an escape that JSON does not know",
+                    "this escape does not exist in JSON",
                     "escape a backslash as `\\\\`",
                 ));
             }
@@ -238,12 +242,12 @@ impl Reader<'_> {
                 high
             };
         match char::from_u32(code) {
-            Some(sign) => {
+            Some(character) => {
                 self.at += length;
-                Ok(sign)
+                Ok(character)
             }
             None => Err(self.wrong(
-                "half of a surrogate pair",
+                "this is half of a surrogate pair",
                 "write both halves, or the character itself",
             )),
         }
@@ -273,12 +277,14 @@ impl Reader<'_> {
         }
         let number = serde_json::from_str(&self.text[start..self.at]);
         number.map_err(|_| {
-            let finding = Diagnostic::error(
+            let diagnostic = Diagnostic::error(
                 "json-syntax",
                 self.span(start, self.at),
-                "a number that JSON does not know, or one out of range",
+                "this number is not valid JSON, or is out of range",
             );
-            Box::new(finding.help("write it without leading zeros, with digits around the point"))
+            Box::new(
+                diagnostic.help("write it without leading zeros, with digits around the point"),
+            )
         })
     }
 
@@ -301,7 +307,7 @@ impl Reader<'_> {
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
-        at(self.file, start, end)
+        Span::new(self.file, start, end)
     }
 
     fn wrong(&self, message: &str, help: &str) -> Box<Diagnostic> {
@@ -316,13 +322,13 @@ impl Reader<'_> {
     }
 }
 
-/// A key that stands twice in one object.
+/// Returns the diagnostic of a key that is repeated in one object.
 pub(super) fn duplicate(key: &str, again: Span, first: Span) -> Diagnostic {
     Diagnostic::error(
         "duplicate-key",
         again,
-        format!("the key `{key}` stands twice in one object"),
+        format!("the key `{key}` is used twice in one object"),
     )
-    .help("delete one of the two, or rename it")
-    .related(first, "it stands here first")
+    .help("remove one of them, or rename it")
+    .related(first, "first used here")
 }

@@ -1,11 +1,11 @@
-//! Plain YAML scalars: what they mean, and which of them readers understand differently.
+//! Plain YAML scalars: their values, and which of them YAML readers understand differently.
 
 use serde_json::Number;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// What a plain scalar means under YAML 1.2's core schema.
+/// The value of a plain scalar in the core schema of YAML 1.2.
 pub(super) enum Plain {
     Null,
     Bool(bool),
@@ -57,7 +57,8 @@ fn integer(text: &str) -> Option<Number> {
         .or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
 }
 
-/// `[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?` with a digit somewhere in front.
+/// Returns whether a text matches `[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?` with at least one digit
+/// before the exponent.
 fn is_float(unsigned: &str) -> bool {
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -77,33 +78,35 @@ fn is_float(unsigned: &str) -> bool {
     mantissa_fits && exponent_fits
 }
 
-/// A finding for a plain value that YAML 1.1 and 1.2 readers take for different things.
+/// Returns a diagnostic if YAML 1.1 and 1.2 give a plain value different meanings.
 pub(super) fn ambiguous(text: &str, span: Span) -> Option<Diagnostic> {
     let other = other_reading(text)?;
-    Some(finding(text, &other, span))
+    Some(diagnostic(text, &other, span))
 }
 
-/// The same for a key, where only words matter: a status such as `200` is a text to everyone who reads OpenAPI.
+/// Returns a diagnostic if YAML 1.1 reads a plain key as a boolean. Other keys are safe: tools for
+/// OpenAPI read a status such as `200` as a string.
 pub(super) fn ambiguous_key(text: &str, span: Span) -> Option<Diagnostic> {
-    // `y` and `n` are common names of coordinates, and readers that take them for truth values are gone.
+    // `y` and `n` are common names of coordinates, and hardly any reader still takes them for
+    // booleans.
     let short = text.len() == 1;
-    (is_old_truth_value(text) && !short).then(|| finding(text, "a truth value", span))
+    (is_old_truth_value(text) && !short).then(|| diagnostic(text, "a boolean", span))
 }
 
-fn finding(text: &str, other: &str, span: Span) -> Diagnostic {
+fn diagnostic(text: &str, other: &str, span: Span) -> Diagnostic {
     Diagnostic::warning(
         "ambiguous-scalar",
         span,
-        format!("some YAML readers take `{text}` for {other}"),
+        format!("some YAML readers read `{text}` as {other}"),
     )
     .help(format!(
-        "write `\"{text}\"` if a text is meant, or the value in its plain form"
+        "write `\"{text}\"` for a string, or the value in its usual form"
     ))
 }
 
 fn other_reading(text: &str) -> Option<String> {
     if is_old_truth_value(text) {
-        return Some("a truth value".to_owned());
+        return Some("a boolean".to_owned());
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -118,7 +121,7 @@ fn other_reading(text: &str) -> Option<String> {
     {
         return Some("a binary number".to_owned());
     }
-    if unsigned.starts_with(|sign: char| sign.is_ascii_digit())
+    if unsigned.starts_with(|character: char| character.is_ascii_digit())
         && unsigned.contains('_')
         && unsigned
             .bytes()
@@ -139,15 +142,19 @@ fn other_reading(text: &str) -> Option<String> {
 fn is_old_truth_value(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let usual_case = text == lower || text == text.to_ascii_uppercase() || {
-        let mut signs = text.chars();
-        signs.next().is_some_and(|first| first.is_ascii_uppercase())
-            && signs.as_str() == &lower[1..]
+        let mut characters = text.chars();
+        characters
+            .next()
+            .is_some_and(|first| first.is_ascii_uppercase())
+            && characters.as_str() == &lower[1..]
     };
     usual_case && matches!(lower.as_str(), "on" | "off" | "yes" | "no" | "y" | "n")
 }
 
-/// `2024-01-31`, alone or with a time behind it.
+/// Returns whether a text starts with a date such as `2024-01-31`, alone or followed by a time.
 fn is_date(text: &str) -> bool {
+    // By hand rather than with a library for RFC 3339: YAML 1.1 readers convert by the shape of the
+    // text, also where the date does not exist, so a stricter check would miss some.
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let date = (0..4).all(digit)

@@ -1,4 +1,7 @@
-//! YAML 1.2 (core schema) with the position of every value and key, on saphyr's events.
+//! Reads YAML 1.2 (core schema) with the span of every value and key, from saphyr's events.
+//!
+//! The grammar of YAML is saphyr's. Resolving scalars, aliases and keys is done here, since a
+//! document that other tools read differently must be reported, and aliases must be bounded.
 
 use std::collections::HashMap;
 
@@ -6,15 +9,15 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
 
 use super::json::duplicate;
 use super::scalar::{self, Plain};
-use super::{MAX_DEPTH, at};
 use crate::diagnostic::Diagnostic;
-use crate::node::{Entry, Node, NodeValue};
+use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
 use crate::source::{FileId, Span};
 
-/// How many nodes aliases may add: a few kilobytes of YAML can otherwise stand for gigabytes.
+/// The number of nodes that aliases may add. Without a limit, a few kilobytes of nested aliases
+/// expand to gigabytes.
 const ALIAS_BUDGET: usize = 1_000_000;
 
-/// Reads one YAML document; none after a finding that stops the reading.
+/// Reads one YAML document; none after an error that ends the reading.
 pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let mut reader = Reader {
         file,
@@ -26,8 +29,8 @@ pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) 
     };
     match reader.document() {
         Ok(node) => node,
-        Err(finding) => {
-            diagnostics.push(*finding);
+        Err(diagnostic) => {
+            diagnostics.push(*diagnostic);
             None
         }
     }
@@ -39,18 +42,18 @@ struct Reader<'a, 'd> {
     file: FileId,
     offsets: Offsets<'a>,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-    /// Anchored nodes.
+    /// The anchored nodes, by saphyr's number of the anchor.
     anchors: HashMap<usize, Anchored>,
     alias_budget: usize,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
-/// A node that aliases may stand for.
+/// A node with an anchor.
 struct Anchored {
     node: Node,
-    /// How many nodes it is.
+    /// The number of nodes in it.
     size: usize,
-    /// How many levels are below it.
+    /// The number of levels below it.
     height: usize,
 }
 
@@ -77,9 +80,12 @@ impl<'a> Reader<'a, '_> {
             }
         }
         if document.is_none() {
-            let finding =
-                Diagnostic::error("empty-document", at(self.file, 0, 0), "the file is empty");
-            return Err(Box::new(finding.help("start with `openapi: 3.1.0`")));
+            let diagnostic = Diagnostic::error(
+                "empty-document",
+                Span::new(self.file, 0, 0),
+                "the file is empty",
+            );
+            return Err(Box::new(diagnostic.help("start with `openapi: 3.1.0`")));
         }
         Ok(document)
     }
@@ -93,20 +99,20 @@ impl<'a> Reader<'a, '_> {
                 Ok((event, span))
             }
             Some(Err(error)) => Err(self.syntax(&error)),
-            None => Ok((Event::StreamEnd, at(self.file, 0, 0))),
+            None => Ok((Event::StreamEnd, Span::new(self.file, 0, 0))),
         }
     }
 
     fn syntax(&mut self, error: &ScanError) -> Box<Diagnostic> {
         let start = error.marker().index();
         let span = self.offsets.span(self.file, start, start + 1);
-        let finding = Diagnostic::error(
+        let diagnostic = Diagnostic::error(
             "yaml-syntax",
             span,
             format!("this is not YAML: {}", error.info()),
         );
         Box::new(
-            finding
+            diagnostic
                 .help("check the indentation, the quotes and the brackets just before this place"),
         )
     }
@@ -208,8 +214,8 @@ impl<'a> Reader<'a, '_> {
                         "write the entries out, or use `$ref` or `allOf`",
                     ));
                 }
-                if let Some(finding) = scalar::ambiguous_key(&text, span) {
-                    self.diagnostics.push(finding);
+                if let Some(diagnostic) = scalar::ambiguous_key(&text, span) {
+                    self.diagnostics.push(diagnostic);
                 }
                 Ok(text.into_owned())
             }
@@ -219,15 +225,15 @@ impl<'a> Reader<'a, '_> {
                 _ => Err(error(
                     "key-not-text",
                     span,
-                    "a key that is no text",
-                    "write the key as a text",
+                    "a key must be a string",
+                    "write the key as a string",
                 )),
             },
             _ => Err(error(
                 "key-not-text",
                 span,
-                "a key that is a list or a map",
-                "write the key as a text",
+                "a key must be a string, not a list or a map",
+                "write the key as a string",
             )),
         }
     }
@@ -256,15 +262,15 @@ impl<'a> Reader<'a, '_> {
             ) => return plain(text, span),
             Some(other) => {
                 let message = format!(
-                    "the tag `{}` means nothing in a contract",
+                    "the tag `{}` is not supported in a contract",
                     other.escape_debug()
                 );
-                return Err(error("unknown-tag", span, &message, "delete the tag"));
+                return Err(error("unknown-tag", span, &message, "remove the tag"));
             }
         }
         if style == ScalarStyle::Plain {
-            if let Some(finding) = scalar::ambiguous(text, span) {
-                self.diagnostics.push(finding);
+            if let Some(diagnostic) = scalar::ambiguous(text, span) {
+                self.diagnostics.push(diagnostic);
             }
             return plain(text, span);
         }
@@ -291,18 +297,20 @@ impl<'a> Reader<'a, '_> {
             return Err(error(
                 "unknown-anchor",
                 span,
-                "an alias inside the node that it names",
+                "the alias is inside the node that it names",
                 "an alias may only follow its anchor",
             ));
         };
         if depth + height > MAX_DEPTH {
             return Err(too_deep(span));
         }
+        // An alias copies its node, so nested aliases grow exponentially. Sharing nodes instead
+        // would only move the growth to everything that walks the tree.
         let Some(left) = self.alias_budget.checked_sub(*size) else {
             return Err(error(
                 "too-many-aliases",
                 span,
-                "aliases blow the document up beyond a million nodes",
+                "aliases expand the document to more than a million nodes",
                 "use `$ref` instead of YAML aliases",
             ));
         };
@@ -321,8 +329,8 @@ fn plain(text: &str, span: Span) -> Parsed<NodeValue> {
         Plain::NotFinite => Err(error(
             "not-finite",
             span,
-            "JSON has no infinity and no not-a-number",
-            "write a finite number, or quote the text",
+            "JSON has no infinity and no NaN",
+            "write a finite number, or put the text in quotes",
         )),
     }
 }
@@ -340,7 +348,7 @@ fn too_deep(span: Span) -> Box<Diagnostic> {
     )
 }
 
-/// How many nodes a node is, and how many levels are below it.
+/// Returns the number of nodes in a node, and the number of levels below it.
 fn measure(node: &Node) -> (usize, usize) {
     let children: Vec<&Node> = match &node.value {
         NodeValue::Array(items) => items.iter().collect(),
@@ -357,7 +365,11 @@ fn measure(node: &Node) -> (usize, usize) {
         })
 }
 
-/// From where a collection starts to where its last part ends; flow collections end with their bracket.
+/// Returns the span of a collection: from its start to the end of its last part, or to its bracket
+/// in flow style.
+///
+/// In block style, saphyr reports the end where the next token starts, which can be many comment
+/// lines later.
 fn covering(start: Span, last: Option<Span>, end: Span) -> Span {
     let part = last.map_or(start.end, |last| last.end);
     let end = if end.end > end.start { end.end } else { part };
@@ -367,11 +379,14 @@ fn covering(start: Span, last: Option<Span>, end: Span) -> Span {
     }
 }
 
-/// Turns positions in characters, which mostly grow, into positions in bytes.
+/// Converts positions in characters, as saphyr counts, to positions in bytes.
+///
+/// Positions mostly grow, so each is counted from the last one: counting from the start every time
+/// would be quadratic.
 struct Offsets<'a> {
     text: &'a str,
     ascii: bool,
-    /// The last position asked for: characters and bytes.
+    /// The last position, in characters and in bytes.
     last: (usize, usize),
 }
 
@@ -388,9 +403,9 @@ impl<'a> Offsets<'a> {
         let start = self.byte(start);
         let back = self.last;
         let end = self.byte(end);
-        // The next event starts at or after this one's start, but not always after its end.
+        // The next event starts at or after the start of this one, but can start before its end.
         self.last = back;
-        at(file, start, end)
+        Span::new(file, start, end)
     }
 
     fn byte(&mut self, character: usize) -> usize {

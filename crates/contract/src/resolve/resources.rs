@@ -1,23 +1,23 @@
-//! Schemas with an `$id`, and anchors: the places that JSON Schema calls by other names than pointers.
+//! Schemas with `$id`, and anchors: what references can name other than by pointer.
 
 use std::collections::HashMap;
 
-use jsonschema::{Uri, uri};
+use jsonschema::Uri;
 
-use super::{Place, address, reference_of};
 use crate::documents::Documents;
-use crate::mapping;
 use crate::node::Node;
+use crate::node_ref::{NodeRef, address, reference_of};
+use crate::uri;
 
-/// A schema that says `$id`: what `#` means inside it.
+/// A schema with `$id`, which is the root for references inside it.
 pub(super) struct Resource<'a> {
     base: Uri<String>,
-    pub(super) root: Place<'a>,
-    /// The resource around it.
+    pub(super) root: NodeRef<'a>,
+    /// The index of the resource that contains it.
     outer: Option<usize>,
 }
 
-/// A step down in a tree.
+/// A step from a node to a child.
 #[derive(Clone, Copy)]
 enum Token<'a> {
     Key(&'a str),
@@ -29,9 +29,9 @@ enum Token<'a> {
 pub(super) struct Resources<'a> {
     pub(super) list: Vec<Resource<'a>>,
     by_uri: HashMap<String, usize>,
-    /// Anchors by name, for each document and resource.
-    anchors: HashMap<(usize, Option<usize>), HashMap<&'a str, Place<'a>>>,
-    /// In which resource an object with `$ref` is, by its address.
+    /// The anchors by name, for each document and resource.
+    anchors: HashMap<(usize, Option<usize>), HashMap<&'a str, NodeRef<'a>>>,
+    /// The resource that contains an object with `$ref`, by its address.
     scopes: HashMap<usize, usize>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Resources<'a> {
         let mut resources = Self::default();
         for (index, document) in documents.list.iter().enumerate() {
             if document.has_resources {
-                let root = Place {
+                let root = NodeRef {
                     document: index,
                     node: &document.root,
                     pointer: document.pointer().into(),
@@ -51,56 +51,60 @@ impl<'a> Resources<'a> {
         resources
     }
 
-    fn scan(&mut self, root: &Place<'a>, document: Option<&Uri<String>>) {
-        // Pointers are made when they are needed: all of them at once can be far larger than the document.
+    fn scan(&mut self, root: &NodeRef<'a>, document: Option<&Uri<String>>) {
+        // A pointer is built only when its node is visited: the pointers of all nodes can take far
+        // more memory than the document.
         let mut pending = vec![(root.clone(), None, root.node, None)];
         while let Some((parent, token, node, outer)) = pending.pop() {
-            let place: Place<'a> = match token {
+            let at: NodeRef<'a> = match token {
                 Some(Token::Key(key)) => parent.child(key, node),
                 Some(Token::Index(index)) => parent.child(&index.to_string(), node),
                 None => parent,
             };
             let mut scope = outer;
-            if let Some(id) = place.node.get("$id").and_then(Node::as_str)
+            if let Some(id) = at.node.get("$id").and_then(Node::as_str)
                 && let Some(base) = self.absolute(outer, document, id)
             {
                 scope = Some(self.list.len());
                 self.by_uri
+                    // If two schemas declare the same `$id`, the first one counts: later ones must
+                    // not change the meaning of references that resolve already.
                     .entry(base.as_str().to_owned())
                     .or_insert(self.list.len());
                 self.list.push(Resource {
                     base,
-                    root: place.clone(),
+                    root: at.clone(),
                     outer,
                 });
             }
             for keyword in ["$anchor", "$dynamicAnchor"] {
-                if let Some(name) = place.node.get(keyword).and_then(Node::as_str) {
+                if let Some(name) = at.node.get(keyword).and_then(Node::as_str) {
                     self.anchors
-                        .entry((place.document, scope))
+                        .entry((at.document, scope))
                         .or_default()
                         .entry(name)
-                        .or_insert_with(|| place.clone());
+                        .or_insert_with(|| at.clone());
                 }
             }
             if let Some(scope) = scope
-                && (reference_of(place.node).is_some() || place.node.get("$dynamicRef").is_some())
+                && (reference_of(at.node).is_some() || at.node.get("$dynamicRef").is_some())
             {
-                self.scopes.insert(address(place.node), scope);
+                self.scopes.insert(address(at.node), scope);
             }
             let entries = node.as_object().unwrap_or_default().iter();
             pending.extend(entries.map(|entry| {
                 let key = Token::Key(entry.key.as_str());
-                (place.clone(), Some(key), &entry.value, scope)
+                (at.clone(), Some(key), &entry.value, scope)
             }));
             let items = node.as_array().unwrap_or_default().iter().enumerate();
             pending.extend(
-                items.map(|(index, item)| (place.clone(), Some(Token::Index(index)), item, scope)),
+                items.map(|(index, item)| (at.clone(), Some(Token::Index(index)), item, scope)),
             );
         }
     }
 
-    /// The address that names are told apart by: under a root of our own where nothing around a reference has one.
+    /// Returns the address that identifies a resource. If nothing gives a base, a relative `$id` is
+    /// used as written, so that references to it still find it.
     fn absolute(
         &self,
         resource: Option<usize>,
@@ -108,12 +112,15 @@ impl<'a> Resources<'a> {
         reference: &str,
     ) -> Option<Uri<String>> {
         match (resource, document) {
-            (None, None) => uri::from_str(reference.split('#').next().unwrap_or_default()).ok(),
+            (None, None) => {
+                jsonschema::uri::from_str(reference.split('#').next().unwrap_or_default()).ok()
+            }
             _ => self.address(resource, document, reference),
         }
     }
 
-    /// The address that a reference means: as seen from the resource around it, else from its document.
+    /// Returns the address of a reference, relative to the enclosing resource or else to the
+    /// document.
     pub(super) fn address(
         &self,
         resource: Option<usize>,
@@ -121,7 +128,7 @@ impl<'a> Resources<'a> {
         reference: &str,
     ) -> Option<Uri<String>> {
         let base = resource.map(|index| &self.list[index].base).or(document);
-        mapping::absolute(base, reference)
+        uri::absolute(base, reference)
     }
 
     pub(super) fn scope(&self, holder: &Node) -> Option<usize> {
@@ -136,17 +143,18 @@ impl<'a> Resources<'a> {
         document: usize,
         holder: &Node,
         name: &str,
-    ) -> Option<Place<'a>> {
+    ) -> Option<NodeRef<'a>> {
         let mut found = None;
-        let mut at = Some(self.scope(holder)?);
-        while let Some(resource) = at {
+        let mut next = Some(self.scope(holder)?);
+        // Walk outwards and keep the last match, which is the outermost.
+        while let Some(resource) = next {
             let anchors = self.anchors.get(&(document, Some(resource)));
             let here = anchors.and_then(|anchors| anchors.get(name));
             found = here
-                .filter(|place| place.node.get("$dynamicAnchor").is_some())
+                .filter(|at| at.node.get("$dynamicAnchor").is_some())
                 .cloned()
                 .or(found);
-            at = self.list[resource].outer;
+            next = self.list[resource].outer;
         }
         found
     }
@@ -169,7 +177,7 @@ impl<'a> Resources<'a> {
         document: usize,
         owner: Option<usize>,
         name: &str,
-    ) -> Option<Place<'a>> {
+    ) -> Option<NodeRef<'a>> {
         self.anchors.get(&(document, owner))?.get(name).cloned()
     }
 }

@@ -1,13 +1,16 @@
-//! What is sent: schemas of media types that no schema is applied to, and what a schema surely is before the model is made.
+//! Schemas that are examined before the contract is built: those of bodies that are passed on as
+//! bytes, and those of `deepObject`.
 
-use super::syntax::{Item, Walk};
+use super::walk::{Item, Walk};
 use crate::node::Node;
-use crate::resolve::Place;
+use crate::node_ref::NodeRef;
 
-/// Schemas within one that are looked into before it counts as unknown.
+/// The number of schemas that are examined within one schema; if there are more, nothing is
+/// reported.
 const MOST_LOOKS: usize = 200;
 
-/// Reports structure in the schemas of bodies that are passed on as bytes.
+/// Reports schemas with structure whose bodies are passed on as bytes, so that the schema is not
+/// applied.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     for entry in item
         .node
@@ -25,15 +28,15 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "unapplied-schema",
             entry.key_span,
             format!(
-                "bodies of `{}` are passed on as bytes, and its schema is not applied to them",
+                "bodies of `{}` are passed on as bytes, so the schema is not applied",
                 entry.key
             ),
-            "write `type: string` with `format: binary`, or answer JSON".to_owned(),
+            "write `type: string` with `format: binary`, or use `application/json`".to_owned(),
         );
     }
 }
 
-/// Whether bodies of a media type are taken apart by their schema, if that has structure.
+/// Returns whether bodies of a media type are parsed by a schema with structure.
 fn is_read(name: &str) -> bool {
     let essence = name
         .split(';')
@@ -52,14 +55,14 @@ fn is_read(name: &str) -> bool {
         || essence.starts_with("multipart/")
 }
 
-/// Whether a schema speaks of the parts of an object or array.
+/// Returns whether a schema describes the parts of an object or array.
 fn is_structured<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> bool {
     let mut pending = vec![(document, schema)];
     for _ in 0..MOST_LOOKS {
         let Some((document, schema)) = pending.pop() else {
             return false;
         };
-        let Some((document, schema)) = meant(walk, document, schema) else {
+        let Some((document, schema)) = followed(walk, document, schema) else {
             continue;
         };
         let is_of_parts =
@@ -81,10 +84,10 @@ fn is_structured<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> 
     false
 }
 
-/// Keywords about the parts of a value.
+/// Keywords that describe parts of a value.
 const PARTS: [&str; 4] = ["properties", "additionalProperties", "items", "prefixItems"];
 
-/// Whether a schema surely refuses every object.
+/// Returns whether a schema certainly rejects every object.
 pub(super) fn is_no_object<'a>(walk: &Walk<'_, 'a>, item: Item<'a>, schema: &'a Node) -> bool {
     refuses_objects(walk, item.document, schema, &mut { MOST_LOOKS })
 }
@@ -95,11 +98,13 @@ fn refuses_objects<'a>(
     schema: &'a Node,
     looks: &mut usize,
 ) -> bool {
+    // Schemas can refer to themselves, so the number of looks is bounded. When none is left, assume
+    // that objects are accepted: a correct document must not be reported.
     let Some(left) = looks.checked_sub(1) else {
         return false;
     };
     *looks = left;
-    let Some((document, schema)) = meant(walk, document, schema) else {
+    let Some((document, schema)) = followed(walk, document, schema) else {
         return false;
     };
     if types(schema).is_some_and(|types| !types.contains(&"object")) {
@@ -117,7 +122,7 @@ fn parts<'a>(schema: &'a Node, key: &str) -> &'a [Node] {
     schema.get(key).and_then(Node::as_array).unwrap_or_default()
 }
 
-/// The types that a schema names, if it names any.
+/// Returns the types in a schema's `type`, if it has one.
 fn types(schema: &Node) -> Option<Vec<&str>> {
     let node = schema.get("type")?;
     Some(node.as_array().map_or_else(
@@ -126,12 +131,16 @@ fn types(schema: &Node) -> Option<Vec<&str>> {
     ))
 }
 
-/// What a schema that may be a reference means, and the document where that stands.
-fn meant<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> Option<(usize, &'a Node)> {
-    let place = walk.resolver.follow(&Place {
+/// Follows a schema that may be a reference; returns the schema with its document.
+fn followed<'a>(
+    walk: &Walk<'_, 'a>,
+    document: usize,
+    schema: &'a Node,
+) -> Option<(usize, &'a Node)> {
+    let at = walk.resolver.follow(&NodeRef {
         document,
         node: schema,
         pointer: "".into(),
     })?;
-    Some((place.document, place.node))
+    Some((at.document, at.node))
 }

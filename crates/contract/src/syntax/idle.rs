@@ -1,11 +1,11 @@
-//! Keywords and formats that say nothing about values of the schema's type.
+//! Keywords and formats that have no effect on values of the schema's type.
 
-use super::grammar::SCHEMA;
-use super::schema::TYPES;
-use super::syntax::Walk;
+use super::grammar::{SCHEMA, TYPES};
+use super::walk::Walk;
+use crate::format;
 use crate::node::Node;
 
-/// Keywords by the types that they are about.
+/// The keywords that apply to certain types only.
 static KEYWORDS: &[(&[&str], &[&str])] = &[
     (
         &["integer", "number"],
@@ -58,45 +58,7 @@ static KEYWORDS: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// Formats by the types that they are about.
-static FORMATS: &[(&[&str], &[&str])] = &[
-    (
-        &["integer", "number"],
-        &[
-            "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float",
-            "double",
-        ],
-    ),
-    (
-        &["string"],
-        &[
-            "date-time",
-            "date",
-            "time",
-            "duration",
-            "email",
-            "idn-email",
-            "hostname",
-            "idn-hostname",
-            "ipv4",
-            "ipv6",
-            "uri",
-            "uri-reference",
-            "uri-template",
-            "iri",
-            "iri-reference",
-            "uuid",
-            "json-pointer",
-            "relative-json-pointer",
-            "regex",
-            "byte",
-            "binary",
-            "password",
-        ],
-    ),
-];
-
-/// Reports what is about other types than the schema's.
+/// Reports keywords and formats that apply only to other types than the schema's.
 pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     let types: Vec<&str> = match node.get("type") {
         Some(list) if list.as_array().is_some() => list
@@ -108,7 +70,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         Some(one) => one.as_str().into_iter().collect(),
         None => return,
     };
-    // A type that does not exist is reported already, and may be about anything.
+    // An unknown type has been reported, and its keywords may fit the type that was meant.
     if types.is_empty() || !types.iter().all(|name| TYPES.contains(name)) {
         return;
     }
@@ -126,12 +88,12 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
                 "idle-keyword",
                 entry.key_span,
                 format!(
-                    "`{}` is about {}, and the type is {}",
+                    "`{}` applies to {}, but the type is {}",
                     entry.key,
                     listed(about),
                     listed(&types)
                 ),
-                "leave it out, or correct the `type`".to_owned(),
+                "remove it, or correct the `type`".to_owned(),
             );
         }
     }
@@ -139,20 +101,19 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         .get("format")
         .and_then(|format| Some((format.span, format.as_str()?)));
     if let Some((span, format)) = format
-        && let Some((about, _)) = FORMATS
-            .iter()
-            .find(|(_, formats)| formats.contains(&format))
-        && !types.iter().any(|name| about.contains(name))
+        && let Some(known) = format::lookup(format)
+        && !known.types.is_empty()
+        && !types.iter().any(|name| known.types.contains(name))
     {
         walk.warning(
             "idle-keyword",
             span,
             format!(
-                "the format `{format}` is about {}, and the type is {}",
-                listed(about),
+                "the format `{format}` applies to {}, but the type is {}",
+                listed(known.types),
                 listed(&types)
             ),
-            "leave it out, or correct the `type`".to_owned(),
+            "remove it, or correct the `type`".to_owned(),
         );
     }
 }

@@ -1,6 +1,11 @@
-//! Patterns: regular expressions of ECMA 262 that the engines of generated code can run.
+//! Patterns: regular expressions of ECMA 262 that the engines of generated code support.
+//!
+//! A pattern is translated to Rust's syntax by `jsonschema-regex`, as in generated code. It is
+//! usable if `regex` or else `fancy-regex` compiles the translation. A pattern that compiles but is
+//! not ECMA 262, such as one with `\A`, works in Rust but not for other readers of the document, so
+//! it is a warning.
 
-use super::syntax::Walk;
+use super::walk::Walk;
 use crate::model::Dialect;
 use crate::node::Node;
 use crate::source::Span;
@@ -22,8 +27,9 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
 }
 
 fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
-    let help = "patterns are regular expressions as ECMA 262 has them".to_owned();
+    let help = "write a regular expression of ECMA 262, as JavaScript has them".to_owned();
     if let Some(why) = why_unusable(pattern) {
+        walk.syntax.has_unusable_patterns = true;
         return walk.error(
             "bad-pattern",
             span,
@@ -33,7 +39,8 @@ fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     }
     if !jsonschema_regex::is_valid_ecma_regex(pattern) {
         let message =
-            "the pattern is not of the dialect ECMA 262, and is read as Rust reads it".to_owned();
+            "the pattern is not a regular expression of ECMA 262, and is read as Rust reads it"
+                .to_owned();
         let (message, help) = match foreign(pattern) {
             Some((written, at, help)) => (
                 format!("{message}: `{written}` at character {at}"),
@@ -45,7 +52,7 @@ fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     }
 }
 
-/// What other dialects have, and ECMA 262 says otherwise.
+/// Syntax of other dialects, each with what ECMA 262 has instead.
 const FOREIGN: [(&str, &str); 11] = [
     ("(?P<", "name a group as in `(?<name>…)`"),
     ("(?P=", "mean a named group as in `\\k<name>`"),
@@ -60,7 +67,8 @@ const FOREIGN: [(&str, &str); 11] = [
     ("\\Z", "write `$`"),
 ];
 
-/// The first part of another dialect: as written, its character from 1, and what to write instead.
+/// Returns the first syntax of another dialect: as written, its character from 1, and what to write
+/// instead.
 fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
     let found = FOREIGN
         .into_iter()
@@ -69,15 +77,19 @@ fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
     Some((written, pattern[..at].chars().count() + 1, help))
 }
 
-/// Why no engine can run the pattern; none if one can.
-pub(super) fn why_unusable(pattern: &str) -> Option<String> {
+/// Returns why no engine supports a pattern; none if one does.
+pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
+    // The grammar of ECMA 262 does not decide: documents in use contain patterns of other dialects,
+    // and most of those compile.
     let translated = jsonschema_regex::to_rust_regex(pattern);
     let compiled = translated.map_err(|()| why_unreadable(pattern));
     compiled.and_then(|translated| compile(&translated)).err()
 }
 
-/// Why a pattern is none, with the character from 1 where that shows.
+/// Returns why a pattern is not a regular expression, with the character from 1 if the parser says
+/// where.
 fn why_unreadable(pattern: &str) -> String {
+    // The translation reports no position. The parser of `regex` does, and its syntax is close.
     match regex_syntax::ast::parse::Parser::new().parse(pattern) {
         Err(error) => {
             format!(
@@ -91,6 +103,7 @@ fn why_unreadable(pattern: &str) -> String {
 }
 
 fn compile(pattern: &str) -> Result<(), String> {
+    // `regex` first: it runs in linear time, and generated code prefers it as well.
     if regex::Regex::new(pattern).is_ok() {
         return Ok(());
     }

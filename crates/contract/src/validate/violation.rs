@@ -1,33 +1,31 @@
-//! What a validator says, in our words and with the place in the document.
+//! Violations: what a validator rejects, in the words of a diagnostic.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
-use crate::build::{Role, ValueSite};
-use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Formats, SchemaId, SchemaKind};
-use crate::node::{Node, NodeValue};
-use crate::source::Span;
+use crate::pointer;
 
-/// What a validator says about one of the values.
-pub(super) struct Violation {
-    /// Which value.
+/// Why a validator rejects one of the values.
+pub(crate) struct Violation {
+    /// The index of the value.
     pub(super) index: usize,
-    /// Where in the value.
-    tokens: Vec<String>,
-    /// The property that is one too many, if that is it.
-    unexpected: Option<String>,
-    /// The property that is missing, if that is it.
+    /// The part of the value that is rejected, as tokens of a pointer.
+    pub(crate) tokens: Vec<String>,
+    /// The property that is not allowed, if that is the reason.
+    pub(crate) unexpected: Option<String>,
+    /// The property that is missing, if that is the reason.
     missing: Option<String>,
-    /// Pointer to the keyword that refuses.
+    /// The pointer of the keyword that rejects.
     keyword: String,
-    message: String,
+    pub(crate) message: String,
 }
 
-/// Everything that a validator refuses; none where the schemas make no validator.
+/// Returns everything that a validator rejects; none if the schemas cannot be compiled.
 pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Option<Vec<Violation>> {
     let asserts = formats == Formats::Assertion;
     let validator = jsonschema::draft202012::options()
@@ -40,11 +38,7 @@ pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Opti
 
 impl Violation {
     fn of(error: &ValidationError<'_>) -> Option<Self> {
-        let path = error.instance_path().as_str();
-        let mut tokens = path
-            .split('/')
-            .skip(1)
-            .map(|token| token.replace("~1", "/").replace("~0", "~"));
+        let mut tokens = pointer::tokens(error.instance_path().as_str());
         let index = tokens.next()?.parse().ok()?;
         let (mut unexpected, mut missing) = (None, None);
         match error.kind() {
@@ -59,39 +53,12 @@ impl Violation {
         }
         Some(Self {
             index,
-            tokens: tokens.collect(),
+            tokens: tokens.map(Cow::into_owned).collect(),
             unexpected,
             missing,
             keyword: error.schema_path().as_str().to_owned(),
             message: message(error),
         })
-    }
-
-    pub(super) fn finding(&self, site: &ValueSite<'_>) -> Diagnostic {
-        let span = self.span(site.node);
-        let (code, what) = match site.role {
-            Role::Default => ("bad-default", "the default does not fit its schema"),
-            Role::Example => ("bad-example", "the example does not fit its schema"),
-            Role::Member => ("bad-enum", "the schema refuses a value that it lists"),
-        };
-        Diagnostic::warning(code, span, format!("{what}: {}", self.message))
-            .help("correct the value, or the schema")
-    }
-
-    fn span(&self, root: &Node) -> Span {
-        let mut at = root;
-        for token in &self.tokens {
-            let next = match &at.value {
-                NodeValue::Array(items) => {
-                    token.parse().ok().and_then(|index: usize| items.get(index))
-                }
-                _ => at.get(token),
-            };
-            let Some(next) = next else { break };
-            at = next;
-        }
-        let key = self.unexpected.as_ref().and_then(|name| at.entry(name));
-        key.map_or(at.span, |entry| entry.key_span)
     }
 }
 
@@ -111,7 +78,8 @@ fn message(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Properties that only requests or only answers have, so that an example of the other may leave them out.
+/// Read-only and write-only properties: an example of the other direction may omit them although
+/// they are required.
 pub(super) struct Annotated<'c> {
     contract: &'c Contract,
     by_pointer: HashMap<&'c str, SchemaId>,

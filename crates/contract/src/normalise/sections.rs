@@ -1,14 +1,14 @@
-//! Misspelt sections of the document, which are the cause of every reference into them that leads nowhere.
+//! Misspelt sections of the document. Every reference into such a section would fail, and the cause
+//! would be lost among those diagnostics.
 
-use super::grammar::{COMPONENTS, DOCUMENT, Grammar};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
-use crate::source::Span;
 use crate::spelling::nearest;
+use crate::syntax::{COMPONENTS, DOCUMENT, Grammar, misspelt};
 
-/// Reports misspelt sections at the top level and in `components`, and calls them what was probably meant, so that
-/// everything else is judged as if they had been written right.
+/// Reports misspelt sections at the top level and in `components`, and corrects them, so that the
+/// rest is checked as if they were spelt right.
 pub(crate) fn correct_sections(
     root: &mut Node,
     dialect: Dialect,
@@ -56,14 +56,4 @@ fn correct(
         diagnostics.push(misspelt(&entry.key, meant, grammar, entry.key_span));
         meant.clone_into(&mut entry.key);
     }
-}
-
-/// Says that an object has no such key, and which is probably meant.
-pub(super) fn misspelt(key: &str, meant: &str, grammar: &Grammar, span: Span) -> Diagnostic {
-    Diagnostic::error(
-        "misspelt-keyword",
-        span,
-        format!("{} has no `{key}`", grammar.name),
-    )
-    .help(format!("did you mean `{meant}`?"))
 }

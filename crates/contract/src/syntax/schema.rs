@@ -1,22 +1,14 @@
-//! What the tables cannot say about a schema: types, bounds that exclude each other, patterns, formats.
+//! What the tables cannot express about a schema: types, values that are listed twice, required
+//! properties, dynamic references.
 
-use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use serde_json::Number;
-
-use super::syntax::{Item, Walk, count};
-use super::{format, idle, pattern};
-use crate::diagnostic::Diagnostic;
+use super::grammar::TYPES;
+use super::walk::{Item, Walk};
+use super::{bounds, formats, idle, patterns};
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
-use crate::number::compare;
 use crate::spelling::nearest;
-
-/// The types of JSON Schema.
-pub(super) const TYPES: [&str; 7] = [
-    "null", "boolean", "integer", "number", "string", "array", "object",
-];
 
 /// Checks a schema's `type`.
 pub(super) fn check_type<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
@@ -100,21 +92,11 @@ fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
 /// Checks a schema whose keywords have been checked one by one.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let node = item.node;
-    for (low, high) in [
-        ("minLength", "maxLength"),
-        ("minItems", "maxItems"),
-        ("minProperties", "maxProperties"),
-        ("minContains", "maxContains"),
-        ("minimum", "maximum"),
-    ] {
-        bounds(walk, node, low, high);
-    }
-    exclusive_bounds(walk, node);
-    multiple_of(walk, node);
+    bounds::check(walk, node);
     enumeration(walk, node);
     required(walk, node);
-    pattern::check(walk, node);
-    format::check(walk, node);
+    patterns::check(walk, node);
+    formats::check(walk, node);
     idle::check(walk, node);
     dynamic(walk, item);
     if let Some(value) = node.get("x-secret")
@@ -140,95 +122,6 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
-fn number<'n>(node: &'n Node, key: &str) -> Option<&'n Number> {
-    node.get(key)?.as_number()
-}
-
-fn bounds(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
-    let (Some(least), Some(most)) = (number(node, low), number(node, high)) else {
-        return;
-    };
-    if compare(least, most) == Some(Ordering::Greater) {
-        impossible(walk, node, low, high);
-    }
-}
-
-/// `exclusiveMinimum` and `exclusiveMaximum` in either dialect, against the other end.
-fn exclusive_bounds(walk: &mut Walk<'_, '_>, node: &Node) {
-    let is_30 = walk.dialect == Dialect::V30;
-    let end = |plain: &'static str, exclusive: &'static str| {
-        if is_30 {
-            let limit = number(node, plain)?;
-            let open = node.get(exclusive).and_then(Node::as_bool) == Some(true);
-            Some((limit, open, plain))
-        } else if let Some(limit) = number(node, exclusive) {
-            Some((limit, true, exclusive))
-        } else {
-            Some((number(node, plain)?, false, plain))
-        }
-    };
-    let low = end("minimum", "exclusiveMinimum");
-    let high = end("maximum", "exclusiveMaximum");
-    if let (Some((least, least_open, low)), Some((most, most_open, high))) = (low, high)
-        && (least_open || most_open)
-        && compare(least, most).is_some_and(Ordering::is_ge)
-    {
-        impossible(walk, node, low, high);
-    }
-    if is_30 {
-        for (plain, exclusive) in [
-            ("minimum", "exclusiveMinimum"),
-            ("maximum", "exclusiveMaximum"),
-        ] {
-            if let Some(entry) = node.entry(exclusive)
-                && entry.value.as_bool() == Some(true)
-                && node.get(plain).is_none()
-            {
-                walk.warning(
-                    "impossible-bounds",
-                    entry.key_span,
-                    format!("`{exclusive}` means nothing without `{plain}`"),
-                    format!("add `{plain}`"),
-                );
-            }
-        }
-    }
-}
-
-fn impossible(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
-    let (Some(low_node), Some(high_node)) = (node.get(low), node.get(high)) else {
-        return;
-    };
-    let (least, most) = (low_node.to_json(), high_node.to_json());
-    let message = format!("no value is at least {least} (`{low}`) and at most {most} (`{high}`)");
-    let finding = if low == "minContains" {
-        Diagnostic::warning("impossible-bounds", low_node.span, message)
-    } else {
-        Diagnostic::error("impossible-bounds", low_node.span, message)
-    };
-    walk.diagnostics.push(
-        finding
-            .help("swap them, or correct one")
-            .related(high_node.span, "the other bound"),
-    );
-}
-
-fn multiple_of(walk: &mut Walk<'_, '_>, node: &Node) {
-    if let Some(value) = node.get("multipleOf")
-        && value
-            .as_number()
-            .and_then(serde_json::Number::as_f64)
-            .is_some_and(|value| value <= 0.0)
-    {
-        walk.error(
-            "impossible-bounds",
-            value.span,
-            "`multipleOf` must be more than 0".to_owned(),
-            "write a positive number, or leave it out".to_owned(),
-        );
-    }
-}
-
 fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
     let Some(values) = node.get("enum").and_then(Node::as_array) else {
         return;
@@ -238,7 +131,7 @@ fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
             "empty-enum",
             node.get("enum").map_or(node.span, |list| list.span),
             "an `enum` without values accepts nothing".to_owned(),
-            "list the values, or leave it out".to_owned(),
+            "list the values, or remove it".to_owned(),
         );
     }
     let mut seen = HashSet::new();
@@ -251,7 +144,7 @@ fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
                 "duplicate-enum",
                 value.span,
                 format!("{text} is listed twice"),
-                "leave out one of them".to_owned(),
+                "remove one of them".to_owned(),
             );
         }
     }
@@ -265,20 +158,21 @@ fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
             "nullable-enum",
             entry.key_span,
             "null is not accepted, because the `enum` does not list it".to_owned(),
-            "add `null` to the `enum`, or leave out `nullable`".to_owned(),
+            "add `null` to the `enum`, or remove `nullable`".to_owned(),
         );
     }
 }
 
-/// A value as text, the same for `1` and `1.0`.
+/// Returns a value as JSON, which is equal for `1` and `1.0`.
 fn canonical(node: &Node) -> String {
-    match (&node.value, count(node)) {
+    match (&node.value, node.as_count()) {
         (NodeValue::Number(_), Some(whole)) => whole.to_string(),
         _ => node.to_json().to_string(),
     }
 }
 
-/// How many pairs of a required name and a property are compared: more are no slip of the pen.
+/// The number of pairs of a required name and a property that are compared for suggestions.
+/// Comparing all pairs would be quadratic in the size of the schema.
 const MOST_GUESSES: usize = 100_000;
 
 fn required(walk: &mut Walk<'_, '_>, node: &Node) {
@@ -309,12 +203,14 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
                 "duplicate-required",
                 name.span,
                 format!("`{text}` is required twice"),
-                "leave out one of them".to_owned(),
+                "remove one of them".to_owned(),
             );
         }
         if declared.contains(text) {
             continue;
         }
+        // With a combinator or reference, other schemas may declare the property, so a similar name
+        // proves nothing.
         let meant = if alone {
             nearest(text, others.iter().copied())
         } else {
@@ -341,7 +237,7 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
     }
 }
 
-/// A `$dynamicRef` is followed to the outermost schema around it with that anchor.
+/// Checks a `$dynamicRef`, whose target is the outermost enclosing schema with that anchor.
 fn dynamic<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if walk.dialect == Dialect::V30 {
         return;

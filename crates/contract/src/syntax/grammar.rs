@@ -1,25 +1,29 @@
-//! What the standard allows where: the fields of every OpenAPI object, as tables.
+//! The fields of every object of the standard, as tables.
+//!
+//! The tables are written by hand rather than derived from the JSON Schemas that the OpenAPI
+//! Initiative publishes: those cannot say what a misspelt field was meant to be, nor whether a
+//! missing one prevents generation.
 
 use crate::model::Dialect;
 
-/// What may stand at a place.
+/// The values that a field may have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
-    /// Anything.
+    /// Any value.
     Any,
     /// A string.
     Text,
-    /// `true` or `false`.
+    /// A boolean.
     Flag,
     /// A number.
     Number,
     /// An integer from 0.
     Count,
-    /// A list of one shape.
+    /// An array.
     List(&'static Shape),
-    /// An object whose keys the author chooses.
+    /// An object with keys that the author chooses.
     Map(&'static Shape),
-    /// The same, where keys that start with `x-` are extensions.
+    /// An object with keys that the author chooses, except for extensions (`x-…`).
     ExtensibleMap(&'static Shape),
     /// An object of the standard.
     Object(&'static Grammar),
@@ -29,56 +33,56 @@ pub(crate) enum Shape {
     Type,
     /// A schema's `exclusiveMinimum` or `exclusiveMaximum`.
     Exclusive,
-    /// A schema's `examples`: a list in 3.1.
+    /// A schema's `examples`: an array in 3.1.
     Values,
 }
 
 /// An object of the standard.
 #[derive(Debug)]
 pub(crate) struct Grammar {
-    /// Its name with an article, for messages.
+    /// The name with its article, for messages.
     pub(crate) name: &'static str,
-    /// Its fields.
+    /// The fields.
     pub(crate) fields: &'static [Field],
-    /// Whether a reference may stand in its place.
+    /// Whether a reference may replace the object.
     pub(crate) referable: bool,
 }
 
 /// A field of an object.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// The key.
+    /// The name.
     pub(crate) name: &'static str,
-    /// What it holds.
+    /// The values that it may have.
     pub(crate) shape: Shape,
-    /// Which dialect knows it; none for both.
+    /// The only dialect that has the field; none if both have it.
     pub(crate) only: Option<Dialect>,
-    /// What it means to leave it out.
+    /// The effect of a missing field.
     pub(crate) need: Need,
 }
 
-/// What it means to leave a field out.
+/// The effect of a missing field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Nothing.
+    /// None: the field is optional.
     Optional,
-    /// The standard forbids it, and nothing can be made without it.
+    /// An error: the standard requires the field, and nothing can be generated without it.
     Essential,
-    /// The standard forbids it, but it can be done without.
+    /// A warning: the standard requires the field, but generating does not.
     Expected,
-    /// As `Essential`, in 3.0 alone.
+    /// As [`Essential`](Self::Essential), but in 3.0 only.
     Essential30,
-    /// As `Expected`, in 3.0 alone.
+    /// As [`Expected`](Self::Expected), but in 3.0 only.
     Expected30,
 }
 
 impl Field {
-    /// Whether a dialect knows the field.
+    /// Returns whether a dialect has the field.
     pub(crate) fn is_in(&self, dialect: Dialect) -> bool {
         self.only.is_none_or(|only| only == dialect)
     }
 
-    /// Whether schemas stand in it.
+    /// Returns whether the field holds schemas.
     pub(crate) fn holds_schemas(&self) -> bool {
         matches!(
             self.shape,
@@ -88,7 +92,7 @@ impl Field {
 }
 
 impl Grammar {
-    /// The section of `components` that holds such objects, in either dialect.
+    /// Returns the section of `components` for such objects, if both dialects have one.
     pub(crate) fn section(&self) -> Option<&'static str> {
         Some(match self.name {
             "a parameter" => "parameters",
@@ -103,7 +107,7 @@ impl Grammar {
         })
     }
 
-    /// The field of a key.
+    /// Returns the field with a name.
     pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == key)
     }
@@ -167,7 +171,7 @@ use Shape::{
     Values,
 };
 
-/// The document itself.
+/// The document.
 pub(crate) static DOCUMENT: Grammar = plain(
     "the document",
     &[
@@ -229,7 +233,7 @@ static SERVER_VARIABLE: Grammar = plain(
     ],
 );
 
-/// What is referred to.
+/// The `components` object.
 pub(crate) static COMPONENTS: Grammar = plain(
     "the components object",
     &[
@@ -298,10 +302,11 @@ static OPERATION: Grammar = plain(
 
 static CALLBACK: Shape = Object(&CALLBACK_GRAMMAR);
 
-/// A callback's keys are the author's; this stands for "a map of path items, or a reference".
+/// A callback, which is a reference or a map of path items. Its keys are expressions, so it has no
+/// fields.
 pub(crate) static CALLBACK_GRAMMAR: Grammar = referable("a callback", &[]);
 
-/// What a callback's keys hold.
+/// The value of a callback's key.
 pub(crate) static CALLBACK_ITEM: Shape = Object(&PATH_ITEM);
 
 static PARAMETER: Grammar = referable(
@@ -455,7 +460,7 @@ static XML: Grammar = plain(
     ],
 );
 
-/// A schema's keywords in both dialects.
+/// A schema, with the keywords of both dialects.
 pub(crate) static SCHEMA: Grammar = referable(
     "a schema",
     &[
@@ -524,7 +529,7 @@ pub(crate) static SCHEMA: Grammar = referable(
     ],
 );
 
-/// Keywords of older drafts of JSON Schema, with what to write today.
+/// Keywords of older drafts of JSON Schema, each with its replacement.
 pub(crate) static OLD_KEYWORDS: &[(&str, &str)] = &[
     ("definitions", "write `$defs`"),
     (
@@ -538,4 +543,9 @@ pub(crate) static OLD_KEYWORDS: &[(&str, &str)] = &[
     ("disallow", "write `not`"),
     ("$recursiveRef", "write `$ref`"),
     ("$recursiveAnchor", "write `$anchor`"),
+];
+
+/// The names of the JSON types.
+pub(super) const TYPES: [&str; 7] = [
+    "null", "boolean", "integer", "number", "string", "array", "object",
 ];

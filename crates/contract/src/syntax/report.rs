@@ -1,8 +1,8 @@
-//! The findings of the walk: what they say, and what they propose.
+//! The diagnostics of the check of the syntax.
 
-use super::{Item, Walk};
-use crate::lint::grammar::{Field, Grammar, Need, OLD_KEYWORDS, SCHEMA};
-use crate::lint::sections::misspelt;
+use super::grammar::{Field, Grammar, Need, OLD_KEYWORDS, SCHEMA};
+use super::walk::{Item, Walk};
+use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Entry, NodeValue};
 use crate::resolve::RefProblem;
@@ -42,13 +42,13 @@ impl<'a> Walk<'_, 'a> {
             "nullable" => "list the type, as in `type: [string, \"null\"]`".to_owned(),
             "const" => "write an `enum` with this one value, or `openapi: 3.1.0`".to_owned(),
             "examples" => "write `example`, or `openapi: 3.1.0`".to_owned(),
-            _ => format!("leave it out, or write `openapi: {other}.0` at the top of the document"),
+            _ => format!("remove it, or write `openapi: {other}.0` at the top of the document"),
         };
         self.warning(
             "wrong-dialect",
             entry.key_span,
             format!(
-                "`{}` belongs to OpenAPI {other} and means nothing in {own}",
+                "`{}` is a keyword of OpenAPI {other} and has no effect in {own}",
                 entry.key
             ),
             help,
@@ -64,7 +64,7 @@ impl<'a> Walk<'_, 'a> {
                 "unknown-keyword",
                 entry.key_span,
                 format!(
-                    "`{}` is of an older JSON Schema and means nothing here",
+                    "`{}` is a keyword of an older JSON Schema and has no effect",
                     entry.key
                 ),
                 (*help).to_owned(),
@@ -75,7 +75,7 @@ impl<'a> Walk<'_, 'a> {
                 "unknown-keyword",
                 entry.key_span,
                 format!(
-                    "{name} has no `{}` since OpenAPI 3.0, so it means nothing",
+                    "{name} has no `{}` since OpenAPI 3.0, so it has no effect",
                     entry.key
                 ),
                 help,
@@ -86,13 +86,13 @@ impl<'a> Walk<'_, 'a> {
         match nearest(&entry.key, known.map(|field| field.name)) {
             Some(meant) => {
                 self.diagnostics
-                    .push(misspelt(&entry.key, meant, grammar, entry.key_span))
+                    .push(misspelt(&entry.key, meant, grammar, entry.key_span));
             }
             None => self.warning(
                 "unknown-keyword",
                 entry.key_span,
-                format!("{name} has no `{}`, so it means nothing", entry.key),
-                format!("leave it out, or call it `x-{}`", entry.key),
+                format!("{name} has no `{}`, so it has no effect", entry.key),
+                format!("remove it, or rename it to `x-{}`", entry.key),
             ),
         }
     }
@@ -107,24 +107,19 @@ impl<'a> Walk<'_, 'a> {
                 self.warning(
                     "ignored-sibling",
                     entry.key_span,
-                    format!("`{key}` beside `$ref` means nothing"),
+                    format!("`{key}` beside `$ref` has no effect"),
                     if grammar.name == "a schema" {
                         "put the reference into `allOf` with one member, or write `openapi: 3.1.0`"
                             .to_owned()
                     } else {
-                        "leave it out".to_owned()
+                        "remove it".to_owned()
                     },
                 );
             }
         }
     }
 
-    pub(in crate::lint) fn refuse_reference(
-        &mut self,
-        text: &str,
-        span: Span,
-        problem: RefProblem,
-    ) {
+    pub(super) fn refuse_reference(&mut self, text: &str, span: Span, problem: RefProblem) {
         let (code, message, help) = match problem {
             RefProblem::Dangling(meant) => (
                 "dangling-ref",
@@ -192,8 +187,8 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// Refuses a value of the wrong kind.
-    pub(in crate::lint) fn expect(&mut self, item: Item<'a>, holds: bool, wanted: &str) {
+    /// Reports a value of the wrong type, unless `holds`.
+    pub(super) fn expect(&mut self, item: Item<'a>, holds: bool, wanted: &str) {
         if holds {
             return;
         }
@@ -215,7 +210,7 @@ impl<'a> Walk<'_, 'a> {
                 "wrong-type",
                 item.at,
                 message,
-                "write a text, or leave the key out".to_owned(),
+                "write a string, or remove the key".to_owned(),
             );
         }
         let span = if empty { item.at } else { node.span };
@@ -223,7 +218,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// What to write instead of a field that Swagger 2.0 had here.
+/// Returns how to replace a field that Swagger 2.0 had in an object.
 fn swagger_2(object: &str, key: &str) -> Option<String> {
     let help = match (object, key) {
         ("a parameter" | "a header", "collectionFormat") => "write `style` and `explode`",
@@ -240,7 +235,7 @@ fn swagger_2(object: &str, key: &str) -> Option<String> {
             "name the media types in the `content` of request bodies"
         }
         ("an operation" | "the document", "produces") => {
-            "name the media types in the `content` of answers"
+            "name the media types in the `content` of responses"
         }
         ("an operation", "schemes") | ("the document", "host" | "basePath" | "schemes") => {
             "write `servers`, as in `servers: [{ url: https://example.com/v1 }]`"
@@ -253,7 +248,7 @@ fn swagger_2(object: &str, key: &str) -> Option<String> {
     Some(help.to_owned())
 }
 
-/// What to write instead of a value of the wrong kind.
+/// Returns how to correct a value of the wrong type.
 fn correction(item: Item<'_>, wanted: &str) -> String {
     let node = item.node;
     if item.key == "required" && wanted == "an array" {
@@ -272,4 +267,14 @@ fn correction(item: Item<'_>, wanted: &str) -> String {
         (NodeValue::String(text), "an array") => format!("write a list with one item, `[{text}]`"),
         _ => format!("write {wanted}"),
     }
+}
+
+/// Returns the diagnostic of a misspelt field.
+pub(crate) fn misspelt(key: &str, meant: &str, grammar: &Grammar, span: Span) -> Diagnostic {
+    Diagnostic::error(
+        "misspelt-keyword",
+        span,
+        format!("{} has no `{key}`", grammar.name),
+    )
+    .help(format!("did you mean `{meant}`?"))
 }

@@ -1,18 +1,24 @@
-//! How often a validator would look at something, so that schemas built to take forever are left alone.
+//! Estimates how often validation would evaluate a schema, so that documents cannot make it run
+//! forever.
+//!
+//! Schemas that name another one several times in `allOf` or `anyOf` can double the work at each
+//! level. The estimate counts the evaluations of each pair of schema and value once and adds them
+//! up, which takes as long as there are distinct pairs.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::lint::cycles::in_place;
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind};
 
-/// More looks than this take too long.
+/// The number of evaluations that are allowed.
 const MOST_LOOKS: u64 = 20_000_000;
-/// More pairs of schema and value than this are not counted through.
+/// The number of distinct pairs of schema and value that are counted. With more, the estimate
+/// itself would take too long.
 const MOST_PAIRS: usize = 2_000_000;
 
-/// Whether judging the values takes a bearable time. In-place references must not go in circles.
+/// Returns whether validating the values takes an acceptable time. Schemas must not refer to
+/// themselves without a property or item in between.
 pub(super) fn is_affordable<'v>(
     contract: &Contract,
     sites: impl Iterator<Item = (SchemaId, &'v Value)>,
@@ -36,7 +42,8 @@ struct Counter<'c> {
     known: HashMap<(SchemaId, usize), u64>,
 }
 
-/// A schema and a value whose cost is being summed up.
+/// A schema and a value whose evaluations are being added up. The frames form a stack on the heap,
+/// because schemas can nest deeper than a thread's stack allows.
 struct Frame<'v> {
     key: (SchemaId, usize),
     parts: Vec<(SchemaId, &'v Value)>,
@@ -55,6 +62,8 @@ impl Counter<'_> {
                 stack.pop();
                 continue;
             };
+            // A pair that several schemas lead to is computed once but added each time, because the
+            // validator evaluates it each time.
             match self.known.get(&(schema, address(value))) {
                 Some(cost) => {
                     frame.sum = frame.sum.saturating_add(*cost);
@@ -88,14 +97,17 @@ fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }
 
-/// Every schema that would look at the value or at a part of it.
+/// Returns every schema that is evaluated for the value or a part of it, each with that part.
 fn parts<'v>(keywords: &Keywords, value: &'v Value) -> Vec<(SchemaId, &'v Value)> {
-    let mut parts: Vec<(SchemaId, &'v Value)> = in_place(keywords)
+    let mut parts: Vec<(SchemaId, &'v Value)> = keywords
+        .in_place()
         .into_iter()
-        .map(|index| (SchemaId(u32::try_from(index).unwrap_or(u32::MAX)), value))
+        .map(|schema| (schema, value))
         .collect();
     match value {
         Value::Array(items) => {
+            // Every item counts for each schema that could apply to it. Which ones do apply depends
+            // on names and patterns, so this is an upper bound.
             let every = [
                 keywords.items,
                 keywords.contains,

@@ -1,24 +1,46 @@
-//! Walks the whole document by the tables of [`grammar`](super::grammar): every field known, of the right kind, in the
-//! right dialect; every reference leading somewhere.
+//! Checks the syntax of a document: every field known, of the right type and in the right dialect,
+//! and every reference resolved.
+//!
+//! The [`grammar`] says which fields an object of the standard has. This file walks through the
+//! document by it, and calls the checks for what the tables cannot express. The walk keeps its own
+//! stack and visits each node once per kind of object, so that its cost is bounded by the size of
+//! the document, not by the number of paths through its references.
 
-mod refusal;
+mod bodies;
+mod bounds;
+mod cycles;
+mod formats;
+mod grammar;
+mod idle;
+mod objects;
+mod parameters;
+mod patterns;
+mod report;
+mod responses;
+mod schema;
+mod walk;
+
+pub(crate) use grammar::{COMPONENTS, DOCUMENT, Field, Grammar, SCHEMA};
+pub(crate) use patterns::why_unusable;
+pub(crate) use report::misspelt;
+pub(crate) use walk::{Reference, Syntax};
 
 use std::collections::HashSet;
 
-use super::grammar::{CALLBACK_GRAMMAR, CALLBACK_ITEM, DOCUMENT, Grammar, Need, SCHEMA, Shape};
-use super::{objects, schema};
 use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
-use crate::node::{Entry, Node};
-use crate::resolve::{Place, Resolver, address, reference_of};
-use crate::source::Span;
+use crate::node::Entry;
+use crate::node_ref::address;
+use crate::resolve::Resolver;
+use grammar::{CALLBACK_GRAMMAR, CALLBACK_ITEM, Need, Shape};
+use walk::{Item, Walk};
 
-/// Checks everything that can be reached.
-pub(super) fn check<'a>(
+/// Checks everything that can be reached from the root.
+pub(crate) fn check<'a>(
     resolver: &Resolver<'a>,
     dialect: Dialect,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Findings<'a> {
+) -> Syntax<'a> {
     let root = resolver.root();
     let mut walk = Walk {
         resolver,
@@ -26,7 +48,7 @@ pub(super) fn check<'a>(
         diagnostics,
         pending: Vec::new(),
         seen: HashSet::new(),
-        findings: Findings::default(),
+        syntax: Syntax::default(),
     };
     walk.pending.push(Item {
         document: root.document,
@@ -38,82 +60,12 @@ pub(super) fn check<'a>(
     while let Some(item) = walk.pending.pop() {
         walk.visit(item);
     }
-    walk.findings
-}
-
-/// What other lints need to know of the walk.
-#[derive(Default)]
-pub(crate) struct Findings<'a> {
-    /// References between references, but for schemas.
-    pub(super) links: Vec<Link>,
-    /// Operation ids that links name, and where.
-    pub(super) named: Vec<(&'a str, Span)>,
-    /// Every reference, where there are several files.
-    pub(crate) references: Vec<Reference<'a>>,
-    /// Addresses of schemas that say `$id` or `$anchor`.
-    pub(crate) identified: HashSet<usize>,
-    /// Whether some schema says `$dynamicRef`.
-    pub(crate) is_dynamic: bool,
-}
-
-/// A reference that leads somewhere.
-pub(crate) struct Reference<'a> {
-    /// The node of its text.
-    pub(crate) text: &'a Node,
-    /// What it means.
-    pub(crate) target: Place<'a>,
-    /// The section of `components` for such things; none for path items, which have none in both dialects.
-    pub(crate) section: Option<&'static str>,
-}
-
-/// A reference that leads to another reference.
-pub(super) struct Link {
-    /// Address of the object that says `$ref`.
-    pub(super) from: usize,
-    /// Address of the object that it means.
-    pub(super) to: usize,
-    /// Where the reference stands.
-    pub(super) span: Span,
-}
-
-/// Something to look at.
-#[derive(Clone, Copy)]
-pub(super) struct Item<'a> {
-    pub(super) document: usize,
-    pub(super) node: &'a Node,
-    /// Where to point when something is missing in it: the key, or the value where there is none.
-    pub(super) at: Span,
-    /// The key that leads here; items of a list have the list's.
-    pub(super) key: &'a str,
-    shape: Shape,
-}
-
-pub(super) struct Walk<'w, 'a> {
-    pub(super) resolver: &'w Resolver<'a>,
-    pub(super) dialect: Dialect,
-    pub(super) diagnostics: &'w mut Vec<Diagnostic>,
-    pending: Vec<Item<'a>>,
-    seen: HashSet<(usize, usize)>,
-    pub(super) findings: Findings<'a>,
+    let syntax = walk.syntax;
+    cycles::check(&syntax.links, diagnostics);
+    syntax
 }
 
 impl<'a> Walk<'_, 'a> {
-    pub(super) fn error(&mut self, code: &'static str, span: Span, message: String, help: String) {
-        self.diagnostics
-            .push(Diagnostic::error(code, span, message).help(help));
-    }
-
-    pub(super) fn warning(
-        &mut self,
-        code: &'static str,
-        span: Span,
-        message: String,
-        help: String,
-    ) {
-        self.diagnostics
-            .push(Diagnostic::warning(code, span, message).help(help));
-    }
-
     fn visit(&mut self, item: Item<'a>) {
         let node = item.node;
         match item.shape {
@@ -121,7 +73,7 @@ impl<'a> Walk<'_, 'a> {
             Shape::Text => self.expect(item, node.as_str().is_some(), "a string"),
             Shape::Flag => self.expect(item, node.as_bool().is_some(), "true or false"),
             Shape::Number => self.expect(item, node.as_number().is_some(), "a number"),
-            Shape::Count => self.expect(item, count(node).is_some(), "an integer from 0"),
+            Shape::Count => self.expect(item, node.as_count().is_some(), "an integer from 0"),
             Shape::Type => schema::check_type(self, item),
             Shape::Exclusive => self.exclusive(item),
             Shape::Values => self.expect(item, node.as_array().is_some(), "an array"),
@@ -131,16 +83,6 @@ impl<'a> Walk<'_, 'a> {
             Shape::Object(grammar) => self.object(item, grammar),
             Shape::Schema => self.schema(item),
         }
-    }
-
-    fn push(&mut self, from: Item<'a>, entry: &'a Entry, shape: Shape) {
-        self.pending.push(Item {
-            document: from.document,
-            node: &entry.value,
-            at: entry.key_span,
-            key: &entry.key,
-            shape,
-        });
     }
 
     fn list(&mut self, item: Item<'a>, inner: Shape) {
@@ -172,6 +114,8 @@ impl<'a> Walk<'_, 'a> {
         let Some(entries) = item.node.as_object() else {
             return self.expect(item, false, "an object");
         };
+        // The same node can be visited as different kinds of object, by references of different
+        // kinds, and each kind is checked once.
         if !self
             .seen
             .insert((address(item.node), std::ptr::from_ref(grammar).addr()))
@@ -215,12 +159,13 @@ impl<'a> Walk<'_, 'a> {
             .iter()
             .any(|key| item.node.get(key).is_some())
         {
-            self.findings.identified.insert(address(item.node));
+            self.syntax.identified.insert(address(item.node));
         }
-        self.findings.is_dynamic |= item.node.get("$dynamicRef").is_some();
+        self.syntax.is_dynamic |= item.node.get("$dynamicRef").is_some();
         if let Some(entry) = item.node.entry("$ref") {
             self.reference(item, entry, Shape::Schema);
             if self.dialect == Dialect::V30 {
+                // In 3.0 what is beside `$ref` is ignored, so it is not checked either.
                 self.ignored_siblings(entries, &SCHEMA);
                 return;
             }
@@ -266,70 +211,4 @@ impl<'a> Walk<'_, 'a> {
             Err(problem) => self.refuse_reference(text, entry.value.span, problem),
         }
     }
-
-    /// Keeps a reference for whoever makes one document of several files.
-    pub(super) fn note(&mut self, text: &'a Node, target: &Place<'a>, shape: Shape) {
-        if self.resolver.documents.list.len() > 1 {
-            let section = match shape {
-                Shape::Object(grammar) => grammar.section(),
-                _ => Some("schemas"),
-            };
-            self.findings.references.push(Reference {
-                text,
-                target: target.clone(),
-                section,
-            });
-        }
-    }
-
-    fn enter(&mut self, item: Item<'a>, entry: &'a Entry, target: &Place<'a>, shape: Shape) {
-        if target.document == 0 && target.pointer.is_empty() {
-            return self.error(
-                "dangling-ref",
-                entry.value.span,
-                "the reference means the whole document".to_owned(),
-                "write `#/components/…`, or give the schema an `$id`".to_owned(),
-            );
-        }
-        if reference_of(target.node).is_some() && !matches!(shape, Shape::Schema) {
-            self.findings.links.push(Link {
-                from: address(item.node),
-                to: address(target.node),
-                span: entry.value.span,
-            });
-        }
-        self.pending.push(Item {
-            document: target.document,
-            node: target.node,
-            at: target.node.span,
-            key: "$ref",
-            shape,
-        });
-    }
-
-    /// Looks at a schema that something other than `$ref` leads to.
-    pub(super) fn enter_schema(&mut self, target: &Place<'a>) {
-        self.pending.push(Item {
-            document: target.document,
-            node: target.node,
-            at: target.node.span,
-            key: "$ref",
-            shape: Shape::Schema,
-        });
-    }
-}
-
-/// A count, also when it is written `3.0`.
-pub(crate) fn count(node: &Node) -> Option<u64> {
-    let number = node.as_number()?;
-    number.as_u64().or_else(|| {
-        let float = number.as_f64()?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "checked: a whole number within range"
-        )]
-        (float >= 0.0 && float.fract() == 0.0 && float < u64::MAX as f64).then_some(float as u64)
-    })
 }

@@ -1,14 +1,15 @@
-//! What surrounds the operations: info, servers, security, paging.
+//! The parts of a document besides operations and schemas: info, servers, security, paging.
 
 use indexmap::IndexMap;
 
-use super::text;
+use super::fields::text;
 use crate::model::{
     Info, Location, Paging, Security, SecurityKind, SecurityRequirement, SecurityScheme, Server,
     ServerVariable,
 };
 use crate::node::Node;
-use crate::resolve::{Place, Resolver};
+use crate::node_ref::NodeRef;
+use crate::resolve::Resolver;
 
 pub(super) fn info(root: &Node) -> Info {
     let Some(node) = root.get("info") else {
@@ -24,7 +25,7 @@ pub(super) fn info(root: &Node) -> Info {
     }
 }
 
-/// The servers that a document, path item or operation lists.
+/// Returns the servers of a document, path item or operation.
 pub(super) fn servers(node: &Node) -> Vec<Server> {
     let listed = node.get("servers").and_then(Node::as_array);
     listed
@@ -62,7 +63,7 @@ fn variables(server: &Node) -> IndexMap<String, ServerVariable> {
         .collect()
 }
 
-/// What a document or operation says about security; nothing if it is silent.
+/// Returns the security of a document or operation; none if it does not declare any.
 pub(super) fn security(node: &Node) -> Option<Security> {
     let alternatives = node.get("security")?.as_array()?;
     Some(alternatives.iter().map(requirement).collect())
@@ -83,18 +84,18 @@ fn requirement(node: &Node) -> SecurityRequirement {
 
 pub(super) fn security_schemes(resolver: &Resolver<'_>) -> IndexMap<String, SecurityScheme> {
     let components = resolver.root().key("components");
-    let Some(schemes) = components.and_then(|place| place.key("securitySchemes")) else {
+    let Some(schemes) = components.and_then(|at| at.key("securitySchemes")) else {
         return IndexMap::new();
     };
-    let schemes = schemes.entries().filter_map(|(entry, place)| {
-        let place = resolver.follow(&place)?;
-        Some((entry.key.clone(), security_scheme(&place)?))
+    let schemes = schemes.entries().filter_map(|(entry, at)| {
+        let at = resolver.follow(&at)?;
+        Some((entry.key.clone(), security_scheme(&at)?))
     });
     schemes.collect()
 }
 
-fn security_scheme(place: &Place<'_>) -> Option<SecurityScheme> {
-    let node = place.node;
+fn security_scheme(at: &NodeRef<'_>) -> Option<SecurityScheme> {
+    let node = at.node;
     let kind = match node.get("type")?.as_str()? {
         "apiKey" => SecurityKind::ApiKey {
             name: text(node, "name")?,
@@ -125,7 +126,7 @@ fn security_scheme(place: &Place<'_>) -> Option<SecurityScheme> {
     })
 }
 
-/// The paging convention, if all that it needs is there.
+/// Returns the paging convention, if it is complete.
 pub(super) fn paging(root: &Node) -> Option<Paging> {
     let node = root.get("x-paging")?;
     Some(Paging {

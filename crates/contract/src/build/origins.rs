@@ -1,0 +1,52 @@
+//! The nodes that the parts of a contract were read from.
+
+use crate::model::SchemaId;
+use crate::node::Node;
+use crate::source::Span;
+
+/// The nodes that the parts of a contract were read from.
+#[derive(Default)]
+pub(crate) struct Origins<'a> {
+    /// The node of each schema, by the schema's index.
+    pub(crate) nodes: Vec<&'a Node>,
+    /// The values that a schema must accept.
+    pub(crate) values: Vec<ValueSite<'a>>,
+    /// The operations as written.
+    pub(crate) operations: Vec<OperationSite<'a>>,
+}
+
+/// A value of the document that a schema must accept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ValueSite<'a> {
+    /// The schema.
+    pub(crate) schema: SchemaId,
+    /// The node of the value.
+    pub(crate) node: &'a Node,
+    /// The keyword that the value is in.
+    pub(crate) role: Role,
+}
+
+/// The keyword that a value is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// `default`
+    Default,
+    /// `example`, or one of `examples`
+    Example,
+    /// One of `enum`, or `const`
+    Member,
+}
+
+/// An operation as written.
+pub(crate) struct OperationSite<'a> {
+    /// The operation object.
+    pub(crate) node: &'a Node,
+    /// The span of the key of its path, webhook or callback.
+    pub(crate) path_span: Span,
+    /// The template of its path; none for webhooks and callbacks.
+    pub(crate) template: Option<&'a str>,
+    /// The name and the span of each path parameter, including those of the path item.
+    pub(crate) path_parameters: Vec<(&'a str, Span)>,
+    /// The name and the span of each parameter that is declared twice in one list.
+    pub(crate) duplicates: Vec<(&'a str, Span)>,
+}

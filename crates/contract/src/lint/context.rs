@@ -1,0 +1,26 @@
+//! What a lint reads.
+
+use crate::build::Origins;
+use crate::model::Contract;
+use crate::normalise::Changes;
+use crate::resolve::Resolver;
+use crate::source::Sources;
+use crate::syntax::Syntax;
+
+/// A contract, and the document that it was read from.
+pub(crate) struct Context<'l, 'a> {
+    /// The contract, normalised.
+    pub(crate) contract: &'l Contract,
+    /// The changes that normalising has made.
+    pub(crate) changes: &'l Changes<'a>,
+    /// The nodes that the contract was read from.
+    pub(crate) origins: &'l Origins<'a>,
+    /// What the check of the syntax has recorded.
+    pub(crate) syntax: &'l Syntax<'a>,
+    /// The documents, with their references resolved.
+    pub(crate) resolver: &'l Resolver<'a>,
+    /// The text of the documents.
+    pub(crate) sources: &'l Sources,
+    /// Whether an error was reported before linting.
+    pub(crate) is_wrong: bool,
+}

@@ -1,0 +1,53 @@
+//! Request bodies, and media types of bodies.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::parameter::{Parameter, Style};
+use super::schema::SchemaId;
+use crate::source::Span;
+
+/// A request body.
+#[derive(Debug, Clone)]
+pub struct RequestBody {
+    /// Whether the body is required.
+    pub required: bool,
+    /// A description in `CommonMark`.
+    pub description: Option<String>,
+    /// The media types that the body may have.
+    pub content: Vec<MediaType>,
+    /// The name under `components/requestBodies`, if it is referenced from there.
+    pub component: Option<String>,
+    /// The span of the object.
+    pub span: Span,
+}
+
+/// A media type of a body.
+#[derive(Debug, Clone)]
+pub struct MediaType {
+    /// The name as written, such as `application/json` or `image/*`.
+    pub name: String,
+    /// The schema, if there is one.
+    pub schema: Option<SchemaId>,
+    /// How each property of a form or multipart body is encoded.
+    pub encoding: IndexMap<String, PropertyEncoding>,
+    /// The examples by name; `example` is called `default`.
+    pub examples: IndexMap<String, Value>,
+    /// The pointer.
+    pub pointer: String,
+    /// The span of the object.
+    pub span: Span,
+}
+
+/// How a property of a form or multipart body is encoded.
+#[derive(Debug, Clone)]
+pub struct PropertyEncoding {
+    /// The media type of the part.
+    pub content_type: Option<String>,
+    /// The style, in forms.
+    pub style: Option<Style>,
+    /// Whether each item is a pair of its own, in forms.
+    pub explode: Option<bool>,
+    /// The headers of the part, in multipart bodies.
+    pub headers: Vec<Parameter>,
+}

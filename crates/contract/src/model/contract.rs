@@ -1,0 +1,107 @@
+//! The contract as a whole, and the parts that describe the document itself.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::operation::Operation;
+use super::paging::Paging;
+use super::schema::{Schema, SchemaId, SchemaKind};
+use super::security::{Security, SecurityScheme};
+use super::server::Server;
+
+/// A contract: an OpenAPI document with all that it refers to.
+#[derive(Debug, Clone)]
+pub struct Contract {
+    /// The dialect of the document.
+    pub dialect: Dialect,
+    /// Whether `format` constrains values.
+    pub formats: Formats,
+    /// The `openapi` field as written, such as `3.1.0`.
+    pub version: String,
+    /// The `info` object.
+    pub info: Info,
+    /// The servers of the document.
+    pub servers: Vec<Server>,
+    /// The declared tags in order, then the undeclared ones in the order of their first use.
+    pub tags: Vec<Tag>,
+    /// The operations, in the document's order.
+    pub operations: Vec<Operation>,
+    /// The webhooks (3.1), which the API calls. `path` is the webhook's name.
+    pub webhooks: Vec<Operation>,
+    /// Every schema, including inline ones.
+    pub schemas: Vec<Schema>,
+    /// The component schemas by name, in the document's order.
+    pub components: IndexMap<String, SchemaId>,
+    /// The security schemes by name, in the document's order.
+    pub security_schemes: IndexMap<String, SecurityScheme>,
+    /// The document's security. It protects operations that declare none, and unknown routes.
+    pub security: Security,
+    /// The paging convention (`x-paging` at the top level).
+    pub paging: Option<Paging>,
+    /// The whole document as JSON, in the author's order. If there are several files, it is the one
+    /// document that they were combined into.
+    pub document: Value,
+}
+
+impl Contract {
+    /// Returns the schema with an id.
+    #[must_use]
+    pub fn schema(&self, id: SchemaId) -> &Schema {
+        &self.schemas[id.0 as usize]
+    }
+
+    /// Follows `$ref`s without other constraints beside them, and returns the schema at the end.
+    #[must_use]
+    pub fn resolve(&self, mut id: SchemaId) -> SchemaId {
+        // This ends, because normalising has broken circles of references.
+        while let SchemaKind::Object(keywords) = &self.schema(id).kind {
+            match keywords.reference {
+                Some(target) if keywords.only_reference => id = target,
+                _ => break,
+            }
+        }
+        id
+    }
+}
+
+/// A version of OpenAPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// OpenAPI 3.0
+    V30,
+    /// OpenAPI 3.1
+    V31,
+}
+
+/// Whether `format` constrains values. JSON Schema leaves the choice to the implementation (2020-12
+/// Validation, section 7.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Formats {
+    /// A known format rejects values that do not match it.
+    #[default]
+    Assertion,
+    /// A format describes values and rejects none.
+    Annotation,
+}
+
+/// The `info` object.
+#[derive(Debug, Clone, Default)]
+pub struct Info {
+    /// The API's title.
+    pub title: String,
+    /// The contract's version.
+    pub version: String,
+    /// A description in `CommonMark`.
+    pub description: Option<String>,
+    /// The SPDX expression or the name of the licence.
+    pub license: Option<String>,
+}
+
+/// A group of operations.
+#[derive(Debug, Clone)]
+pub struct Tag {
+    /// The name as the document spells it.
+    pub name: String,
+    /// A description in `CommonMark`.
+    pub description: Option<String>,
+}

@@ -1,0 +1,129 @@
+//! Operations: their methods and path templates.
+
+use super::body::RequestBody;
+use super::parameter::Parameter;
+use super::response::Response;
+use super::security::Security;
+use super::server::Server;
+use crate::source::Span;
+
+/// An operation.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// The operation id. If the document has none, it is derived from method and path alone, so
+    /// that it does not depend on other operations.
+    pub id: String,
+    /// Whether the id is derived.
+    pub id_is_derived: bool,
+    /// The method.
+    pub method: Method,
+    /// The path template as written, such as `/project/{project_id}`.
+    pub path: String,
+    /// The parts of the template.
+    pub segments: Vec<PathPart>,
+    /// The first tag.
+    pub tag: Option<String>,
+    /// A summary in one line.
+    pub summary: Option<String>,
+    /// A description in `CommonMark`.
+    pub description: Option<String>,
+    /// Whether it is deprecated.
+    pub deprecated: bool,
+    /// The parameters: first those of the path item, which the operation's own replace in place.
+    pub parameters: Vec<Parameter>,
+    /// The request body.
+    pub request_body: Option<RequestBody>,
+    /// The responses, in the document's order.
+    pub responses: Vec<Response>,
+    /// The security; that of the document if the operation declares none.
+    pub security: Security,
+    /// The servers of the operation or its path item, if they declare any.
+    pub servers: Vec<Server>,
+    /// The operations that the API calls back. `path` is the callback's expression.
+    pub callbacks: Vec<Operation>,
+    /// The pointer, such as `/paths/~1pets/get`.
+    pub pointer: String,
+    /// The span of the method's key.
+    pub span: Span,
+}
+
+/// The methods that a path item can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the variants are HTTP's methods")]
+pub enum Method {
+    Get,
+    Put,
+    Post,
+    Delete,
+    Options,
+    Head,
+    Patch,
+    Trace,
+}
+
+impl Method {
+    /// Returns the method as HTTP spells it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Put => "PUT",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+            Self::Options => "OPTIONS",
+            Self::Head => "HEAD",
+            Self::Patch => "PATCH",
+            Self::Trace => "TRACE",
+        }
+    }
+
+    /// Returns the key of the method in a path item.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Put => "put",
+            Self::Post => "post",
+            Self::Delete => "delete",
+            Self::Options => "options",
+            Self::Head => "head",
+            Self::Patch => "patch",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// A part of a path template: `/a/{b}.json` is `Literal("/a/")`, `Parameter("b")`,
+/// `Literal(".json")`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathPart {
+    /// Literal text.
+    Literal(String),
+    /// The name of a parameter.
+    Parameter(String),
+}
+
+impl PathPart {
+    /// Splits a path template into parts. An unmatched brace is literal text.
+    pub(crate) fn split(template: &str) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut literal = String::new();
+        let mut rest = template;
+        while let Some(open) = rest.find('{') {
+            let Some(length) = rest[open..].find('}') else {
+                break;
+            };
+            literal.push_str(&rest[..open]);
+            if !literal.is_empty() {
+                parts.push(Self::Literal(std::mem::take(&mut literal)));
+            }
+            parts.push(Self::Parameter(rest[open + 1..open + length].to_owned()));
+            rest = &rest[open + length + 1..];
+        }
+        literal.push_str(rest);
+        if !literal.is_empty() {
+            parts.push(Self::Literal(literal));
+        }
+        parts
+    }
+}

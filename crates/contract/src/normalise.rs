@@ -1,0 +1,105 @@
+//! Normalises a document and its contract: the one step that changes what was read.
+//!
+//! Each change either applies what the standard says about a keyword, or drops what is reported as
+//! wrong, so that everything else can still be checked. Keywords of 3.0 become those of 2020-12
+//! earlier, when the contract is built: they are never stored in any other form.
+
+mod one_way;
+mod sections;
+
+pub(crate) use one_way::{OneWay, Way};
+pub(crate) use sections::correct_sections;
+
+use crate::build::{Origins, Role};
+use crate::circles;
+use crate::model::{Contract, SchemaId, SchemaKind};
+use crate::syntax::{Syntax, why_unusable};
+use crate::validate::{Validation, validate};
+
+/// The changes that were made to a contract, for the lints that report them.
+pub(crate) struct Changes<'a> {
+    /// Circles of schemas that apply to the same value. Each of their schemas now accepts anything.
+    pub(crate) circles: Vec<Vec<SchemaId>>,
+    /// Required properties that are sent in one direction only. Under 3.0 they are no longer
+    /// required.
+    pub(crate) one_way: Vec<OneWay>,
+    /// The values that their schemas reject. Rejected defaults are dropped.
+    pub(crate) validation: Validation<'a>,
+}
+
+/// Normalises a contract.
+pub(crate) fn normalise<'a>(
+    contract: &mut Contract,
+    origins: &Origins<'a>,
+    syntax: &Syntax<'_>,
+) -> Changes<'a> {
+    // Circles go first: following references would not end otherwise.
+    let circles = break_circles(contract);
+    let one_way = one_way::relax(contract);
+    if syntax.has_unusable_patterns {
+        drop_unusable_patterns(contract);
+    }
+    // Validation comes last, since it reads what the steps before have changed.
+    let validation = validate(contract, &origins.values);
+    drop_refused_defaults(contract, &validation);
+    Changes {
+        circles,
+        one_way,
+        validation,
+    }
+}
+
+/// Makes schemas that contain themselves, without a property or item in between, accept anything.
+fn break_circles(contract: &mut Contract) -> Vec<Vec<SchemaId>> {
+    let steps: Vec<Vec<usize>> = contract
+        .schemas
+        .iter()
+        .map(|schema| {
+            schema
+                .kind
+                .in_place()
+                .into_iter()
+                .map(SchemaId::index)
+                .collect()
+        })
+        .collect();
+    let mut found: Vec<Vec<SchemaId>> = Vec::new();
+    circles::find(&steps, |circle| {
+        let ids = circle.iter().map(|index| SchemaId::at(*index));
+        found.push(ids.collect());
+    });
+    for id in found.iter().flatten() {
+        contract.schemas[id.index()].kind = SchemaKind::Bool(true);
+    }
+    found
+}
+
+/// Drops unusable patterns, which are reported, so that a validator can be compiled from the
+/// schemas.
+fn drop_unusable_patterns(contract: &mut Contract) {
+    for schema in &mut contract.schemas {
+        if let SchemaKind::Object(keywords) = &mut schema.kind {
+            keywords.pattern = keywords
+                .pattern
+                .take()
+                .filter(|pattern| why_unusable(pattern).is_none());
+            keywords
+                .pattern_properties
+                .retain(|pattern, _| why_unusable(pattern).is_none());
+        }
+    }
+}
+
+/// Drops defaults that their schemas reject, so that they are never applied.
+fn drop_refused_defaults(contract: &mut Contract, validation: &Validation<'_>) {
+    let Validation::Judged(refused) = validation else {
+        return;
+    };
+    for (site, _) in refused {
+        if site.role == Role::Default
+            && let SchemaKind::Object(keywords) = &mut contract.schemas[site.schema.index()].kind
+        {
+            keywords.default = None;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Required properties that are sent in one direction only, in bodies of the other direction.
+//!
+//! By 3.0, a read-only property in `required` is required in responses only, and a write-only one
+//! in requests only. A schema that is used in both directions therefore leaves it optional. In 3.1,
+//! `required` always applies.
+
+use std::collections::BTreeSet;
+
+use crate::model::{Contract, Dialect, MediaType, Operation, SchemaId, SchemaKind};
+
+/// A required property that is not sent in a direction in which its schema is used.
+pub(crate) struct OneWay {
+    /// The schema that requires the property.
+    pub(crate) schema: SchemaId,
+    /// The property.
+    pub(crate) property: String,
+    /// The direction in which the property is not sent.
+    pub(crate) way: Way,
+}
+
+/// The direction of a body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// In a request.
+    Request,
+    /// In a response.
+    Response,
+}
+
+/// Finds such properties, and under 3.0 drops them from `required`.
+pub(super) fn relax(contract: &mut Contract) -> Vec<OneWay> {
+    let found = find(contract);
+    if contract.dialect == Dialect::V30 {
+        for OneWay {
+            schema, property, ..
+        } in &found
+        {
+            if let SchemaKind::Object(keywords) = &mut contract.schemas[schema.index()].kind {
+                keywords.required.retain(|required| required != property);
+            }
+        }
+    }
+    found
+}
+
+fn find(contract: &Contract) -> Vec<OneWay> {
+    let in_requests = reached(contract, |operation| {
+        operation
+            .request_body
+            .iter()
+            .flat_map(|body| &body.content)
+            .collect()
+    });
+    let in_responses = reached(contract, |operation| {
+        operation
+            .responses
+            .iter()
+            .flat_map(|response| &response.content)
+            .collect()
+    });
+    let mut found = Vec::new();
+    for (way, ids) in [(Way::Request, in_requests), (Way::Response, in_responses)] {
+        for schema in ids {
+            let properties = misplaced(contract, schema, way);
+            found.extend(properties.into_iter().map(|property| OneWay {
+                schema,
+                property,
+                way,
+            }));
+        }
+    }
+    found
+}
+
+/// Returns the schemas that bodies consist of, in one direction.
+fn reached(
+    contract: &Contract,
+    bodies: impl Fn(&Operation) -> Vec<&MediaType>,
+) -> BTreeSet<SchemaId> {
+    let mut pending: Vec<SchemaId> = Vec::new();
+    let mut operations: Vec<&Operation> = contract
+        .operations
+        .iter()
+        .chain(&contract.webhooks)
+        .collect();
+    while let Some(operation) = operations.pop() {
+        operations.extend(&operation.callbacks);
+        pending.extend(
+            bodies(operation)
+                .into_iter()
+                .filter_map(|media| media.schema),
+        );
+    }
+    let mut seen = BTreeSet::new();
+    while let Some(id) = pending.pop() {
+        if seen.insert(id)
+            && let SchemaKind::Object(keywords) = &contract.schema(id).kind
+        {
+            pending.extend(keywords.reference);
+            keywords.for_each_child(|child| pending.push(child));
+        }
+    }
+    seen
+}
+
+/// Returns the required properties that are not sent in a direction.
+fn misplaced(contract: &Contract, id: SchemaId, way: Way) -> Vec<String> {
+    let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
+        return Vec::new();
+    };
+    let is_misplaced = |name: &&String| {
+        let property = keywords
+            .properties
+            .get(*name)
+            .map(|id| &contract.schema(*id).kind);
+        match property {
+            Some(SchemaKind::Object(property)) if way == Way::Request => property.read_only,
+            Some(SchemaKind::Object(property)) => property.write_only,
+            _ => false,
+        }
+    };
+    keywords
+        .required
+        .iter()
+        .filter(is_misplaced)
+        .cloned()
+        .collect()
+}

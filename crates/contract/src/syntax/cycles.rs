@@ -1,0 +1,42 @@
+//! Circular references between parameters, responses and other components.
+
+use std::collections::HashMap;
+
+use super::walk::Link;
+use crate::circles;
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// Reports circular references.
+///
+/// Each reference has one target, so every path is a chain. A chain that meets a node of its own
+/// round has found a circle; one that meets a node of an earlier round ends, since the rest has
+/// been checked.
+pub(super) fn check(links: &[Link], diagnostics: &mut Vec<Diagnostic>) {
+    let next: HashMap<usize, (usize, Span)> = links
+        .iter()
+        .map(|link| (link.from, (link.to, link.span)))
+        .collect();
+    let mut settled: HashMap<usize, usize> = HashMap::new();
+    for (round, link) in links.iter().enumerate() {
+        let mut path: Vec<(usize, Span)> = Vec::new();
+        let mut at = link.from;
+        while let Some((to, span)) = next.get(&at) {
+            match settled.get(&at) {
+                None => {
+                    settled.insert(at, round);
+                    path.push((at, *span));
+                    at = *to;
+                }
+                Some(earlier) => {
+                    if *earlier == round {
+                        let start = path.iter().position(|(node, _)| *node == at).unwrap_or(0);
+                        let spans = path[start..].iter().map(|(_, span)| *span).collect();
+                        diagnostics.extend(circles::diagnostic(spans, false));
+                    }
+                    break;
+                }
+            }
+        }
+    }
+}

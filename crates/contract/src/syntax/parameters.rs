@@ -1,0 +1,155 @@
+//! Parameters and headers: where they are sent and how they are written.
+
+use super::bodies;
+use super::responses::media_types;
+use super::walk::{Item, Walk};
+use crate::node::Node;
+use crate::spelling::nearest;
+
+/// Checks a header.
+pub(super) fn header<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    style(walk, item, "header");
+    typed(walk, item, "a header");
+}
+
+pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    if let Some(node) = item.node.get("in")
+        && let Some(location) = node.as_str()
+    {
+        match location {
+            "path" => path_parameter(walk, item),
+            "query" | "cookie" => {}
+            "header" => header_parameter(walk, item),
+            "body" | "formData" => walk.error(
+                "unknown-location",
+                node.span,
+                format!("a parameter `in: {location}` belongs to Swagger 2.0"),
+                "write a `requestBody`".to_owned(),
+            ),
+            other => walk.error(
+                "unknown-location",
+                node.span,
+                format!("a parameter cannot be in `{other}`"),
+                "write `path`, `query`, `header` or `cookie`".to_owned(),
+            ),
+        }
+        style(walk, item, location);
+    }
+    if let Some(entry) = item.node.entry("allowEmptyValue")
+        && entry.value.as_bool() == Some(true)
+    {
+        walk.warning(
+            "ignored-keyword",
+            entry.key_span,
+            "`allowEmptyValue` is deprecated and ignored: an empty value must match the schema"
+                .to_owned(),
+            "remove it, and let the schema accept the empty string".to_owned(),
+        );
+    }
+    typed(walk, item, "a parameter");
+}
+
+fn path_parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let required = item.node.entry("required");
+    if required.is_none_or(|entry| entry.value.as_bool() == Some(false)) {
+        let name = name_of(item.node);
+        walk.error(
+            "path-parameter-optional",
+            required.map_or(item.at, |entry| entry.value.span),
+            format!("the path parameter `{name}` must be required"),
+            "write `required: true`".to_owned(),
+        );
+    }
+}
+
+fn header_parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
+    let Some(node) = item.node.get("name") else {
+        return;
+    };
+    let name = name_of(item.node);
+    if ["accept", "content-type", "authorization"].contains(&name.to_ascii_lowercase().as_str()) {
+        walk.warning(
+            "ignored-header",
+            node.span,
+            format!("tools that follow the standard ignore a header parameter `{name}`"),
+            "describe media types in `content`, and credentials in `security`".to_owned(),
+        );
+    }
+}
+
+fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
+    let allowed: &[&str] = match location {
+        "path" => &["matrix", "label", "simple"],
+        "query" => &["form", "spaceDelimited", "pipeDelimited", "deepObject"],
+        "header" => &["simple"],
+        "cookie" => &["form"],
+        _ => return,
+    };
+    let Some(node) = item.node.get("style") else {
+        return;
+    };
+    let Some(style) = node.as_str() else { return };
+    if allowed.contains(&style) {
+        if style == "deepObject"
+            && item
+                .node
+                .get("schema")
+                .is_some_and(|schema| bodies::is_no_object(walk, item, schema))
+        {
+            walk.error(
+                "impossible-style",
+                node.span,
+                "`deepObject` writes the properties of an object, but the schema accepts no object"
+                    .to_owned(),
+                "remove `style`, or write a schema of type object".to_owned(),
+            );
+        }
+        return;
+    }
+    let help = match nearest(style, allowed.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("write `{}`", allowed.join("` or `")),
+    };
+    walk.error(
+        "impossible-style",
+        node.span,
+        format!("in a {location} there is no style `{style}`"),
+        help,
+    );
+}
+
+/// Checks that a parameter has either a schema or one media type.
+fn typed<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
+    let content = item.node.entry("content");
+    match (item.node.get("schema"), content) {
+        (None, None) => walk.warning(
+            "missing-keyword",
+            item.at,
+            format!("{what} needs `schema` or `content`"),
+            "add a `schema`".to_owned(),
+        ),
+        (Some(_), Some(entry)) => walk.warning(
+            "unknown-keyword",
+            entry.key_span,
+            format!("{what} has both `schema` and `content`, and only `schema` is used"),
+            "remove one of them".to_owned(),
+        ),
+        (None, Some(entry)) => {
+            let media = entry.value.as_object().unwrap_or_default();
+            if media.len() != 1 {
+                walk.error(
+                    "wrong-type",
+                    entry.key_span,
+                    format!("the `content` of {what} must have exactly one media type"),
+                    "keep one".to_owned(),
+                );
+            }
+            media_types(walk, item);
+        }
+        (Some(_), None) => {}
+    }
+}
+
+fn name_of(node: &Node) -> &str {
+    node.get("name").and_then(Node::as_str).unwrap_or_default()
+}

@@ -1,0 +1,155 @@
+//! The state of the walk through a document, which the checks of its objects share.
+
+use std::collections::HashSet;
+
+use super::grammar::Shape;
+use crate::diagnostic::Diagnostic;
+use crate::model::Dialect;
+use crate::node::{Entry, Node};
+use crate::node_ref::{NodeRef, address, reference_of};
+use crate::resolve::Resolver;
+use crate::source::Span;
+
+pub(super) struct Walk<'w, 'a> {
+    pub(super) resolver: &'w Resolver<'a>,
+    pub(super) dialect: Dialect,
+    pub(super) diagnostics: &'w mut Vec<Diagnostic>,
+    pub(super) pending: Vec<Item<'a>>,
+    pub(super) seen: HashSet<(usize, usize)>,
+    pub(super) syntax: Syntax<'a>,
+}
+
+/// A node to visit.
+#[derive(Clone, Copy)]
+pub(super) struct Item<'a> {
+    pub(super) document: usize,
+    pub(super) node: &'a Node,
+    /// The span to report when a field is missing: that of the key, or of the value if there is no
+    /// key.
+    pub(super) at: Span,
+    /// The key that holds the node. Items of an array have the key of the array.
+    pub(super) key: &'a str,
+    pub(super) shape: Shape,
+}
+
+/// What the walk records for later steps.
+#[derive(Default)]
+pub(crate) struct Syntax<'a> {
+    /// References to other references, except between schemas.
+    pub(super) links: Vec<Link>,
+    /// The operation ids that links name, with their spans.
+    pub(crate) named: Vec<(&'a str, Span)>,
+    /// Every reference, if there are several files.
+    pub(crate) references: Vec<Reference<'a>>,
+    /// Addresses of schemas with `$id` or `$anchor`.
+    pub(crate) identified: HashSet<usize>,
+    /// Whether no engine supports some pattern.
+    pub(crate) has_unusable_patterns: bool,
+    /// Whether a schema has `$dynamicRef`.
+    pub(crate) is_dynamic: bool,
+}
+
+/// A resolved reference.
+pub(crate) struct Reference<'a> {
+    /// The node of its text.
+    pub(crate) text: &'a Node,
+    /// The target.
+    pub(crate) target: NodeRef<'a>,
+    /// The section of `components` for the target; none for path items, which have none in 3.0.
+    pub(crate) section: Option<&'static str>,
+}
+
+/// A reference to another reference.
+pub(super) struct Link {
+    /// The address of the object with `$ref`.
+    pub(super) from: usize,
+    /// The address of the target.
+    pub(super) to: usize,
+    /// The span of the reference.
+    pub(super) span: Span,
+}
+
+impl<'a> Walk<'_, 'a> {
+    pub(super) fn error(&mut self, code: &'static str, span: Span, message: String, help: String) {
+        self.diagnostics
+            .push(Diagnostic::error(code, span, message).help(help));
+    }
+
+    pub(super) fn warning(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: String,
+        help: String,
+    ) {
+        self.diagnostics
+            .push(Diagnostic::warning(code, span, message).help(help));
+    }
+
+    pub(super) fn push(&mut self, from: Item<'a>, entry: &'a Entry, shape: Shape) {
+        self.pending.push(Item {
+            document: from.document,
+            node: &entry.value,
+            at: entry.key_span,
+            key: &entry.key,
+            shape,
+        });
+    }
+
+    /// Records a reference, for combining several files.
+    pub(super) fn note(&mut self, text: &'a Node, target: &NodeRef<'a>, shape: Shape) {
+        if self.resolver.documents.list.len() > 1 {
+            let section = match shape {
+                Shape::Object(grammar) => grammar.section(),
+                _ => Some("schemas"),
+            };
+            self.syntax.references.push(Reference {
+                text,
+                target: target.clone(),
+                section,
+            });
+        }
+    }
+
+    pub(super) fn enter(
+        &mut self,
+        item: Item<'a>,
+        entry: &'a Entry,
+        target: &NodeRef<'a>,
+        shape: Shape,
+    ) {
+        if target.document == 0 && target.pointer.is_empty() {
+            return self.error(
+                "dangling-ref",
+                entry.value.span,
+                "the reference leads to the whole document".to_owned(),
+                "write `#/components/…`, or give the schema an `$id`".to_owned(),
+            );
+        }
+        if reference_of(target.node).is_some() && !matches!(shape, Shape::Schema) {
+            self.syntax.links.push(Link {
+                from: address(item.node),
+                to: address(target.node),
+                span: entry.value.span,
+            });
+        }
+        self.pending.push(Item {
+            document: target.document,
+            node: target.node,
+            at: target.node.span,
+            key: "$ref",
+            shape,
+        });
+    }
+
+    /// Queues a schema that something other than `$ref` leads to.
+    pub(super) fn enter_schema(&mut self, target: &NodeRef<'a>) {
+        self.pending.push(Item {
+            document: target.document,
+            node: target.node,
+            at: target.node.span,
+            key: "$ref",
+            shape: Shape::Schema,
+        });
+    }
+}

@@ -1,0 +1,145 @@
+//! Validates the defaults, examples and listed values of a document against their schemas.
+
+mod cost;
+mod violation;
+
+pub(crate) use violation::Violation;
+
+use serde_json::{Value, json};
+
+use crate::build::{Role, ValueSite};
+use crate::bundle::{ends, schema_bundle, schema_reference};
+use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
+use crate::node::{Node, NodeValue};
+use violation::{Annotated, violations};
+
+/// The stack of the validating thread. The validator recurses, and documents may nest as deep as
+/// the reader allows.
+const STACK_BYTES: usize = 256 << 20;
+
+/// The result of validating the values of a document.
+pub(crate) enum Validation<'a> {
+    /// The values were validated; these are rejected.
+    Judged(Vec<(ValueSite<'a>, Violation)>),
+    /// No value was validated, because it would take too long. Holds the first value.
+    TooCostly(ValueSite<'a>),
+    /// No value was validated, because the schemas cannot be compiled. Holds the first value.
+    NoValidator(ValueSite<'a>),
+}
+
+/// Validates every value against its schema, in one run of one validator, so that the schemas are
+/// compiled once.
+pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Validation<'a> {
+    let ends = ends(contract);
+    let sites: Vec<ValueSite<'a>> = values
+        .iter()
+        .filter(|site| !is_plainly_right(contract, &ends, site))
+        .copied()
+        .collect();
+    let Some(first) = sites.first() else {
+        return Validation::Judged(Vec::new());
+    };
+    let values: Vec<Value> = sites.iter().map(|site| site.node.to_json()).collect();
+    if !cost::is_affordable(contract, sites.iter().map(|site| site.schema).zip(&values)) {
+        return Validation::TooCostly(*first);
+    }
+    let schemas: Vec<Value> = sites
+        .iter()
+        .map(|site| json!({ "$ref": schema_reference(contract, ends[site.schema.index()]) }))
+        .collect();
+    // One validator for all values: an array whose items are the values, each with its schema in
+    // `prefixItems`. Compiling a validator for each value would compile the shared schemas again
+    // each time.
+    let mut root = schema_bundle(contract);
+    root["prefixItems"] = Value::Array(schemas);
+    // The thread is joined with `ok`, so that a panic of the validator on an unusual schema becomes
+    // a warning.
+    let violations = std::thread::scope(|scope| {
+        let judge = || violations(&root, &Value::Array(values), contract.formats);
+        std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, judge)
+            .ok()
+            .and_then(|thread| thread.join().ok()?)
+    });
+    let Some(violations) = violations else {
+        return Validation::NoValidator(*first);
+    };
+    if violations.is_empty() {
+        return Validation::Judged(Vec::new());
+    }
+    let annotated = Annotated::of(contract);
+    let refused = violations
+        .into_iter()
+        .filter(|violation| !annotated.excuses(violation))
+        .filter_map(|violation| Some((*sites.get(violation.index)?, violation)));
+    Validation::Judged(refused.collect())
+}
+
+/// Returns whether a value is valid at a glance: the schema constrains only the type, and the value
+/// has that type.
+fn is_plainly_right(contract: &Contract, ends: &[SchemaId], site: &ValueSite<'_>) -> bool {
+    let end = ends[site.schema.0 as usize];
+    let keywords = match &contract.schema(end).kind {
+        SchemaKind::Bool(value) => return *value,
+        SchemaKind::Object(keywords) => keywords,
+    };
+    let of_type = keywords
+        .types
+        .is_none_or(|types| types.contains(type_of(site.node)) || is_integer(types, site.node));
+    let listed = site.role == Role::Member
+        || match (&keywords.enumeration, &site.node.value) {
+            (None, _) => keywords.constant.is_none(),
+            (Some(values), NodeValue::String(text)) => values.iter().any(|value| value == text),
+            (Some(_), _) => false,
+        };
+    of_type && listed && says_only_types(keywords, &site.node.value)
+}
+
+fn says_only_types(keywords: &Keywords, value: &NodeValue) -> bool {
+    let composed = keywords.reference.is_some()
+        || !keywords.all_of.is_empty()
+        || !keywords.any_of.is_empty()
+        || !keywords.one_of.is_empty()
+        || keywords.not.is_some()
+        || keywords.if_schema.is_some();
+    if composed {
+        return false;
+    }
+    match value {
+        NodeValue::Null | NodeValue::Bool(_) => true,
+        NodeValue::Number(_) => {
+            keywords.minimum.is_none()
+                && keywords.maximum.is_none()
+                && keywords.exclusive_minimum.is_none()
+                && keywords.exclusive_maximum.is_none()
+                && keywords.multiple_of.is_none()
+                && keywords.format.is_none()
+        }
+        NodeValue::String(_) => {
+            keywords.min_length.is_none()
+                && keywords.max_length.is_none()
+                && keywords.pattern.is_none()
+                && keywords.format.is_none()
+        }
+        NodeValue::Array(_) | NodeValue::Object(_) => false,
+    }
+}
+
+fn type_of(node: &Node) -> Types {
+    match &node.value {
+        NodeValue::Null => Types::NULL,
+        NodeValue::Bool(_) => Types::BOOLEAN,
+        NodeValue::Number(_) => Types::NUMBER,
+        NodeValue::String(_) => Types::STRING,
+        NodeValue::Array(_) => Types::ARRAY,
+        NodeValue::Object(_) => Types::OBJECT,
+    }
+}
+
+fn is_integer(types: Types, node: &Node) -> bool {
+    types.contains(Types::INTEGER)
+        && node
+            .as_number()
+            .is_some_and(|number| number.is_i64() || number.is_u64())
+}
