@@ -91,7 +91,7 @@ pub async fn run(
         let store = Store::open(&config)
             .await
             .context("failed to open the database")?;
-        let authority = Authority::of(&store, &sealer, &world).await?;
+        let authority = Authority::load_or_create(&store, &sealer, &world).await?;
         anyhow::Ok((store, authority))
     };
     // It may wait for another replica's migrations, and whoever tells it to stop shall not wait with it.

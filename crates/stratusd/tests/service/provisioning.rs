@@ -76,8 +76,8 @@ on_both! {
         drop(service);
 
         std::fs::write(home.keys(), &old).expect("it is writable");
-        assert!(home.fail(&["serve"]).contains("no key opens the certificate authority"));
-        assert!(home.fail(&["key", "rotate"]).contains("no key opens"));
+        assert!(home.fail(&["serve"]).contains("failed to open the certificate authority"));
+        assert!(home.fail(&["key", "rotate"]).contains("none of the keys opens"));
     }
 
     async fn storage_does_not_shrink_below_what_is_in_use(home: Home) {
@@ -215,7 +215,7 @@ fn simulator(home: &Home, world: &World) -> impl Future<Output = Simulator> {
     async move {
         let store = store(home).await;
         let sealer = Sealer::parse(&keys).expect("the keys are good");
-        let authority = Authority::of(&store, &sealer, world)
+        let authority = Authority::load_or_create(&store, &sealer, world)
             .await
             .expect("there is one");
         Simulator::new(config, world.clone(), authority)
@@ -577,7 +577,7 @@ async fn certificates_lead_to_an_authority_that_stays() {
         // The second one is that of another start.
         let store = store(&home).await;
         authorities.push(
-            Authority::of(&store, &sealer, &World::real())
+            Authority::load_or_create(&store, &sealer, &World::real())
                 .await
                 .expect("there is one"),
         );
