@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use stratusd::domain::World;
-use stratusd::inventory::{Apply, Findings, Inventory, Mode, Refused, Step, StepKind};
+use stratusd::inventory::{Apply, ApplyRefusal, Diagnostics, Inventory, Mode, Step, StepKind};
 use stratusd::settings::{SettingsFile, StoreGiven};
 use stratusd::storage::Aborted;
 
@@ -59,14 +59,14 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
             show(&steps)?;
             super::say(summary(&steps, "applied"))
         }
-        Err(Aborted::Refused(Refused::DryRun(steps))) => {
+        Err(Aborted::Refused(ApplyRefusal::DryRun(steps))) => {
             show(&steps)?;
             super::say(summary(&steps, "planned, nothing was changed"))
         }
-        Err(Aborted::Refused(Refused::Inconsistent(finding))) => {
-            bail!(Findings::new(path, vec![finding]))
+        Err(Aborted::Refused(ApplyRefusal::Inconsistent(diagnostic))) => {
+            bail!(Diagnostics::new(path, vec![diagnostic]))
         }
-        Err(Aborted::Refused(Refused::InTheWay(message))) => bail!("{}: {message}", path.display()),
+        Err(Aborted::Refused(ApplyRefusal::Blocked(message))) => bail!("{}: {message}", path.display()),
         Err(Aborted::Failed(error)) => Err(error).context("failed to apply the inventory"),
     }
 }

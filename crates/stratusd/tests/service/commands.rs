@@ -37,7 +37,7 @@ on_both! {
              - { name: backend, location: eu-central-h1 }\n    load_balancers:\n      - { name: web, location: \
              eu-central-h1, subnet: backend, src_port: 443, dst_port: 8080, health_check_endpoint: /up }\n".to_string();
         let kept = home.apply(&smaller);
-        assert!(kept.contains("  project shop: vm eu-central-h1/app-1 (not in the inventory, kept without --prune)"), "{kept}");
+        assert!(kept.contains("  project shop: vm eu-central-h1/app-1: not in the inventory, kept; use --prune to remove it"), "{kept}");
         assert!(kept.ends_with(", 0 to delete: applied\n"), "{kept}");
         assert_eq!(caller.get("/location/eu-central-h1/vm").await.ok()["count"], 3);
         let pruned = home.succeed(&["apply", "--prune", "inventory.yaml"]);
@@ -61,7 +61,7 @@ on_both! {
         assert_eq!(
             home.apply(&two_projects()),
             "  project shop: load balancer eu-central-h1/web (src_port, dst_port, health_check_endpoint, vms): \
-             not as in the inventory, left to the API\n0 to create, 0 to update, 0 to delete: applied\n"
+             differs from the inventory, left unchanged\n0 to create, 0 to update, 0 to delete: applied\n"
         );
         let vm = serde_json::json!({ "vm_id": caller.get("/location/eu-central-h1/vm").await.ok()["items"][0]["id"] });
         assert_eq!(caller.post(&format!("{web}/detach-vm"), vm).await.ok(), changed);
@@ -106,7 +106,7 @@ on_both! {
         // What the API takes away stays away, and is told.
         let detached = serde_json::json!({ "private_subnet_id": subnet["id"] });
         caller.post("/location/here/firewall/new/detach-subnet", detached).await.ok();
-        let told = "  project shop: private subnet here/ours (firewalls): not as in the inventory, left to the API\n";
+        let told = "  project shop: private subnet here/ours (firewalls): differs from the inventory, left unchanged\n";
         assert_eq!(home.succeed(&["apply", "inventory.yaml"]), format!("{told}{nothing}"));
         assert!(caller.get(ours).await.ok()["firewalls"].as_array().is_some_and(Vec::is_empty));
     }
@@ -141,7 +141,7 @@ on_both! {
         let said = home.fail(&["apply", "inventory.yaml"]);
         let line = other.lines().position(|line| line.contains("10.61.7.10")).expect("it is there") + 1;
         assert!(said.contains(&format!("inventory.yaml:{line}:")), "{said}");
-        assert!(said.contains("the network interface a has this address, and is not in the inventory"), "{said}");
+        assert!(said.contains("the network interface a has this address and is not in the inventory"), "{said}");
         assert!(applied(other, &["--prune"]).contains("1 to create, 0 to update, 4 to delete: applied"));
     }
 
