@@ -61,7 +61,7 @@ pub async fn run(
     settings: &ServiceSettings,
     sealer: Sealer,
 ) -> Result<()> {
-    settings.ensure_whole()?;
+    settings.ensure_complete()?;
     let Signals { stop, hang_up } = Signals::listen()?;
     let database = store_settings.database_url.database()?;
     // Held until the end: the lock goes with it.
@@ -146,8 +146,8 @@ fn router(
     metrics: &Arc<Metrics>,
 ) -> Router {
     let limit = settings.rate_limit.map(|per_second| RateLimit {
-        per_second,
-        burst: settings.rate_burst.unwrap_or(per_second),
+        per_second: per_second.get(),
+        burst: settings.rate_burst.unwrap_or(per_second).get(),
     });
     let config = server::Config::new()
         .body_limit(settings.body_limit.get())
@@ -186,8 +186,8 @@ impl Listeners {
                 format!("failed to listen on {address}, see the setting {setting}")
             })
         };
-        let api = bind(settings.listen, "listen")?;
-        let management = listening(bind(settings.management_listen, "management_listen")?)?;
+        let api = bind(settings.listen.get(), "listen")?;
+        let management = listening(bind(settings.management_listen.get(), "management_listen")?)?;
         Ok(Self { api, management })
     }
 }

@@ -67,8 +67,8 @@ on_both! {
         let old = std::fs::read_to_string(home.keys()).expect("it is there");
         let new = home.succeed(&["key", "generate"]);
         std::fs::write(home.keys(), format!("# the current one\n{new}\n# the one before\n{old}")).expect("it is writable");
-        assert!(home.succeed(&["key", "rotate"]).contains("sealed 2 secrets"));
-        assert!(home.succeed(&["key", "rotate"]).contains("sealed 0 secrets"));
+        assert!(home.succeed(&["key", "rotate"]).contains("re-encrypted 2 secrets"));
+        assert!(home.succeed(&["key", "rotate"]).contains("re-encrypted 0 secrets"));
         std::fs::write(home.keys(), &new).expect("it is writable");
         let service = home.serve(&settings);
         let caller = Caller::new(&service.base, SHOP, &token);

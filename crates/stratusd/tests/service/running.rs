@@ -63,7 +63,7 @@ async fn tokens_expire_and_are_revoked() {
     }
     assert!(
         home.fail(&["token", "revoke", id])
-            .contains("not revoked already")
+            .contains("or it is revoked already")
     );
     assert!(
         home.fail(&["token", "issue", "--project", "nobody"])
