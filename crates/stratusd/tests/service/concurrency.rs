@@ -50,7 +50,7 @@ fn successes(answers: &[Answer], field: &str) -> usize {
     for refused in answers.iter().filter(|answer| answer.status != 200) {
         match refused.error() {
             (400, "InvalidRequest") => {
-                assert!(!refused.detail(field).is_null(), "{}", refused.body)
+                assert!(!refused.detail(field).is_null(), "{}", refused.body);
             }
             (409, "Conflict") => {}
             _ => panic!("{} {}", refused.status, refused.body),

@@ -21,7 +21,7 @@ pub async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> Option<T>
     loop {
         match ask().await {
             None if start.elapsed() < PATIENCE => {
-                tokio::time::sleep(Duration::from_millis(20)).await
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
             answer => return answer,
         }
