@@ -52,11 +52,11 @@ async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Resu
             .into_iter()
             .filter(|old| !sealer.is_current(&old.password))
         {
-            let place = sealed_for(&old.project_id, &old.id);
-            let password = sealer.open(&old.password, &place);
+            let owner = sealed_for(&old.project_id, &old.id);
+            let password = sealer.open(&old.password, &owner);
             let password = password
                 .with_context(|| format!("failed to open the password of database {}", old.id))?;
-            let sealed = sealer.seal(&password, world, &place);
+            let sealed = sealer.seal(&password, world, &owner);
             resealed.push((old, sealed));
         }
         count += resealed.len();

@@ -65,6 +65,7 @@ impl Change for Apply {
     type Refusal = ApplyRefusal;
 
     async fn make(&self, tx: &mut Connection<'_>) -> Applied<Vec<Step>> {
+        // One run at a time: two at once would both create what is missing, and one would fail late.
         storage::inventory::lock(tx).await?;
         let mut run = Run {
             tx,

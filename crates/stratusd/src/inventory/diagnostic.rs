@@ -18,7 +18,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// The place of a diagnostic about the whole file.
+    /// The position of a diagnostic about the whole file.
     const START: (u64, u64) = (1, 1);
 
     /// Creates a diagnostic about a value.
@@ -59,11 +59,11 @@ impl Diagnostics {
         let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
         let last_line = before.rsplit('\n').next().unwrap_or_default();
         let from_one = |count: usize| u64::try_from(count).unwrap_or(u64::MAX).saturating_add(1);
-        let place = (
+        let position = (
             from_one(before.matches('\n').count()),
             from_one(last_line.chars().count()),
         );
-        Self::new(path, vec![Diagnostic::new(place, "must be UTF-8")])
+        Self::new(path, vec![Diagnostic::new(position, "must be UTF-8")])
     }
 
     /// Reports a file without content.
@@ -114,9 +114,9 @@ fn yaml_message(error: &Error) -> String {
 /// Removes from a message of the YAML reader what the diagnostic says itself, and advice for Rust
 /// programmers.
 fn without_location(message: &str, location: Location) -> String {
-    let place = format!(" at line {}, column {}", location.line(), location.column());
+    let position = format!(" at line {}, column {}", location.line(), location.column());
     message
-        .replace(&place, "")
+        .replace(&position, "")
         .replace(", set DuplicateKeyPolicy in Options if acceptable", "")
 }
 
