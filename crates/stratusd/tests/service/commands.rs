@@ -11,7 +11,7 @@ use crate::support::Home;
 use crate::support::inventory::two_projects;
 
 #[test]
-fn help_says_what_there_is() {
+fn help_lists_commands_and_flags() {
     let home = Home::sqlite();
     for command in ["", "serve", "apply", "token issue", "key rotate"] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
@@ -23,7 +23,7 @@ fn help_says_what_there_is() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_the_end_and_no_failure() {
+fn a_closed_standard_output_is_not_a_failure() {
     let home = Home::sqlite();
     home.apply(&two_projects());
     home.token("shop", &[]);
@@ -48,7 +48,7 @@ fn a_reader_that_goes_away_is_the_end_and_no_failure() {
             "{command}: {output:?}"
         );
     }
-    // Any other failure is told.
+    // Any other failure is an error.
     let full = std::fs::File::options()
         .write(true)
         .open("/dev/full")

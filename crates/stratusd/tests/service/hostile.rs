@@ -1,4 +1,5 @@
-//! Hostile requests: each gets a clear response or a closed connection, and the next request is served.
+//! Hostile requests: each gets a clear response or a closed connection, and the next request is
+//! served.
 
 mod limits;
 mod target;
@@ -46,7 +47,7 @@ on_both! {
         for secret in [&token, &first, own, "weakweakweak", &key, "WrongWrong", sealing_key.trim()] {
             assert!(!is_in(&log, secret), "a secret is in the log: {secret}");
         }
-        // What is kept are hashes and sealed passwords only.
+        // The database contains hashes and sealed passwords only.
         let kept = if home.database_url.starts_with("postgres") {
             let dumped = Command::new(binary("pg_dump")).arg(&home.database_url).output().expect("pg_dump starts");
             assert!(dumped.status.success(), "{dumped:?}");
@@ -66,7 +67,7 @@ on_both! {
     }
 }
 
-/// A secret as text, and as logs and dumps show bytes.
+/// Returns a secret as text, and as logs and dumps print bytes.
 fn forms_of(secret: &str) -> [String; 3] {
     let hex = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
     let list = format!("{:?}", secret.as_bytes());
@@ -78,7 +79,7 @@ fn forms_of(secret: &str) -> [String; 3] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_that_are_no_good_are_told_apart_and_survived() {
+async fn invalid_bodies_are_rejected_and_the_next_request_is_served() {
     let target = Target::new(&[]);
     let path = format!("{PLACE}/postgres/orders");
     let deep = "[".repeat(100_000);
@@ -96,7 +97,7 @@ async fn bodies_that_are_no_good_are_told_apart_and_survived() {
     ];
     for body in bodies {
         assert_eq!(
-            target.told("POST", &path, body),
+            target.call("POST", &path, body),
             bad_request(),
             "{:?}",
             &body[..body.len().min(40)]
@@ -105,7 +106,7 @@ async fn bodies_that_are_no_good_are_told_apart_and_survived() {
     }
     let large = format!("{{\"size\":\"{}\"}}", "x".repeat(2 << 20));
     assert_eq!(
-        target.told("POST", &path, large.as_bytes()),
+        target.call("POST", &path, large.as_bytes()),
         (413, "PayloadTooLarge".to_owned())
     );
     target.still_serves().await;
@@ -130,16 +131,16 @@ async fn paths_that_climb_or_hide_something_find_nothing() {
         "/location/eu-central-h1/vm?start_after=%ff",
         "/location/eu-central-h1/vm?page_size=1&page_size=2",
     ] {
-        let (status, kind) = target.told("GET", path, b"");
+        let (status, kind) = target.call("GET", path, b"");
         assert!(matches!(status, 400 | 404), "{path}: {status} {kind}");
         assert!(
             !kind.is_empty(),
             "{path}: the error has the contract's shape"
         );
     }
-    let (status, kind) = target.told("GET", "/location/..%2f/vm", b"");
+    let (status, kind) = target.call("GET", "/location/..%2f/vm", b"");
     assert_eq!((status, &*kind), (404, "InvalidLocation"));
-    let (status, kind) = target.told("GET", "/location/%00/vm", b"");
+    let (status, kind) = target.call("GET", "/location/%00/vm", b"");
     assert_eq!((status, &*kind), (404, "InvalidLocation"));
     target.still_serves().await;
 }

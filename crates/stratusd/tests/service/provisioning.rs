@@ -1,4 +1,5 @@
-//! Databases reach their wanted state: through failures, outages, lost passwords and several workers.
+//! Databases reach their wanted state: through failures, outages, lost passwords and several
+//! workers.
 
 mod reconciler;
 mod simulator;
@@ -82,10 +83,11 @@ on_both! {
             let path = format!("{PLACE}/postgres/full-{number}");
             caller.post(&path, json!({ "size": "standard-2", "storage_size": 256 })).await.ok();
             tokio::time::sleep(Duration::from_millis(700)).await;
-            // Nothing is known to be in use while it is created.
+            // While a database is created, none of its storage is in use.
             caller.patch(&path, json!({ "storage_size": 64 })).await.ok();
             let running = caller.wait_for(&path, |database| database["state"] == "running").await;
-            // One whose creation had not begun when it was changed is made as it shall be.
+            // If the creation had not started before the change, the database is created with the
+            // new size.
             if sizes(&running) != [json!(64), json!(64)] {
                 made = Some((path, running));
                 break;
@@ -93,7 +95,7 @@ on_both! {
         }
         let (path, running) = made.expect("one of them was changed while it was created");
         assert_eq!(sizes(&running), [json!(256), json!(64)]);
-        // What has no effect on the storage is not judged by it.
+        // Changes that do not affect the storage are not checked against its use.
         for body in [json!({}), json!({ "tags": [] }), json!({ "storage_size": 64 }), json!({ "ha_type": "sync" })] {
             caller.patch(&path, body).await.ok();
         }
@@ -105,11 +107,11 @@ on_both! {
     }
 }
 
-/// How many steps failed, by the service's own count.
+/// Returns the number of failed steps from the metrics of the service.
 async fn failed_steps(service: &Service) -> u64 {
     let metrics = reqwest::get(format!("{}/metrics", service.management))
         .await
-        .expect("it answers");
+        .expect("the service responds");
     let metrics = metrics.text().await.expect("it is text");
     let count = metrics
         .lines()

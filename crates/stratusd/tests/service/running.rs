@@ -37,10 +37,10 @@ async fn tokens_expire_and_are_revoked() {
     let id = &token[4..30];
     assert!(listed.contains(id), "{listed}");
     home.succeed(&["token", "revoke", id]);
-    // Tokens are remembered for a second.
+    // Tokens are cached for a second.
     for caller in [&caller, &short] {
         let refused = eventually(async || {
-            Some(caller.get("/postgres").await).filter(|answer| answer.status != 200)
+            Some(caller.get("/postgres").await).filter(|response| response.status != 200)
         });
         assert_eq!(
             refused.await.expect("it ends").error(),
@@ -55,16 +55,16 @@ async fn tokens_expire_and_are_revoked() {
         home.fail(&["token", "issue", "--project", "nobody"])
             .contains("there are rival and shop")
     );
-    let answer = reqwest::get(format!("{}/project/{SHOP}/postgres", service.base))
+    let response = reqwest::get(format!("{}/project/{SHOP}/postgres", service.base))
         .await
-        .expect("it answers");
-    assert_eq!(answer.headers()["www-authenticate"], "Bearer");
-    let answer: Value = answer.json().await.expect("it is JSON");
-    assert_eq!(answer["error"]["type"], "MissingCredentials");
+        .expect("the service responds");
+    assert_eq!(response.headers()["www-authenticate"], "Bearer");
+    let response: Value = response.json().await.expect("it is JSON");
+    assert_eq!(response["error"]["type"], "MissingCredentials");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_comes_too_often_waits() {
+async fn a_token_over_its_rate_limit_must_wait() {
     let home = home();
     let service = home.serve(&["--rate-limit", "2", "--rate-burst", "4"]);
     let (one, other) = (home.token("shop", &[]), home.token("shop", &[]));
@@ -75,12 +75,12 @@ async fn a_token_that_comes_too_often_waits() {
     let begun = Instant::now();
     let mut taken = 0.0;
     let refused = loop {
-        let answer = one
+        let response = one
             .send(reqwest::Method::GET, "/postgres", None)
             .await
-            .expect("it answers");
-        if answer.status() != 200 {
-            break answer;
+            .expect("the service responds");
+        if response.status() != 200 {
+            break response;
         }
         taken += 1.0;
         assert!(
@@ -98,7 +98,7 @@ async fn a_token_that_comes_too_often_waits() {
         (&body["error"]["code"], &body["error"]["type"]),
         (&json!(429), &json!("TooManyRequests"))
     );
-    // Another token has a limit of its own.
+    // Another token has its own limit.
     other.get("/postgres").await.ok();
     tokio::time::sleep(Duration::from_millis(1100)).await;
     one.get("/postgres").await.ok();
@@ -108,7 +108,7 @@ async fn a_token_that_comes_too_often_waits() {
 async fn health_and_metrics_are_on_a_port_of_their_own() {
     let home = home();
     let service = home.serve(&[]);
-    // How many connections a client makes is its own affair, so these are made by hand.
+    // Opened by hand: an HTTP client opens as many connections as it likes.
     let address = service
         .base
         .strip_prefix("http://")
@@ -165,11 +165,11 @@ async fn health_and_metrics_are_on_a_port_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_request_is_logged_without_what_it_says() {
+async fn each_request_is_logged_without_its_path_and_query() {
     let lines = access_log("info").await;
     let said =
         |line: &Value, name: &str| line["fields"][name].as_str().unwrap_or_default().to_owned();
-    let told: Vec<_> = lines
+    let logged: Vec<_> = lines
         .iter()
         .map(|line| {
             (
@@ -180,7 +180,7 @@ async fn each_request_is_logged_without_what_it_says() {
             )
         })
         .collect();
-    let told: Vec<_> = told
+    let logged: Vec<_> = logged
         .iter()
         .map(|(id, method, route, status)| (&**id, &**method, &**route, *status))
         .collect();
@@ -196,7 +196,7 @@ async fn each_request_is_logged_without_what_it_says() {
         ),
         ("none", "other", "none", &json!(401)),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(logged, expected);
     for line in &lines {
         assert_eq!(line["level"], "INFO");
         assert!(
@@ -214,7 +214,7 @@ async fn each_request_is_logged_without_what_it_says() {
     );
 }
 
-/// The access log of a service that has answered a few requests: what each line says.
+/// Sends a few requests to a service with a log filter, and returns its access log.
 async fn access_log(log: &str) -> Vec<Value> {
     let home = home();
     let service = home.serve(&["--log-format", "json", "--log", log]);
@@ -232,7 +232,7 @@ async fn access_log(log: &str) -> Vec<Value> {
         .header("x-request-id", "mine")
         .send()
         .await
-        .expect("it answers");
+        .expect("the service responds");
     service.terminate();
     let (is_well, log) = service.wait();
     assert!(is_well && !log.to_lowercase().contains("hidden"), "{log}");
@@ -251,14 +251,14 @@ fn home() -> Home {
 }
 
 async fn get(url: &str) -> (u16, String) {
-    let response = reqwest::get(url).await.expect("it answers");
+    let response = reqwest::get(url).await.expect("the service responds");
     (
         response.status().as_u16(),
         response.text().await.expect("it is text"),
     )
 }
 
-/// Starts the service as a process of the test's own; gives it and where it serves.
+/// Starts the service as a child process. Returns it with the URL of the API.
 fn start(home: &Home, more: &[&str]) -> (Child, String) {
     let ports = [
         "serve",
@@ -285,12 +285,12 @@ fn start(home: &Home, more: &[&str]) -> (Child, String) {
 }
 
 /// Sends a signal to a process.
-fn tell(process: &Child, signal: &str) {
-    let told = Command::new("kill")
+fn send_signal(process: &Child, signal: &str) {
+    let sent = Command::new("kill")
         .args([signal, &process.id().to_string()])
         .status();
     assert!(
-        told.is_ok_and(|status| status.success()),
+        sent.is_ok_and(|status| status.success()),
         "the process is alive"
     );
 }

@@ -27,7 +27,7 @@ on_both! {
         let service = home.serve(&[]);
         let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
         caller.post_nothing("/location/eu-central-h1/private-subnet/of-a-caller").await.ok();
-        // Of the shop a machine and a load balancer are left.
+        // Keeps one virtual machine and one load balancer of the shop.
         let smaller = "locations:\n  - name: eu-central-h1\n  - name: us-east-a2\nprojects:\n  - name: shop\n    vms:\n      - { name: app-2, location: \
              eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }\n    private_subnets:\n      \
              - { name: backend, location: eu-central-h1 }\n    load_balancers:\n      - { name: web, location: \
@@ -40,12 +40,12 @@ on_both! {
         assert_snapshot!("pruned", pruned);
         assert_eq!(caller.get("/location/eu-central-h1/vm").await.ok()["count"], 1);
         assert_eq!(caller.get("/location/eu-central-h1/load-balancer").await.ok()["count"], 1);
-        // What callers have made is theirs.
+        // What was created through the API stays.
         caller.get("/location/eu-central-h1/private-subnet/of-a-caller").await.ok();
         assert_eq!(home.succeed(&["apply", "--prune", "inventory.yaml"]), "0 to create, 0 to update, 0 to delete: applied\n");
     }
 
-    async fn what_the_api_has_changed_is_left_to_it(home: Home) {
+    async fn what_the_api_has_changed_stays_unchanged(home: Home) {
         home.apply(&two_projects());
         let service = home.serve(&[]);
         let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
@@ -83,16 +83,16 @@ on_both! {
         assert_eq!(subnet["firewalls"][0]["name"], "new");
         let nothing = "0 to create, 0 to update, 0 to delete: applied\n";
         assert_eq!(home.succeed(&["apply", "--prune", "inventory.yaml"]), nothing);
-        // What the API takes away stays away, and is told.
+        // What the API has detached stays detached, and is reported.
         let detached = serde_json::json!({ "private_subnet_id": subnet["id"] });
         caller.post("/location/here/firewall/new/detach-subnet", detached).await.ok();
-        let told = "  project shop: private subnet here/ours (firewalls): differs from the inventory, left unchanged\n";
-        assert_eq!(home.succeed(&["apply", "inventory.yaml"]), format!("{told}{nothing}"));
+        let reported = "  project shop: private subnet here/ours (firewalls): differs from the inventory, left unchanged\n";
+        assert_eq!(home.succeed(&["apply", "inventory.yaml"]), format!("{reported}{nothing}"));
         assert!(caller.get(ours).await.ok()["firewalls"].as_array().is_some_and(Vec::is_empty));
     }
 
     async fn networks_that_a_file_asks_for_are_given_to_no_other(home: Home) {
-        // So many that some of those drawn would be among those asked for.
+        // So many that random networks would collide with declared ones.
         let any = (0..1000).map(|number| format!("      - {{ name: any-{number}, location: here }}\n"));
         let asked = (0..1000).map(|number| {
             let (high, low) = (number / 4, number % 4 * 64);
@@ -112,7 +112,7 @@ on_both! {
             home.succeed(&[&["apply", "inventory.yaml"], arguments].concat())
         };
         applied(nics("[{ name: a, private_ipv4: 10.61.7.9 }, { name: b, private_ipv4: 10.61.7.10 }, { name: c }]"), &[]);
-        // The first free one, as `c` has it, is asked for by another.
+        // Another interface declares the first free address, which `c` has.
         let swapped = nics("[{ name: a, private_ipv4: 10.61.7.10 }, { name: b, private_ipv4: 10.61.7.9 }, { name: c }, { name: d, private_ipv4: 10.61.7.4 }]");
         assert!(applied(swapped.clone(), &[]).contains("1 to create, 3 to update, 0 to delete: applied"));
         assert!(applied(swapped, &[]).contains("0 to create, 0 to update, 0 to delete: applied"));
@@ -132,11 +132,11 @@ on_both! {
         }
         let caller = home.serve(&[]);
         let token = home.token("shop", &[]);
-        let project = plan.split("with the id ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("it is told");
+        let project = plan.split("with the id ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("it is printed");
         let caller = Caller::new(&caller.base, project, &token);
         let body = serde_json::json!({ "size": "standard-2", "storage_size": 64 });
         let refused = caller.post("/location/eu-north-h1/postgres/orders", body).await;
-        assert!(refused.detail("location").as_str().is_some_and(|told| told.contains("eu-central-h1 and us-east-a2")), "{}", refused.body);
+        assert!(refused.detail("location").as_str().is_some_and(|text| text.contains("eu-central-h1 and us-east-a2")), "{}", refused.body);
     }
 
     async fn networks_pass_from_a_name_to_another(home: Home) {
@@ -157,7 +157,7 @@ on_both! {
         assert!(again.contains("0 to create, 0 to update, 0 to delete"), "{again}");
     }
 
-    async fn what_cannot_be_changed_is_said(home: Home) {
+    async fn impossible_changes_are_refused(home: Home) {
         home.apply(&two_projects());
         let file = home.path().join("inventory.yaml");
         let said = |inventory: String, arguments: &[&str]| {
@@ -173,7 +173,7 @@ on_both! {
 }
 
 #[test]
-fn everything_wrong_with_an_inventory_is_told_at_once() {
+fn everything_wrong_with_an_inventory_is_reported_at_once() {
     let home = Home::sqlite();
     let file = home.path().join("inventory.yaml");
     let said = |text: &str| {
@@ -199,19 +199,19 @@ fn everything_wrong_with_an_inventory_is_told_at_once() {
         "projects:\n  - { name: a, vms: [{ name: a, location: us-east-a2, size: standard-2, storage_size_gib: 1, unix_user: deploy, ip6: \"2001:db8::2\" }] }\n  \
          - { name: b, vms: [{ name: a, location: us-east-a2, size: standard-2, storage_size_gib: 1, unix_user: deploy, ip6: \"2001:DB8:0:0::2\" }] }\n",
         "projects:\n  - name: shop\n    firewalls: [{ name: a, location: us-east-a2, rules: [{ cidr: \"::/0\", port_range: \"80\" }, { cidr: \"0::/0\", port_range: \"80..80\" }] }]\n",
-        // The long form of an address that another one could be given too.
+        // The long form of an address, whose short form another interface could get.
         "projects:\n  - name: shop\n    private_subnets:\n      - { name: a, location: us-east-a2, net6: \"fd61:7a0c:55e1:9200::/64\", nics: [{ name: n, private_ipv6: \"fd61:7a0c:55e1:9200:0:0:0:4\" }] }\n",
     ];
-    let told: Vec<String> = cases.into_iter().map(said).collect();
+    let reported: Vec<String> = cases.into_iter().map(said).collect();
     let missing = home.fail(&["apply", "missing.yaml"]);
     assert_snapshot!(
         "wrong_inventories",
-        format!("{}\n{missing}", told.join("\n"))
+        format!("{}\n{missing}", reported.join("\n"))
     );
 }
 
 #[test]
-fn an_inventory_that_is_no_text_is_told_where() {
+fn invalid_utf8_in_an_inventory_is_reported_where_it_is() {
     let home = Home::sqlite();
     std::fs::write(
         home.path().join("inventory.yaml"),
@@ -238,7 +238,7 @@ fn the_schema_of_inventories_is_published() {
         format!("{schema:#}\n"),
         "run `stratusd schema > crates/stratusd/inventory.schema.json`"
     );
-    // Another judge of the schema and of an inventory.
+    // Check inventories with an independent validator.
     let validator = jsonschema::draft202012::new(&schema).expect("it is a schema");
     assert!(
         validator

@@ -19,7 +19,7 @@ on_both! {
             let caller = Caller::new(&service.base, SHOP, &token);
             (service, caller)
         };
-        // Before anything is rotated.
+        // Before the rotation.
         drop(replica("keys"));
         let path = "/location/eu-central-h1/postgres/orders";
         let (restarted, caller) = replica("new-old");

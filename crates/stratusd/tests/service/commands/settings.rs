@@ -41,7 +41,7 @@ fn settings_come_from_flags_then_environment_then_file_then_defaults() {
 }
 
 #[test]
-fn wrong_settings_are_told_without_their_secrets() {
+fn wrong_settings_are_reported_without_their_secrets() {
     let home = Home::sqlite();
     let file = home.path().join("stratus.toml");
     let fails = |arguments: &[&str], text: &str| {
@@ -49,7 +49,7 @@ fn wrong_settings_are_told_without_their_secrets() {
         home.fail(arguments)
     };
     let config = &["config", "--config", "stratus.toml"];
-    let mut told = vec![
+    let mut printed = vec![
         fails(config, "listn = \"x\"\n")
             .split(';')
             .next()
@@ -90,16 +90,16 @@ fn wrong_settings_are_told_without_their_secrets() {
         .env_remove("STRATUS_ENCRYPTION_KEYS_FILE")
         .output()
         .expect("it starts");
-    told.push(String::from_utf8_lossy(&keyless.stderr).into_owned());
+    printed.push(String::from_utf8_lossy(&keyless.stderr).into_owned());
     std::fs::write(home.keys(), "not a key\n").expect("the folder is writable");
-    told.push(home.fail(&["serve"]));
-    let told = told.join("\n");
-    assert!(!told.contains("hidden"), "{told}");
-    assert_snapshot!("wrong_settings", told);
+    printed.push(home.fail(&["serve"]));
+    let printed = printed.join("\n");
+    assert!(!printed.contains("hidden"), "{printed}");
+    assert_snapshot!("wrong_settings", printed);
 }
 
 #[test]
-fn a_wrong_value_is_told_of_the_flag_or_of_the_variable_that_gave_it() {
+fn an_error_names_the_flag_or_the_variable_that_gave_the_value() {
     let home = Home::sqlite();
     let fails = |arguments: &[&str]| {
         let output = home
@@ -110,16 +110,16 @@ fn a_wrong_value_is_told_of_the_flag_or_of_the_variable_that_gave_it() {
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8(output.stderr).expect("it is text")
     };
-    let told = fails(&["serve"]);
+    let printed = fails(&["serve"]);
     assert!(
-        told.starts_with("error: invalid value 'soon' for 'STRATUS_IDLE_TIMEOUT': "),
-        "{told}"
+        printed.starts_with("error: invalid value 'soon' for 'STRATUS_IDLE_TIMEOUT': "),
+        "{printed}"
     );
     for flag in [&["--idle-timeout", "later"][..], &["--idle-timeout=later"]] {
-        let told = fails(&[&["serve"], flag].concat());
+        let printed = fails(&[&["serve"], flag].concat());
         assert!(
-            told.starts_with("error: invalid value 'later' for '--idle-timeout <DURATION>': "),
-            "{told}"
+            printed.starts_with("error: invalid value 'later' for '--idle-timeout <DURATION>': "),
+            "{printed}"
         );
     }
 }
@@ -165,7 +165,7 @@ fn no_part_of_a_databases_password_is_printed() {
             "postgres://me@%2Frun%2Fpostgresql/stratus",
             "postgres://me@%2Frun%2Fpostgresql:5432/stratus",
         ),
-        // Whatever is behind the first `@` would be a host's name.
+        // The parser would take everything after the first `@` for a host name.
         ("postgres://me:hid@den@db/stratus", "[malformed]"),
         ("postgres://db/stratus?hidden=hidden", "[malformed]"),
         (
@@ -186,7 +186,7 @@ fn no_part_of_a_databases_password_is_printed() {
 }
 
 #[test]
-fn what_is_wrong_with_a_databases_url_is_said_without_its_values() {
+fn errors_about_a_database_url_do_not_contain_its_values() {
     let home = Home::sqlite();
     for (url, why) in [
         (
@@ -216,7 +216,7 @@ fn what_is_wrong_with_a_databases_url_is_said_without_its_values() {
 }
 
 #[test]
-fn the_settings_that_are_shipped_hold_unless_a_file_says_else() {
+fn shipped_settings_are_not_overridden_by_the_unit_or_the_image() {
     let home = Home::sqlite();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     for (settings, around) in [

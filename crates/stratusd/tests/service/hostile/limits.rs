@@ -4,30 +4,31 @@ use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::target::{GET, Target, answer, time_until_cut, told};
+use super::target::{GET, Target, read_response, status_and_type, time_until_cut};
 use crate::support::eventually;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heads_that_are_no_good_are_refused() {
+async fn invalid_heads_are_rejected() {
     let target = Target::new(&[]);
     let huge = format!(
         "GET / HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n",
         "a".repeat(1 << 20)
     );
-    assert_eq!(told(&target.raw(huge.as_bytes())).0, 431);
+    assert_eq!(status_and_type(&target.raw(huge.as_bytes())).0, 431);
     let many: String = (0..1000)
         .map(|number| format!("x-{number}: 1\r\n"))
         .collect();
     assert_eq!(
-        told(&target.raw(format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes())).0,
+        status_and_type(&target.raw(format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes()))
+            .0,
         431
     );
     assert_eq!(
-        told(&target.raw(b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n")).0,
+        status_and_type(&target.raw(b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n")).0,
         400
     );
     assert_eq!(
-        told(
+        status_and_type(
             &target.raw(
                 b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"
             )
@@ -36,21 +37,21 @@ async fn heads_that_are_no_good_are_refused() {
         400
     );
     let conflicting = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n";
-    // RFC 9112, section 6.3: the length does not count, and the connection ends with the answer, so that nobody can
-    // take the same bytes for another request.
-    let answer = target.raw(
+    // RFC 9112, section 6.3: the length does not count, and the connection ends with the response,
+    // so that nobody can take the same bytes for another request.
+    let response = target.raw(
         &[
             &conflicting[..],
             b"GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n",
         ]
         .concat(),
     );
-    assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
+    assert_eq!(response.matches("HTTP/1.1 ").count(), 1, "{response}");
     target.still_serves().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_that_is_too_large_is_told_so_and_the_next_is_served() {
+async fn a_head_that_is_too_large_is_rejected_and_the_next_is_served() {
     let target = Target::new(&[]);
     let mut stream = target.connect();
     let large = "a".repeat(40_000);
@@ -64,25 +65,29 @@ async fn a_head_that_is_too_large_is_told_so_and_the_next_is_served() {
         (format!("GET /{large} HTTP/1.1\r\nhost: x\r\n\r\n"), ""),
     ] {
         stream.write_all(request.as_bytes()).expect("it is open");
-        let answer = answer(&mut stream);
-        assert_eq!(told(&answer), (431, "BadRequest".to_owned()), "{answer}");
-        let told_id = answer
+        let response = read_response(&mut stream);
+        assert_eq!(
+            status_and_type(&response),
+            (431, "BadRequest".to_owned()),
+            "{response}"
+        );
+        let request_id = response
             .lines()
             .find_map(|line| line.strip_prefix("x-request-id: "));
         assert!(
-            told_id.is_some_and(|told| !told.is_empty() && told.starts_with(id)),
-            "{answer}"
+            request_id.is_some_and(|it| !it.is_empty() && it.starts_with(id)),
+            "{response}"
         );
     }
     stream.write_all(GET).expect("it is open");
     assert_eq!(
-        told(&answer(&mut stream)),
+        status_and_type(&read_response(&mut stream)),
         (401, "MissingCredentials".to_owned())
     );
     target.still_serves().await;
     let metrics = reqwest::get(format!("{}/metrics", target.service.management))
         .await
-        .expect("it answers");
+        .expect("the service responds");
     let metrics = metrics.text().await.expect("it is text");
     assert!(
         metrics.contains("stratus_requests_total{operation=\"none\",status=\"431\"} 2"),
@@ -142,7 +147,7 @@ async fn one_connection_too_many_is_closed_and_the_others_are_not() {
     target.still_serves().await;
 }
 
-/// How many of these connections the service has closed, once it has closed any.
+/// Waits until the service has closed connections. Returns how many.
 async fn closed_of(held: &[TcpStream]) -> usize {
     for stream in held {
         stream.set_nonblocking(true).expect("it can be set");

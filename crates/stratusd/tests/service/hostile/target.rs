@@ -51,14 +51,14 @@ impl Target {
         stream
     }
 
-    /// Sends bytes as they are; gives whatever comes until the end.
+    /// Sends bytes on a new connection. Returns everything received until it is closed.
     pub fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
-        // The service may have heard enough before the end.
+        // Fails if the service closes the connection before it has read everything.
         let _ = stream.write_all(bytes);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response);
+        String::from_utf8_lossy(&response).into_owned()
     }
 
     pub fn request(&self, method: &str, path: &str, body: &[u8]) -> String {
@@ -71,12 +71,12 @@ impl Target {
         self.raw(&[head.as_bytes(), body].concat())
     }
 
-    /// Status and error type of an answer.
-    pub fn told(&self, method: &str, path: &str, body: &[u8]) -> (u16, String) {
-        told(&self.request(method, path, body))
+    /// Sends a request. Returns the status and the error type of the response.
+    pub fn call(&self, method: &str, path: &str, body: &[u8]) -> (u16, String) {
+        status_and_type(&self.request(method, path, body))
     }
 
-    /// The service is as it was.
+    /// Checks that the service still serves.
     pub async fn still_serves(&self) {
         assert_eq!(
             self.caller().get(&format!("{PLACE}/vm")).await.ok()["count"],
@@ -85,13 +85,13 @@ impl Target {
     }
 }
 
-pub fn told(answer: &str) -> (u16, String) {
-    let status = answer
+pub fn status_and_type(response: &str) -> (u16, String) {
+    let status = response
         .split(' ')
         .nth(1)
         .and_then(|status| status.parse().ok())
         .unwrap_or_default();
-    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    let body = response.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     let body: Value = serde_json::from_str(body).unwrap_or_default();
     (
         status,
@@ -102,8 +102,8 @@ pub fn told(answer: &str) -> (u16, String) {
     )
 }
 
-/// One answer of a connection that stays open; empty if it does not.
-pub fn answer(stream: &mut impl Read) -> String {
+/// Reads one response of a connection that stays open. Returns an empty text if it is closed.
+pub fn read_response(stream: &mut impl Read) -> String {
     let mut bytes = Vec::new();
     let mut byte = [0; 1];
     while !bytes.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
@@ -118,7 +118,7 @@ pub fn answer(stream: &mut impl Read) -> String {
     head + &String::from_utf8(body).expect("the body is text")
 }
 
-/// Sends these pieces with a pause after each, and gives the time until the service closes the connection.
+/// Sends pieces with a pause after each. Returns the time until the service closes the connection.
 pub fn time_until_cut(
     mut stream: TcpStream,
     pieces: &[&'static [u8]],

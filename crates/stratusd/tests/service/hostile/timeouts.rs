@@ -9,12 +9,12 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 
 use super::PLACE;
-use super::target::{GET, Target, answer, time_until_cut, told};
+use super::target::{GET, Target, read_response, status_and_type, time_until_cut};
 use crate::support::Home;
 use crate::support::inventory::SHOP;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_senders_and_silent_ones_are_let_go() {
+async fn slow_and_silent_senders_are_disconnected() {
     let target = Target::new(&[
         "--header-timeout",
         "1s",
@@ -36,33 +36,33 @@ async fn slow_senders_and_silent_ones_are_let_go() {
     );
     body.write_all(announced.as_bytes()).expect("it is open");
     let mut silent = target.connect();
-    let mut answers = [String::new(), String::new(), String::new()];
-    for (stream, answer) in [&mut head, &mut body, &mut silent]
+    let mut responses = [String::new(), String::new(), String::new()];
+    for (stream, response) in [&mut head, &mut body, &mut silent]
         .into_iter()
-        .zip(&mut answers)
+        .zip(&mut responses)
     {
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
-        *answer = String::from_utf8_lossy(&bytes).into_owned();
+        *response = String::from_utf8_lossy(&bytes).into_owned();
     }
     assert!(
         start.elapsed() < Duration::from_secs(15),
         "they were kept for {:?}",
         start.elapsed()
     );
-    assert_eq!(told(&answers[1]).0, 408, "{}", answers[1]);
+    assert_eq!(status_and_type(&responses[1]).0, 408, "{}", responses[1]);
     target.still_serves().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_may_rest_before_and_between_requests_but_not_for_ever() {
+async fn a_connection_may_be_idle_before_and_between_requests_but_not_forever() {
     let target = Target::new(&["--header-timeout", "1s", "--idle-timeout", "6s"]);
     let mut stream = target.connect();
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(2500));
         stream.write_all(GET).expect("it is open");
         assert_eq!(
-            told(&answer(&mut stream)),
+            status_and_type(&read_response(&mut stream)),
             (401, "MissingCredentials".to_owned())
         );
     }
@@ -77,9 +77,9 @@ async fn a_connection_may_rest_before_and_between_requests_but_not_for_ever() {
     target.still_serves().await;
 }
 
-/// The rest begins with the end of a request, however long that took.
+/// The idle time starts with the end of a request, however long the request took.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_may_rest_after_a_long_request_as_after_a_short_one() {
+async fn a_connection_may_be_idle_after_a_long_request_as_after_a_short_one() {
     let target = Target::new(&["--idle-timeout", "4s"]);
     let file = target
         .home
@@ -99,11 +99,11 @@ async fn a_connection_may_rest_after_a_long_request_as_after_a_short_one() {
     stream.write_all(post.as_bytes()).expect("it is open");
     std::thread::sleep(Duration::from_millis(2500));
     other.batch_execute("ROLLBACK").expect("it is over");
-    assert_eq!(told(&answer(&mut stream)).0, 200);
+    assert_eq!(status_and_type(&read_response(&mut stream)).0, 200);
     std::thread::sleep(Duration::from_millis(2500));
     let _ = stream.write_all(GET);
     assert_eq!(
-        told(&answer(&mut stream)),
+        status_and_type(&read_response(&mut stream)),
         (401, "MissingCredentials".to_owned())
     );
 }
@@ -116,7 +116,7 @@ async fn the_time_of_a_head_begins_with_its_first_byte() {
     let used = || {
         let mut stream = target.connect();
         stream.write_all(GET).expect("it is open");
-        assert_eq!(told(&answer(&mut stream)).0, 401);
+        assert_eq!(status_and_type(&read_response(&mut stream)).0, 401);
         std::thread::sleep(Duration::from_millis(1500));
         stream
     };
@@ -124,7 +124,7 @@ async fn the_time_of_a_head_begins_with_its_first_byte() {
     let heads: [(&dyn Fn() -> TcpStream, &[&[u8]]); 5] = [
         (&fresh, &drips),
         (&used, &drips),
-        // It may still become HTTP/2.
+        // This may still become HTTP/2.
         (&fresh, &[b"PRI * HT"]),
         (&fresh, &[b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]),
         (&fresh, &[b"GET / HTTP/1.1\r\nhost: "]),
@@ -141,7 +141,7 @@ async fn the_time_of_a_head_begins_with_its_first_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_tls_what_counts_is_what_is_said_and_not_its_records() {
+async fn under_tls_timeouts_count_decrypted_bytes() {
     let home = Home::sqlite();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
         .expect("a certificate can be made");
@@ -186,14 +186,14 @@ async fn under_tls_what_counts_is_what_is_said_and_not_its_records() {
     let mut rested = connect();
     std::thread::sleep(Duration::from_millis(1500));
     rested.write_all(GET).expect("it is open");
-    assert_eq!(told(&answer(&mut rested)).0, 401);
+    assert_eq!(status_and_type(&read_response(&mut rested)).0, 401);
     rested.write_all(b"GET / ").expect("it is open");
     let time = time_until_cut(rested.sock, &[], Duration::ZERO);
     assert!(
         (900..5000).contains(&time.as_millis()),
         "a head was heard for {time:?}"
     );
-    // The beginning of a record of 4 KiB, which nobody can read before its end.
+    // The start of a TLS record of 4 KiB, which cannot be decrypted before it is complete.
     let drips: [&[u8]; 40] = std::array::from_fn(|at| {
         if at == 0 {
             &b"\x17\x03\x03\x10\0"[..]
@@ -234,7 +234,7 @@ async fn a_connection_of_http_2_is_not_cut_between_its_requests() {
                 break;
             }
         }
-        // A frame between the requests, and more than the time of a head.
+        // A frame between the requests, and a pause longer than the timeout of a head.
         stream
             .write_all(b"\0\0\x08\x06\0\0\0\0\0pingping")
             .expect("it is open");

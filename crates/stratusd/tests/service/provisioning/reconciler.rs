@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::watching::{Watched, Watching};
 use super::{PLACE, store};
 use crate::on_both;
-use crate::support::bare::{Asked, Bare};
+use crate::support::bare::{Bare, BareRequest};
 use crate::support::inventory::SHOP;
 use crate::support::{Home, eventually};
 
@@ -28,7 +28,7 @@ on_both! {
             (0..30).map(|number| format!("/project/{SHOP}{PLACE}/postgres/shared-{number}")).collect();
         for path in &paths {
             let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
-            let (status, ..) = bare.answer(&Asked { method: "POST", path: path.clone(), body }).await;
+            let (status, ..) = bare.call(&BareRequest { method: "POST", path: path.clone(), body }).await;
             assert_eq!(status, 200);
         }
         let watched = Arc::new(Watched::default());
@@ -36,7 +36,7 @@ on_both! {
         let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
         let mut workers = Vec::new();
         for _ in 0..3 {
-            // Each with connections of its own, as replicas have them.
+            // Each has its own connections, as a replica has.
             let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
             workers.push(tokio::spawn(reconciler.run(stop.clone())));
         }
@@ -51,21 +51,21 @@ on_both! {
         assert_eq!(watched.finished.load(Ordering::SeqCst), 30, "each database is made once");
         assert!(watched.passwords.lock().unwrap().values().all(|password| password.len() == 32));
         for path in paths {
-            let (_, _, body) = bare.answer(&Asked { method: "GET", path, body: None }).await;
+            let (_, _, body) = bare.call(&BareRequest { method: "GET", path, body: None }).await;
             let database: Value = serde_json::from_slice(&body).expect("it is JSON");
             assert_eq!(database["state"], "running", "{database}");
         }
     }
 }
 
-/// A call that hangs neither holds a worker for ever nor the end of the service.
+/// A call that hangs blocks neither its worker nor the shutdown of the service.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_step_that_does_not_end_is_given_up() {
+async fn a_step_that_hangs_is_cancelled() {
     let bare = Bare::new(Home::sqlite()).await;
     let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
     let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
     assert_eq!(
-        bare.answer(&Asked {
+        bare.call(&BareRequest {
             method: "POST",
             path,
             body
@@ -116,14 +116,14 @@ async fn a_step_that_does_not_end_is_given_up() {
     }
 }
 
-/// How a database stays available follows the owner's word, and who may reach it is the provisioner's to see to.
+/// The provisioner gets changes of the high availability, and the networks that may connect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn availability_and_networks_reach_the_provisioner() {
     let bare = Bare::new(Home::sqlite()).await;
     let ask = async |method: &'static str, name: &str, body: Value| {
         let path = format!("/project/{SHOP}{PLACE}/postgres/{name}");
         let (status, _, body) = bare
-            .answer(&Asked {
+            .call(&BareRequest {
                 method,
                 path,
                 body: Some(body),
@@ -159,7 +159,7 @@ async fn availability_and_networks_reach_the_provisioner() {
     wait(&|| watched.finished.load(Ordering::SeqCst) >= 2).await;
     assert!(
         watched.resized.lock().unwrap().is_empty(),
-        "they were made as they shall be"
+        "they were created in the wanted shape"
     );
     ask("PATCH", "open", json!({ "ha_type": "sync" })).await;
     wait(&|| {
@@ -183,7 +183,7 @@ async fn availability_and_networks_reach_the_provisioner() {
     worker.await.expect("a worker ends");
 }
 
-/// A worker that cannot prolong its lease lets go before another may take the database.
+/// A worker that cannot renew its lease stops before another one can claim the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_ends_with_its_lease() {
     let Some((home, mut cluster)) = Home::on_server(&[], &[]) else {
@@ -193,7 +193,7 @@ async fn a_step_ends_with_its_lease() {
     let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
     let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
     assert_eq!(
-        bare.answer(&Asked {
+        bare.call(&BareRequest {
             method: "POST",
             path,
             body
@@ -203,7 +203,7 @@ async fn a_step_ends_with_its_lease() {
         200
     );
     let watched = Arc::new(Watched::default());
-    // The provisioner takes its time, until long after the lease.
+    // The provisioner blocks until long after the end of the lease.
     let at_the_door = watched.holds_passwords.lock().await;
     let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
     let stop = CancellationToken::new();
@@ -223,7 +223,7 @@ async fn a_step_ends_with_its_lease() {
         );
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    // It is prolonged each third of its time, and holds until its end though that fails.
+    // The lease is renewed after each third of its time, and is valid until its end if that fails.
     assert!(
         begun.elapsed() > LEASE / 2,
         "it was given up long before: {:?}",
@@ -235,14 +235,14 @@ async fn a_step_ends_with_its_lease() {
     worker.await.expect("a worker ends");
 }
 
-/// A password that is set while the one before it is on its way to the provisioner gets there too.
+/// A password that is set while the provisioner sets the one before reaches the provisioner too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_that_is_changed_meanwhile_is_set_again() {
     let bare = Bare::new(Home::sqlite()).await;
     let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
     let ask = async |path: String, body: Value| {
         let (status, _, body) = bare
-            .answer(&Asked {
+            .call(&BareRequest {
                 method: "POST",
                 path,
                 body: Some(body),
@@ -256,7 +256,7 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
     )
     .await;
     let watched = Arc::new(Watched::default());
-    // The provisioner takes its time for passwords.
+    // The provisioner blocks when it sets a password.
     let at_the_door = watched.holds_passwords.lock().await;
     let config = ReconcilerConfig {
         lease: Duration::from_hours(1),
@@ -274,9 +274,9 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
     let stop = CancellationToken::new();
     let reconciler = Reconciler::new(store, around, Watching(Arc::clone(&watched)), config, steps);
     let worker = tokio::spawn(reconciler.run(stop.clone()));
-    // Its clock stands still unless somebody asks.
+    // The clock of this service only advances with requests.
     let tick = async || {
-        bare.answer(&Asked {
+        bare.call(&BareRequest {
             method: "GET",
             path: path.clone(),
             body: None,

@@ -16,7 +16,7 @@ use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
 
-/// What is simulated comes from the seed and from what is asked for, not from ids or the hour.
+/// The simulation depends on the seed and on the names of databases, not on ids or the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_seed_fails_the_same_steps() {
     let failures = async |seed: &str| {
@@ -52,7 +52,7 @@ async fn the_same_seed_fails_the_same_steps() {
     assert!(seen.len() > 1, "the seed does not matter: {seen:?}");
 }
 
-/// What one replica's simulator has done, another's believes as soon as it is noted, and not before.
+/// The simulator of a replica adopts the work of another one once it is recorded, and not before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn simulators_of_several_replicas_agree() {
     let (home, world) = (Home::sqlite(), World::real());
@@ -100,7 +100,7 @@ async fn simulators_of_several_replicas_agree() {
     for by in [&one, &other] {
         assert_eq!(seen(by, &grown).await.shape, shape(128));
     }
-    // What the owner wants is no news of what there is.
+    // The wanted high availability is not taken for a recorded one.
     let available = |shape: Shape| Shape {
         ha_type: "sync".to_owned(),
         ..shape
@@ -121,7 +121,7 @@ async fn simulators_of_several_replicas_agree() {
     );
     assert_eq!(one.resize(&doubled).await, Ok(Progress::Done));
     assert_eq!(seen(&one, &doubled).await.shape, available(shape(128)));
-    // After a restart nothing is made up.
+    // After a restart, the recorded state is kept.
     let earlier = Observed {
         earliest_restore_time: Some(1_700_000_000),
         ..large
@@ -138,9 +138,9 @@ async fn simulators_of_several_replicas_agree() {
     assert_eq!(again.earliest_restore_time, Some(1_700_000_000));
 }
 
-/// The certificates that databases are reached with are real: a verifier that trusts the authority trusts the server.
+/// The certificates of databases are real: a verifier that trusts the authority trusts the server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn certificates_lead_to_an_authority_that_stays() {
+async fn certificates_chain_to_an_authority_that_survives_restarts() {
     use rustls::client::WebPkiServerVerifier;
     use rustls::client::danger::ServerCertVerifier;
     use rustls::pki_types::pem::PemObject;
@@ -151,7 +151,7 @@ async fn certificates_lead_to_an_authority_that_stays() {
     let sealer = Sealer::parse(&keys).expect("the keys are good");
     let mut authorities = Vec::new();
     for _ in 0..2 {
-        // The second one is that of another start.
+        // The second authority is loaded by another start of the service.
         let store = store(&home).await;
         authorities.push(
             Authority::load_or_create(&store, &sealer, &World::real())

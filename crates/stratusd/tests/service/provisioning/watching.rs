@@ -9,7 +9,7 @@ use stratusd::provision::{
     ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted,
 };
 
-/// What a provisioner that all workers share has seen.
+/// The calls that a provisioner has recorded. All workers share it.
 #[derive(Default)]
 pub struct Watched {
     pub at_work: Mutex<HashMap<String, Arc<AtomicUsize>>>,
@@ -21,11 +21,11 @@ pub struct Watched {
     pub finished: AtomicUsize,
     pub asked_for_password: AtomicUsize,
     pub passwords_begun: AtomicUsize,
-    /// Whoever has this keeps passwords from being set.
+    /// Held by a test to block calls that set a password.
     pub holds_passwords: tokio::sync::Mutex<()>,
 }
 
-/// A provisioner that notices when two ask for one database at the same time.
+/// A provisioner that records its calls, and those for one database that overlap.
 pub struct Watching(pub Arc<Watched>);
 
 impl Watching {
@@ -132,7 +132,7 @@ impl Provisioner for Watching {
     }
 }
 
-/// Counts what has begun and has neither ended nor been given up.
+/// Counts a call until it ends or is cancelled.
 struct Begun<'c>(&'c AtomicUsize);
 
 impl<'c> Begun<'c> {

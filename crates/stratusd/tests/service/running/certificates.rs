@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{home, start, tell};
+use super::{home, send_signal, start};
 use crate::support::eventually;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,7 +44,7 @@ async fn a_new_certificate_is_taken_without_a_restart() {
         trusting(&first).get(&url).send().await.is_err(),
         "the old certificate is still there"
     );
-    // A broken one changes nothing.
+    // A broken certificate does not replace the old one.
     std::fs::write(&certificate, "no certificate").expect("the folder is writable");
     tokio::time::sleep(Duration::from_millis(2500)).await;
     assert_eq!(
@@ -67,7 +67,7 @@ async fn a_new_certificate_is_taken_without_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hanging_up_takes_a_certificate_that_does_not_look_new() {
+async fn sighup_reloads_a_certificate_whose_time_has_not_changed() {
     let home = home();
     let write = |(certificate, key): &(String, String)| {
         for (name, text) in [("cert.pem", certificate), ("key.pem", key)] {
@@ -93,14 +93,17 @@ async fn hanging_up_takes_a_certificate_that_does_not_look_new() {
         .get(&url)
         .send()
         .await
-        .map(|answer| answer.status().as_u16());
-    tell(&service, "-HUP");
+        .map(|response| response.status().as_u16());
+    send_signal(&service, "-HUP");
     let trusting_second = trusting(&second.0);
     let after = eventually(async || trusting_second.get(&url).send().await.ok()).await;
     let _ = service.kill();
     let _ = service.wait();
     assert_eq!(
-        (before.ok(), after.map(|answer| answer.status().as_u16())),
+        (
+            before.ok(),
+            after.map(|response| response.status().as_u16())
+        ),
         (Some(200), Some(200))
     );
 }
@@ -132,14 +135,14 @@ fn a_key_without_a_certificate_is_refused() {
     assert!(said.contains("failed to read missing.pem"), "{said}");
 }
 
-/// A certificate and its key in PEM.
+/// Returns a self-signed certificate and its key, in PEM.
 fn issued() -> (String, String) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
         .expect("a certificate can be made");
     (made.cert.pem(), made.signing_key.serialize_pem())
 }
 
-/// A client that trusts a certificate.
+/// Returns a client that trusts only a certificate.
 fn trusting(pem: &str) -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let root = reqwest::Certificate::from_pem(pem.as_bytes()).expect("it is one");

@@ -9,18 +9,18 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use serde_json::Value;
 
-use super::{PLACE, get, home, start, tell};
+use super::{PLACE, get, home, send_signal, start};
 use crate::support::caller::Caller;
 use crate::support::cluster::{binary, free_port};
 use crate::support::inventory::SHOP;
 use crate::support::{Home, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn told_to_stop_it_finishes_what_it_took() {
+async fn a_service_that_stops_finishes_the_requests_in_progress() {
     let home = home();
     let service = home.serve(&["--log-format", "json"]);
     let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
-    // Somebody else writes to the file, so that changes stay on their way.
+    // Another connection holds the write lock, so that changes stay in progress.
     let file = home
         .database_url
         .strip_prefix("sqlite://")
@@ -55,7 +55,7 @@ async fn told_to_stop_it_finishes_what_it_took() {
         .await
         .expect("the calls are on their way");
     service.terminate();
-    // It takes no more while it finishes what it took.
+    // It accepts no more connections while it finishes the requests in progress.
     let refused = async || {
         caller
             .try_call(reqwest::Method::GET, "/postgres", None)
@@ -66,9 +66,10 @@ async fn told_to_stop_it_finishes_what_it_took() {
     other.batch_execute("ROLLBACK").expect("it is over");
     let mut made = Vec::new();
     for (number, call) in calls.into_iter().enumerate() {
-        // A connection may have been made without a request on it yet; one that has an answer has a good one.
-        if let Ok(answer) = call.await.expect("it ends") {
-            answer.ok();
+        // A connection may have been opened without a request on it. If there is a response, it is
+        // a success.
+        if let Ok(response) = call.await.expect("it ends") {
+            response.ok();
             made.push(number);
         }
     }
@@ -92,7 +93,7 @@ async fn told_to_stop_it_finishes_what_it_took() {
 }
 
 #[test]
-fn told_to_stop_while_it_waits_for_migrations_it_stops() {
+fn a_service_that_waits_for_migrations_stops_on_a_signal() {
     let Some(home) = Home::postgres() else { return };
     let psql = |query: &str| {
         let mut command = Command::new(binary("psql"));
@@ -145,15 +146,17 @@ fn told_to_stop_while_it_waits_for_migrations_it_stops() {
                 format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes(),
             )
             .expect("it is open");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        answer.split(' ').nth(1).map(str::to_owned)
+        let mut response = String::new();
+        stream
+            .read_to_string(&mut response)
+            .expect("the service responds");
+        response.split(' ').nth(1).map(str::to_owned)
     };
     assert_eq!(
         (ask("/healthz").as_deref(), ask("/readyz").as_deref()),
         (Some("200"), Some("503"))
     );
-    tell(&service, "-TERM");
+    send_signal(&service, "-TERM");
     let status = end(&mut service);
     let _ = holder.kill();
     let _ = holder.wait();
@@ -169,28 +172,28 @@ fn told_to_stop_while_it_waits_for_migrations_it_stops() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hanging_up_does_no_harm() {
+async fn sighup_does_not_stop_the_service() {
     let home = home();
     let (mut service, base) = start(&home, &[]);
     let caller = Caller::new(&base, SHOP, &home.token("shop", &[]));
-    tell(&service, "-HUP");
+    send_signal(&service, "-HUP");
     std::thread::sleep(Duration::from_millis(300));
-    let answered = caller
+    let responded = caller
         .try_call(reqwest::Method::GET, "/postgres", None)
         .await;
-    if answered.is_ok() {
-        tell(&service, "-TERM");
+    if responded.is_ok() {
+        send_signal(&service, "-TERM");
     }
     let status = end(&mut service);
     assert_eq!(
-        answered.ok().map(|answer| answer.status),
+        responded.ok().map(|response| response.status),
         Some(200),
         "{status:?}"
     );
     assert!(status.is_some_and(|status| status.success()), "{status:?}");
 }
 
-/// How a process ends in good time; it is killed if it does not.
+/// Waits for a process to end. Kills it after 30 seconds, and returns `None`.
 fn end(process: &mut Child) -> Option<ExitStatus> {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(30) {
