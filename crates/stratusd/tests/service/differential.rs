@@ -88,6 +88,7 @@ impl Asker {
         query.join("&")
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm per operation")]
     fn next(&mut self) -> BareRequest {
         let project = if self.random.random_ratio(1, 50) {
             RIVAL

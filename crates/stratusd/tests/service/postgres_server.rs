@@ -23,6 +23,7 @@ fn issued(host: &str) -> (String, String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "one case per meaning of sslmode")]
 async fn a_servers_certificate_is_judged_as_libpq_says() {
     let (root, certificate, key) = issued("localhost");
     let files = [("server.crt", &*certificate), ("server.key", &*key)];
