@@ -1,9 +1,9 @@
-//! Errors for the log, whatever its format: with all that caused them.
+//! Errors with their causes, for the log.
 
 use std::error::Error;
 use std::fmt;
 
-/// Prints an error and what caused it, down to the first cause, in one line.
+/// Prints an error and its chain of causes in one line, separated by colons.
 #[derive(Debug, Clone, Copy)]
 pub struct Causes<'e>(pub &'e (dyn Error + 'static));
 

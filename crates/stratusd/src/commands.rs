@@ -1,4 +1,4 @@
-//! The commands: arguments in, one call, words out.
+//! The commands of the program: each parses its arguments, makes one call, and prints the result.
 
 mod apply;
 mod config;
@@ -9,28 +9,31 @@ mod token;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
 use stratusd::domain::World;
 use stratusd::seal::Sealer;
 use stratusd::settings::{KeySettings, KeySource, SettingsFile, StoreSettings};
 use stratusd::storage::{Store, StoreConfig};
+use zeroize::Zeroizing;
 
-/// How long a statement of the operator's may take: an inventory may be large, and another one be applied at the moment.
-const PATIENCE: Duration = Duration::from_hours(1);
+/// How long a statement of a command may take. Much longer than in the service: an inventory may be
+/// large, and another `stratusd apply` may hold the lock.
+const STATEMENT_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// Stratus: cloud resources of projects, served from one contract
+/// Serve and operate the Stratus API
 ///
-/// Settings come from flags, then from environment variables, then from the file that --config names, then from
-/// defaults.
+/// You can give each setting as a flag, as an environment variable, or in the file that --config
+/// names. Flags take precedence over environment variables, and these over the file.
 #[derive(Debug, Parser)]
 #[command(name = "stratusd", version, disable_help_subcommand = true)]
 pub struct Arguments {
-    /// A file with settings in TOML: the long flags with underscores for hyphens.
+    /// A TOML file with settings. Its keys are the names of the flags with underscores, such as
+    /// `database_url`.
     #[arg(
         long,
         global = true,
@@ -55,11 +58,11 @@ enum Command {
     Schema(Schema),
 }
 
-/// Print the JSON Schema of inventories, for editors
+/// Print the JSON Schema of inventory files, for your editor
 #[derive(Debug, Args)]
 struct Schema {}
 
-/// Runs a command.
+/// Runs the command that the arguments select.
 pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
     let file = SettingsFile::read(arguments.config.as_deref())?;
     let (_, matches) = matches.subcommand().context("there is a command")?;
@@ -69,15 +72,17 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Command::Token(command) => token::run(command, innermost(matches), &file),
         Command::Config(arguments) => config::run(arguments, matches, &file),
         Command::Key(command) => key::run(command, innermost(matches), &file),
-        Command::Schema(_) => say(format_args!(
+        Command::Schema(_) => print(format_args!(
             "{:#}",
             stratusd::inventory::Inventory::schema()
         )),
     }
 }
 
-/// Names the environment variable in an error about its value: the parser of the command line names the flag, which
-/// nobody gave.
+/// Names the environment variable instead of the flag in an error about a value that came from the
+/// variable.
+///
+/// clap always names the flag, which the operator has not used.
 pub fn name_variable(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else {
         return error;
@@ -86,15 +91,15 @@ pub fn name_variable(mut error: clap::Error) -> clap::Error {
     let is_flag = |given: OsString| given.to_string_lossy().split('=').next() == Some(&flag);
     let variable = flag
         .strip_prefix("--")
-        .and_then(|long| variable_of(&Arguments::command(), long));
+        .and_then(|long| lookup_variable(&Arguments::command(), long));
     if let Some(variable) = variable.filter(|_| !std::env::args_os().any(is_flag)) {
         error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
     }
     error
 }
 
-/// The variable that gives the same as a flag, in whichever command that is.
-fn variable_of(command: &clap::Command, long: &str) -> Option<String> {
+/// Returns the environment variable of a flag of a command or of one of its subcommands.
+fn lookup_variable(command: &clap::Command, long: &str) -> Option<String> {
     let own = command
         .get_arguments()
         .find(|argument| argument.get_long() == Some(long));
@@ -102,7 +107,7 @@ fn variable_of(command: &clap::Command, long: &str) -> Option<String> {
     own.or_else(|| {
         command
             .get_subcommands()
-            .find_map(|inner| variable_of(inner, long))
+            .find_map(|inner| lookup_variable(inner, long))
     })
 }
 
@@ -110,39 +115,40 @@ fn innermost(matches: &ArgMatches) -> &ArgMatches {
     matches.subcommand().map_or(matches, |(_, inner)| inner)
 }
 
-/// Standard output has no reader any more.
+/// Standard output is closed, as in `stratusd config | head -1`. The program ends without an error.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody reads standard output any more")]
-pub struct Unread;
+#[error("standard output is closed")]
+pub struct OutputClosed;
 
 /// Writes a line to standard output.
 ///
 /// # Errors
 ///
-/// [`Unread`] if it has no reader any more, which is the end and no failure; else why it cannot be written.
-fn say(line: impl Display) -> Result<()> {
+/// [`OutputClosed`] if standard output is closed; otherwise the reason why writing failed.
+fn print(line: impl Display) -> Result<()> {
     match writeln!(io::stdout(), "{line}") {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Unread.into()),
-        said => said.context("failed to write to standard output"),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
+        written => written.context("failed to write to standard output"),
     }
 }
 
-/// A run time for a command that only talks to the store.
+/// Runs a task of a command that only uses the database, on a runtime with one worker thread.
 fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build();
-    runtime.context("failed to start")?.block_on(task)
+    runtime
+        .context("failed to start the runtime")?
+        .block_on(task)
 }
 
 async fn open(settings: &StoreSettings) -> Result<Store> {
-    let database = settings.database_url.database()?;
-    // A command asks one thing after the other.
     let config = StoreConfig {
-        database,
+        database: settings.database_url.database()?,
+        // Commands run one statement after the other.
         connections: 1,
-        patience: PATIENCE,
+        patience: STATEMENT_TIMEOUT,
         world: World::real(),
     };
     Store::open(&config)
@@ -150,28 +156,28 @@ async fn open(settings: &StoreSettings) -> Result<Store> {
         .context("failed to open the database")
 }
 
-/// The sealer that the settings give keys for.
+/// Returns a sealer with the encryption keys that the settings name.
 fn sealer(settings: &KeySettings) -> Result<Sealer> {
     let text = match settings.source()? {
-        Some(KeySource::Text(keys)) => keys.expose().to_owned().into(),
-        Some(KeySource::File(path))
-            if path
-                .to_str()
-                .is_some_and(|text| Sealer::parse(text).is_ok()) =>
-        {
-            anyhow::bail!(
-                "encryption_keys_file is a key itself: it must name a file that holds keys"
-            )
-        }
-        Some(KeySource::File(path)) => {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("failed to read {}", path.display()))?;
-            zeroize::Zeroizing::new(text)
-        }
-        None => anyhow::bail!(
-            "there are no keys to seal passwords with: make one with `stratusd key generate`, and name its file by \
-             --encryption-keys-file"
+        Some(KeySource::Text(keys)) => Zeroizing::new(keys.expose().to_owned()),
+        Some(KeySource::File(path)) => read_keys(path)?,
+        None => bail!(
+            "no encryption keys are set: create a key with `stratusd key generate > FILE`, and pass \
+             --encryption-keys-file FILE"
         ),
     };
-    Sealer::parse(&text).context("failed to read the keys that seal passwords")
+    Sealer::parse(&text).context("failed to read the encryption keys")
+}
+
+fn read_keys(path: &Path) -> Result<Zeroizing<String>> {
+    // The error about a missing file would print the path, which here is a key.
+    if path
+        .to_str()
+        .is_some_and(|text| Sealer::parse(text).is_ok())
+    {
+        bail!("encryption_keys_file is a key: set it to the path of a file with keys");
+    }
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("failed to read {}", path.display()))?;
+    Ok(Zeroizing::new(text))
 }

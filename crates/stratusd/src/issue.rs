@@ -1,4 +1,4 @@
-//! Tokens from the operator's side: issued, listed, revoked.
+//! Access tokens as the operator manages them: issues, lists and revokes them.
 
 use std::convert::Infallible;
 
@@ -14,23 +14,23 @@ use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
 /// Issues a token.
 #[derive(Debug)]
 pub struct Issue {
-    /// The project that it opens.
+    /// The project that the token gives access to.
     pub project: Project,
-    /// Whether it refuses changes.
+    /// Whether the token allows only operations that read.
     pub read_only: bool,
-    /// When it stops, in milliseconds since 1970.
+    /// When the token expires, in milliseconds since 1970. `None` if it does not expire.
     pub expires_at: Option<i64>,
-    /// What it is for.
+    /// A note for the list of tokens.
     pub description: String,
     /// Time and randomness.
     pub world: World,
 }
 
-/// A token that was issued: a secret.
+/// A token that was issued.
 pub struct Issued {
-    /// What callers send.
+    /// The token, which is secret.
     pub token: String,
-    /// Its id, which is no secret.
+    /// The id of the token, which is not secret.
     pub id: String,
 }
 
@@ -40,7 +40,7 @@ impl Change for Issue {
 
     async fn make(&self, tx: &mut Connection<'_>) -> Result<Issued, Aborted<Infallible>> {
         let (token, id) = generate(&self.world);
-        let kept = Token {
+        let row = Token {
             id: id.clone(),
             project_id: self.project.id.clone(),
             hash: hash(&token).to_vec(),
@@ -50,17 +50,17 @@ impl Change for Issue {
             expires_at: self.expires_at,
             revoked_at: None,
         };
-        storage::token::insert(tx, &kept).await?;
+        storage::token::insert(tx, &row).await?;
         Ok(Issued { token, id })
     }
 }
 
-/// Stops a token; answers whether it was not stopped already.
+/// Revokes a token. Returns whether a token with this id existed and was not revoked before.
 #[derive(Debug)]
 pub struct Revoke {
-    /// The token's id.
+    /// The id of the token.
     pub id: String,
-    /// Time.
+    /// The clock.
     pub world: World,
 }
 
@@ -73,37 +73,41 @@ impl Change for Revoke {
     }
 }
 
-/// The tokens of a project, oldest first.
+/// Returns the tokens of a project, oldest first.
 ///
 /// # Errors
 ///
-/// If the store fails.
+/// If the database fails.
 pub async fn tokens(store: &Store, project: &Project) -> Result<Vec<Token>, StorageError> {
     let mut reader = store.reader().await?;
     storage::token::of_project(&mut reader.connection(), &project.id).await
 }
 
-/// A project by its id or its name.
+/// Returns the project with an id or a name.
 ///
 /// # Errors
 ///
-/// If there is none, naming those that there are.
+/// If there is no such project. The error lists the names of all projects.
 pub async fn find_project(store: &Store, reference: &str) -> Result<Project> {
     let mut reader = store.reader().await?;
-    let all = storage::project::all(&mut reader.connection())
+    let projects = storage::project::all(&mut reader.connection())
         .await
         .context("failed to read the projects")?;
     let is_id = id::Kind::Project.is_id(reference);
-    if let Some(found) = all.iter().find(|it| {
-        if is_id {
-            it.id == reference
-        } else {
-            it.name == reference
-        }
-    }) {
-        return Ok(found.clone());
+    let is_meant = |project: &&Project| {
+        let known_by = if is_id { &project.id } else { &project.name };
+        known_by == reference
+    };
+    if let Some(project) = projects.iter().find(is_meant) {
+        return Ok(project.clone());
     }
-    let names: Vec<&str> = all.iter().map(|project| project.name.as_str()).collect();
+    if projects.is_empty() {
+        bail!("there is no project {reference}, nor any other: create one with `stratusd apply`");
+    }
+    let names: Vec<&str> = projects
+        .iter()
+        .map(|project| project.name.as_str())
+        .collect();
     bail!(
         "there is no project {reference}; there are {}",
         enumerate(&names)

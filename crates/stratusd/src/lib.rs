@@ -1,8 +1,10 @@
-//! The service behind the contract: it implements the generated traits of `api-server` over a store.
+//! The service behind the contract: implements the generated traits of `api-server` over a
+//! database.
 //!
-//! Start at [`api`], where each operation of the contract arrives, follow it into [`domain`], which knows the rules,
-//! and from there into [`storage`], which knows SQL. [`reconcile`] makes databases what they shall be, [`inventory`]
-//! is what the operator declares, [`serve`] is the process around all of it.
+//! Start at [`api`], which receives each operation of the contract. It calls [`domain`], which has
+//! the rules, and that calls [`storage`], which has the SQL. Beside them, [`reconcile`] creates and
+//! changes Postgres databases, [`inventory`] applies what the operator declares, and [`serve`] runs
+//! the process: listeners, limits and shutdown.
 
 pub mod api;
 mod causes;

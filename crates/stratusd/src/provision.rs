@@ -1,4 +1,4 @@
-//! Whoever makes databases: what the service asks of a provisioner, and one that simulates.
+//! The interface between the service and what creates Postgres databases, and a simulator of it.
 
 pub mod authority;
 pub mod simulator;
@@ -9,27 +9,29 @@ use std::time::Duration;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-/// Makes databases what they shall be.
+/// Creates and changes Postgres databases.
 ///
-/// Each call may come again, also after it succeeded: a service that dies before it has noted an answer asks once
-/// more. So each step must do nothing where everything is done. No two calls for one database come at the same time.
+/// Every method must be idempotent: the reconciler repeats a call if the service stops before it
+/// has recorded the result, even after the call succeeded. It never makes two calls for the same
+/// database at the same time.
 ///
-/// A call begins something and returns; how far that has come is asked for later. One that takes too long is dropped
-/// where it waits, counts as failed, and comes again.
+/// A call should start the work and return. The reconciler calls again to ask for the progress. A
+/// call that takes too long is cancelled (its future is dropped), counts as failed, and is repeated
+/// later.
 pub trait Provisioner: Send + Sync + 'static {
-    /// What a database is like now; `None` if there is none.
+    /// Returns the state of a database, or `None` if it does not exist.
     fn observe(
         &self,
         wanted: &Wanted,
     ) -> impl Future<Output = Result<Option<Observed>, ProvisionError>> + Send;
 
-    /// Begins to make a database, or goes on with it.
+    /// Creates a database, or reports the progress if that has started.
     fn create(
         &self,
         wanted: &Wanted,
     ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
-    /// Begins to give a database its size, storage, version and availability, or goes on with it.
+    /// Changes a database to the wanted shape, or reports the progress if that has started.
     fn resize(
         &self,
         wanted: &Wanted,
@@ -42,36 +44,37 @@ pub trait Provisioner: Send + Sync + 'static {
         password: &Password,
     ) -> impl Future<Output = Result<(), ProvisionError>> + Send;
 
-    /// How a database is reached.
+    /// Returns how to connect to a database.
     fn connection(
         &self,
         wanted: &Wanted,
     ) -> impl Future<Output = Result<ConnectionDetails, ProvisionError>> + Send;
 }
 
-/// What a database shall be, and what was last known of it.
+/// The wanted state of a database, and its last recorded one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// The project's id.
+    /// The id of the project.
     pub project_id: String,
-    /// The database's id.
+    /// The id of the database.
     pub id: String,
-    /// Its location.
+    /// The location of the database.
     pub location: String,
-    /// Its name.
+    /// The name of the database.
     pub name: String,
-    /// Its kind.
+    /// The flavor of the database.
     pub flavor: String,
-    /// The networks that may reach it, in CIDR notation. They are settled when it is created.
+    /// The networks that may connect to the database, in CIDR notation. They do not change after
+    /// its creation.
     pub open_to: Vec<String>,
-    /// What it shall be made of.
+    /// The wanted shape.
     pub shape: Shape,
-    /// What was last noted of it, by this replica or another; `None` while it is being created. Its `ha_type` is not
-    /// noted: there it is what the owner wants.
+    /// The state that this or another replica recorded last, or `None` before the database is
+    /// created. Its `ha_type` is not recorded: it is the wanted one.
     pub known: Option<Observed>,
 }
 
-/// What a database is made of.
+/// The resources and configuration of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     /// The major version of PostgreSQL.
@@ -80,57 +83,59 @@ pub struct Shape {
     pub vm_size: String,
     /// The storage in GiB.
     pub storage_size_gib: i64,
-    /// How it stays available: by how many standbys, and whether they are in step.
+    /// The kind of high availability: the number of standbys, and whether they replicate
+    /// synchronously.
     pub ha_type: String,
 }
 
-/// What a database is like.
+/// The observed state of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// Whether it answers.
+    /// Whether the database accepts connections.
     pub is_available: bool,
-    /// What it is made of.
+    /// The current shape.
     pub shape: Shape,
-    /// The space that its data takes, in bytes.
+    /// The size of the data in bytes.
     pub used_bytes: i64,
-    /// The earliest moment that it can be restored to, in seconds since 1970; none before the first backup.
+    /// The earliest time that the database can be restored to, in seconds since 1970. `None` before
+    /// the first backup.
     pub earliest_restore_time: Option<i64>,
-    /// The latest moment that it can be restored to, in seconds since 1970.
+    /// The latest time that the database can be restored to, in seconds since 1970.
     pub latest_restore_time: i64,
 }
 
-/// How far a step has come.
+/// The progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// It is done.
+    /// The step is complete.
     Done,
-    /// It goes on by itself: ask again after this time.
+    /// The step is in progress. Call again after this time.
     Pending(Duration),
 }
 
-/// How a database is reached.
+/// How to connect to a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionDetails {
-    /// The host, on port 5432.
+    /// The host name. The port is 5432.
     pub host: String,
-    /// The certificates of the authority that has signed the server's, in PEM.
+    /// The certificates of the authority that issued the server certificate, in PEM.
     pub ca_certificates: String,
-    /// The server's own certificate, in PEM.
+    /// The server certificate, in PEM.
     pub server_certificate: String,
 }
 
-/// A password that is never printed.
+/// A password that is never printed, and erased from memory when dropped.
 #[derive(Clone)]
 pub struct Password(Zeroizing<String>);
 
 impl Password {
-    /// Hides a password.
+    /// Wraps a password.
     #[must_use]
     pub fn new(text: Zeroizing<String>) -> Self {
         Self(text)
     }
 
-    /// The password.
+    /// Returns the password.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -143,7 +148,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// A step that failed: it is tried again later. The text is for the operator's log.
+/// The reason why a call failed, for the log. The reconciler will retry it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ProvisionError(pub String);

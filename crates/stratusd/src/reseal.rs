@@ -1,4 +1,4 @@
-//! Rotation of keys: everything that is sealed, sealed again with the current key.
+//! Key rotation: seals again, with the current key, every secret that is sealed with another key.
 
 use std::convert::Infallible;
 
@@ -11,17 +11,20 @@ use crate::seal::Sealer;
 use crate::storage::database::{Sealed, reseal, sealed_after};
 use crate::storage::{Aborted, Change, Connection, Store};
 
-/// Secrets in one transaction.
+/// The number of passwords that are resealed in one transaction.
 const BATCH: i64 = 500;
 
-/// Seals everything with the current key; tells how many secrets were sealed with another one. It looks again until
-/// it finds none, since a service may have set a password meanwhile.
+/// Seals every secret with the current key. Returns the number of secrets that were sealed with
+/// another key.
 ///
 /// # Errors
 ///
-/// If a secret is sealed with a key that is not there: nothing is lost, and it may be run again.
+/// If the database fails, or a secret is sealed with a key that the sealer does not have. Nothing
+/// is lost, and the rotation can be run again.
 pub async fn reseal_all(store: &Store, sealer: &Sealer, world: &World) -> Result<usize> {
     let mut count = usize::from(authority::reseal(store, sealer, world).await?);
+    // Until a pass finds none: a service may set a password during a pass, with the old key if it
+    // has not been restarted with the new one.
     loop {
         let resealed = reseal_passwords(store, sealer, world).await?;
         count += resealed;
@@ -31,7 +34,8 @@ pub async fn reseal_all(store: &Store, sealer: &Sealer, world: &World) -> Result
     }
 }
 
-/// Goes once through all passwords; tells how many it found that were sealed with another key.
+/// Reseals all passwords in one pass. Returns the number of passwords that were sealed with another
+/// key.
 async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Result<usize> {
     let mut count = 0;
     let mut after = (String::new(), String::new());
@@ -48,11 +52,11 @@ async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Resu
             .into_iter()
             .filter(|old| !sealer.is_current(&old.password))
         {
-            let place = sealed_for(&old.project_id, &old.id);
-            let password = sealer.open(&old.password, &place);
+            let owner = sealed_for(&old.project_id, &old.id);
+            let password = sealer.open(&old.password, &owner);
             let password = password
-                .with_context(|| format!("no key opens the password of database {}", old.id))?;
-            let sealed = sealer.seal(&password, world, &place);
+                .with_context(|| format!("failed to open the password of database {}", old.id))?;
+            let sealed = sealer.seal(&password, world, &owner);
             resealed.push((old, sealed));
         }
         count += resealed.len();

@@ -1,7 +1,9 @@
-//! Passwords at rest: XChaCha20-Poly1305 with a key that the database never sees.
+//! Encryption of secrets in the database, with XChaCha20-Poly1305 and keys that are not in the
+//! database.
 //!
-//! A sealed text is a version byte, four bytes that name the key, a nonce of 24 bytes, and the ciphertext with its
-//! tag. It is bound to the row that it belongs to, so that nobody can move it to another one.
+//! A sealed secret consists of a version byte, four bytes that identify the key, a nonce of 24
+//! bytes, and the ciphertext with its tag. The row that it belongs to is authenticated with it, so
+//! that a secret cannot be moved to another row.
 
 use std::fmt;
 
@@ -17,16 +19,18 @@ use crate::domain::World;
 
 const VERSION: u8 = 1;
 const KEY: usize = 32;
-const NAME: usize = 4;
+const KEY_ID: usize = 4;
+/// Long enough for random nonces, which is why this is not ChaCha20-Poly1305: replicas seal with
+/// the same key and share no counter.
 const NONCE: usize = 24;
 
-/// Seals with its first key, opens with any.
+/// Seals secrets with the first of its keys, and opens secrets sealed with any of them.
 pub struct Sealer {
     keys: Vec<Key>,
 }
 
 struct Key {
-    name: [u8; NAME],
+    id: [u8; KEY_ID],
     cipher: XChaCha20Poly1305,
 }
 
@@ -36,31 +40,30 @@ impl fmt::Debug for Sealer {
     }
 }
 
-/// Why there is no sealer.
+/// The reason why keys could not be parsed.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum KeyError {
-    /// There is not a single key.
-    #[error("there is no key; make one with `stratusd key generate`")]
+    /// The text contains no key.
+    #[error("there is no key: create one with `stratusd key generate`")]
     Missing,
     /// A line is not a key.
-    #[error(
-        "line {0} is not a key, which is 32 bytes in base 64; make one with `stratusd key generate`"
-    )]
+    #[error("line {0} is not a key of 32 bytes in base64: create one with `stratusd key generate`")]
     Malformed(usize),
 }
 
-/// A sealed text that no key opens, or that was tampered with.
+/// The secret is sealed with a key that the sealer does not have, belongs to another row, or is
+/// corrupt.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("no key opens this")]
+#[error("none of the keys opens the secret")]
 pub struct OpenError;
 
 impl Sealer {
-    /// Reads keys, one of 32 bytes in base 64 per line, the current one first. Empty lines and those that begin
-    /// with `#` do not count.
+    /// Parses keys: one per line, each 32 bytes in base64, the current key first. Empty lines and
+    /// lines that start with `#` are ignored.
     ///
     /// # Errors
     ///
-    /// If there is none, or a line is something else.
+    /// If there is no key, or a line is not a key.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let lines = text
             .lines()
@@ -78,41 +81,37 @@ impl Sealer {
         }
     }
 
-    /// Seals a text for one place.
+    /// Seals a secret for its owner, the row that it belongs to.
     ///
     /// # Panics
     ///
-    /// Never: a text that fits into memory is not too long for the cipher.
+    /// Never: the cipher only fails for texts of more than 256 GiB.
     #[must_use]
-    pub fn seal(&self, text: &str, world: &World, place: &str) -> Vec<u8> {
+    pub fn seal(&self, text: &str, world: &World, owner: &str) -> Vec<u8> {
         let key = &self.keys[0];
         let nonce = world.random::<NONCE>();
         let payload = Payload {
             msg: text.as_bytes(),
-            aad: place.as_bytes(),
+            aad: owner.as_bytes(),
         };
         let sealed = key
             .cipher
             .encrypt(&XNonce::from(nonce), payload)
             .expect("the text is short");
-        [&[VERSION][..], &key.name, &nonce, &sealed].concat()
+        [&[VERSION][..], &key.id, &nonce, &sealed].concat()
     }
 
-    /// Opens what was sealed for a place.
+    /// Opens a secret that was sealed for an owner.
     ///
     /// # Errors
     ///
-    /// If no key does, or it was sealed for another place.
-    pub fn open(&self, sealed: &[u8], place: &str) -> Result<Zeroizing<String>, OpenError> {
-        let (name, nonce, text) = parts(sealed).ok_or(OpenError)?;
-        let key = self
-            .keys
-            .iter()
-            .find(|key| key.name == name)
-            .ok_or(OpenError)?;
+    /// If none of the keys opens it, or it was sealed for another owner.
+    pub fn open(&self, sealed: &[u8], owner: &str) -> Result<Zeroizing<String>, OpenError> {
+        let (id, nonce, text) = parts(sealed).ok_or(OpenError)?;
+        let key = self.keys.iter().find(|key| key.id == id).ok_or(OpenError)?;
         let payload = Payload {
             msg: text,
-            aad: place.as_bytes(),
+            aad: owner.as_bytes(),
         };
         let opened = key
             .cipher
@@ -123,13 +122,13 @@ impl Sealer {
             .map_err(|_| OpenError)
     }
 
-    /// Whether a text was sealed with the current key.
+    /// Returns whether a secret is sealed with the current key.
     #[must_use]
     pub fn is_current(&self, sealed: &[u8]) -> bool {
-        parts(sealed).is_some_and(|(name, ..)| self.keys[0].name == name)
+        parts(sealed).is_some_and(|(id, ..)| self.keys[0].id == id)
     }
 
-    /// A new key, as a file has it.
+    /// Generates a key, as a line for the file of keys.
     #[must_use]
     pub fn generate_key(world: &World) -> Zeroizing<String> {
         let bytes = Zeroizing::new(world.random::<KEY>());
@@ -141,22 +140,22 @@ impl Key {
     fn parse(line: &str) -> Option<Self> {
         let bytes = Zeroizing::new(STANDARD.decode(line).ok()?);
         let cipher = XChaCha20Poly1305::new_from_slice(&bytes).ok()?;
+        // A hash, so that a key needs no name in the file, and the id reveals nothing about the
+        // key.
         let digest: [u8; 32] = Sha256::new()
             .chain_update(b"stratus key name")
             .chain_update(&*bytes)
             .finalize()
             .into();
-        let name = digest.first_chunk::<NAME>()?;
-        Some(Self {
-            name: *name,
-            cipher,
-        })
+        let id = *digest.first_chunk::<KEY_ID>()?;
+        Some(Self { id, cipher })
     }
 }
 
-fn parts(sealed: &[u8]) -> Option<([u8; NAME], [u8; NONCE], &[u8])> {
+/// Splits a sealed secret into key id, nonce and ciphertext.
+fn parts(sealed: &[u8]) -> Option<([u8; KEY_ID], [u8; NONCE], &[u8])> {
     let (version, rest) = sealed.split_first()?;
-    let (name, rest) = rest.split_first_chunk::<NAME>()?;
+    let (id, rest) = rest.split_first_chunk::<KEY_ID>()?;
     let (nonce, text) = rest.split_first_chunk::<NONCE>()?;
-    (*version == VERSION).then_some((*name, *nonce, text))
+    (*version == VERSION).then_some((*id, *nonce, text))
 }

@@ -1,222 +1,152 @@
-//! Settings: flags before environment before file before defaults, one table for all of them.
+//! The settings of `stratusd`: flags take precedence over environment variables, these over the
+//! settings file, and that over defaults.
+//!
+//! Each setting is one line of a [`settings!`] table, which declares its flag, variable, key, type,
+//! default and help.
+//!
+//! The table is our own, on top of clap and toml. The libraries for layered settings, figment and
+//! confique, do not know command lines, so each setting would be declared twice: once for them and
+//! once for `--help`. figment also quotes a rejected value in its errors, and the value may be a
+//! secret. confique does not record which layer a value comes from, which `stratusd config` prints.
 
+#[macro_use]
+mod table;
 mod database_url;
-mod value;
+mod duration;
+mod file;
+mod number;
+mod text;
 
 use std::cmp::Ordering;
-use std::fmt;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
-use clap::ArgMatches;
-use clap::parser::ValueSource;
+use anyhow::{Result, bail};
 
 pub use database_url::DatabaseUrl;
-pub use value::{Connections, Duration, Lifetime, LogFormat, Percent, SecretText};
-
-/// Where a setting comes from; what counts more is first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// The command line.
-    Flag,
-    /// An environment variable.
-    Environment,
-    /// The settings' file.
-    File,
-    /// Nobody said anything.
-    Default,
-}
-
-/// A setting as `stratusd config` prints it: never a secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
-    /// Its name.
-    pub name: &'static str,
-    /// Its value, none if it has none.
-    pub value: Option<String>,
-    /// Where that comes from.
-    pub origin: Origin,
-}
-
-/// Declares a group of settings: what may be given (each by a flag, a variable or a key of the file), and what holds
-/// in the end.
-macro_rules! settings {
-    (
-        $(#[$group_doc:meta])*
-        $group:ident, given by $given:ident:
-        $(
-            $(#[doc = $doc:literal])*
-            $name:ident ($env:literal, $value_name:literal): $type:ty $(= $default:literal)?;
-        )*
-    ) => {
-        $(#[$group_doc])*
-        #[derive(Debug, Clone)]
-        pub struct $group {
-            $($(#[doc = $doc])* pub $name: settings!(@held $type $(, $default)?),)*
-            shown: Vec<Shown>,
-        }
-
-        /// What was given of it.
-        #[derive(Debug, Clone, Default, clap::Args)]
-        pub struct $given {
-            $(
-                $(#[doc = $doc])*
-                #[arg(long, env = $env, hide_env_values = true, value_name = $value_name,
-                      help = settings!(@help [$($doc)*] $($default)?))]
-                $name: Option<$type>,
-            )*
-        }
-
-        impl $given {
-            const KEYS: &[&str] = &[$(stringify!($name)),*];
-
-            /// What holds in the end.
-            ///
-            /// # Errors
-            ///
-            /// A value of the file that is none.
-            pub fn settle(&self, matches: &ArgMatches, file: &SettingsFile) -> Result<$group> {
-                let mut shown = Vec::new();
-                $(
-                    let (value, origin) = match &self.$name {
-                        Some(value) => (Some(value.clone()), source_of(matches, stringify!($name))),
-                        None => match file.value::<$type>(stringify!($name))? {
-                            Some(value) => (Some(value), Origin::File),
-                            None => (settings!(@default $type $(, $default)?), Origin::Default),
-                        },
-                    };
-                    let text = value.as_ref().map(ToString::to_string);
-                    shown.push(Shown { name: stringify!($name), value: text, origin });
-                    let $name = settings!(@unwrap value $(, $default)?);
-                )*
-                Ok($group { $($name,)* shown })
-            }
-        }
-
-        impl $group {
-            /// Every setting as it may be printed.
-            #[must_use]
-            pub fn shown(&self) -> &[Shown] {
-                &self.shown
-            }
-        }
-    };
-    (@held $type:ty, $default:literal) => { $type };
-    (@held $type:ty) => { Option<$type> };
-    (@default $type:ty, $default:literal) => { Some($default.parse::<$type>().expect("the default is a value")) };
-    (@default $type:ty) => { None };
-    (@unwrap $value:ident, $default:literal) => { $value.expect("there is a default") };
-    (@unwrap $value:ident) => { $value };
-    (@help [$($doc:literal)*] $default:literal) => { concat!($($doc, " ",)* "[default: ", $default, "]").trim_start() };
-    (@help [$($doc:literal)*]) => { concat!($($doc, " "),*).trim() };
-}
+pub use duration::{Duration, Lifetime};
+pub use file::SettingsFile;
+pub use number::{Connections, Percent, Rate};
+pub use table::{Origin, Setting};
+pub use text::{LogFormat, SecretText};
 
 settings! {
-    /// Where everything is kept.
-    StoreSettings, given by StoreGiven:
-    /// The database: `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/NAME`.
+    /// The settings of commands that open the database.
+    StoreSettings, from StoreArguments:
+    /// The database to use: `sqlite://FILE` or `postgres://USER:PASSWORD@HOST:PORT/NAME`.
     database_url("STRATUS_DATABASE_URL", "URL"): DatabaseUrl = "sqlite://stratus.db";
 }
 
 settings! {
-    /// The keys that seal passwords at rest.
-    KeySettings, given by KeyGiven:
-    /// A file with the keys that seal passwords, one in base 64 per line, the current one first.
-    encryption_keys_file("STRATUS_ENCRYPTION_KEYS_FILE", "FILE"): value::FilePath;
-    /// The keys themselves, in place of a file; better in the environment than in a flag.
+    /// The settings of commands that seal or open passwords.
+    KeySettings, from KeyArguments:
+    /// The file with the encryption keys: one per line in base64, the current key first.
+    encryption_keys_file("STRATUS_ENCRYPTION_KEYS_FILE", "FILE"): text::FilePath;
+    /// The encryption keys. Set this in the environment, not as a flag, which other users can see.
     encryption_keys("STRATUS_ENCRYPTION_KEYS", "KEYS"): SecretText;
 }
 
 settings! {
-    /// How the service runs.
-    ServiceSettings, given by ServiceGiven:
-    /// Connections to PostgreSQL, half of them for changes; at least one for each.
+    /// The settings of `stratusd serve`.
+    ServiceSettings, from ServiceArguments:
+    /// The number of PostgreSQL connections: half for changes, half for queries, at least one each.
     database_connections("STRATUS_DATABASE_CONNECTIONS", "COUNT"): Connections = "8";
-    /// Where the API is served.
-    listen("STRATUS_LISTEN", "ADDRESS"): std::net::SocketAddr = "127.0.0.1:8080";
-    /// Where health and metrics are served.
-    management_listen("STRATUS_MANAGEMENT_LISTEN", "ADDRESS"): std::net::SocketAddr = "127.0.0.1:9090";
-    /// The domain that host names of load balancers and databases end in.
-    service_domain("STRATUS_SERVICE_DOMAIN", "DOMAIN"): value::Domain = "stratus.example";
-    /// The certificate chain in PEM; with it the API speaks TLS. Read again when it changes.
-    tls_certificate("STRATUS_TLS_CERTIFICATE", "FILE"): value::FilePath;
-    /// The certificate's key in PEM.
-    tls_key("STRATUS_TLS_KEY", "FILE"): value::FilePath;
-    /// How logs are written: `human` or `json`.
+    /// The address to serve the API on.
+    listen("STRATUS_LISTEN", "ADDRESS"): text::ListenAddress = "127.0.0.1:8080";
+    /// The address to serve health checks and metrics on. Do not make it public.
+    management_listen("STRATUS_MANAGEMENT_LISTEN", "ADDRESS"): text::ListenAddress = "127.0.0.1:9090";
+    /// The domain of the host names of load balancers and databases.
+    service_domain("STRATUS_SERVICE_DOMAIN", "DOMAIN"): text::Domain = "stratus.example";
+    /// The certificate chain in PEM. Turns on TLS for the API. Reloaded when the file changes.
+    tls_certificate("STRATUS_TLS_CERTIFICATE", "FILE"): text::FilePath;
+    /// The private key of the certificate in PEM.
+    tls_key("STRATUS_TLS_KEY", "FILE"): text::FilePath;
+    /// The format of the log: `human`, or `json` for one object per line.
     log_format("STRATUS_LOG_FORMAT", "FORMAT"): LogFormat = "human";
-    /// What is logged, as tracing's directives have it, such as `info,tokio_postgres=warn`.
-    log("STRATUS_LOG", "DIRECTIVES"): value::Directives = "info";
-    /// Connections at once.
+    /// What to log, as tracing directives, such as `info,tokio_postgres=warn`.
+    log("STRATUS_LOG", "DIRECTIVES"): text::Directives = "info";
+    /// The maximum number of open connections. Further connections are closed at once.
     max_connections("STRATUS_MAX_CONNECTIONS", "COUNT"): Connections = "10000";
-    /// The time for the headers of a request to arrive.
+    /// How long the headers of a request may take to arrive.
     header_timeout("STRATUS_HEADER_TIMEOUT", "DURATION"): Duration<100> = "10s";
-    /// The time for the body of a request to arrive.
+    /// How long the body of a request may take to arrive.
     body_timeout("STRATUS_BODY_TIMEOUT", "DURATION"): Duration<100> = "30s";
-    /// The time after which a connection that neither sends nor takes anything is closed.
+    /// How long a connection may be idle before it is closed.
     idle_timeout("STRATUS_IDLE_TIMEOUT", "DURATION"): Duration<100> = "75s";
-    /// The time for requests to end once the service is told to stop.
+    /// How long requests in progress may take to finish after a signal to stop.
     shutdown_timeout("STRATUS_SHUTDOWN_TIMEOUT", "DURATION"): Duration = "30s";
-    /// The largest body in bytes.
-    body_limit("STRATUS_BODY_LIMIT", "BYTES"): value::Bytes = "1048576";
-    /// The largest head of a request in bytes.
-    header_limit("STRATUS_HEADER_LIMIT", "BYTES"): value::Bytes = "32768";
-    /// Requests per second that a token may make; no limit unless set.
-    rate_limit("STRATUS_RATE_LIMIT", "COUNT"): std::num::NonZeroU32;
-    /// Requests that a token may make at once after a rest; as many as in a second unless set.
-    rate_burst("STRATUS_RATE_BURST", "COUNT"): std::num::NonZeroU32;
-    /// How long a worker may leave a database that it works on without a sign of life.
+    /// The maximum size of a request body, in bytes.
+    body_limit("STRATUS_BODY_LIMIT", "BYTES"): number::Bytes = "1048576";
+    /// The maximum size of the request line and headers, in bytes.
+    header_limit("STRATUS_HEADER_LIMIT", "BYTES"): number::Bytes = "32768";
+    /// The maximum number of requests per second for each token. Unlimited if not set.
+    rate_limit("STRATUS_RATE_LIMIT", "COUNT"): Rate;
+    /// How many requests a token may make at once after a pause. The rate limit if not set.
+    rate_burst("STRATUS_RATE_BURST", "COUNT"): Rate;
+    /// How long a worker keeps a database for itself without renewing its lease.
     reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration<1000> = "30s";
-    /// How often a running database is looked at.
+    /// How often to check the state of a running database.
     observe_every("STRATUS_OBSERVE_EVERY", "DURATION"): Duration<100> = "60s";
-    /// How long the simulated provisioner takes for a step, at least.
+    /// Simulator: the minimum time that a step takes.
     simulate_delay("STRATUS_SIMULATE_DELAY", "DURATION"): Duration = "2s";
-    /// How much longer it may take.
+    /// Simulator: the maximum random time added to the delay.
     simulate_jitter("STRATUS_SIMULATE_JITTER", "DURATION"): Duration = "2s";
-    /// How many of a hundred of its steps fail: those that create, resize or set a password.
+    /// Simulator: the share of steps (create, resize, set password) that fail.
     simulate_failures("STRATUS_SIMULATE_FAILURES", "PERCENT"): Percent = "0";
-    /// How often a running database is found unavailable for a while.
+    /// Simulator: the share of checks of a running database that start an outage.
     simulate_outages("STRATUS_SIMULATE_OUTAGES", "PERCENT"): Percent = "0";
-    /// How full its databases are.
+    /// Simulator: how full databases are.
     simulate_used("STRATUS_SIMULATE_USED", "PERCENT"): Percent = "5";
-    /// What its delays and failures are drawn from: the same again for databases of the same names.
+    /// Simulator: the seed of delays, failures and outages. Databases of the same name repeat them.
     simulate_seed("STRATUS_SIMULATE_SEED", "NUMBER"): u64 = "0";
 }
 
+/// Returns the keys of all settings, as the settings file may contain them.
+fn keys() -> Vec<&'static str> {
+    [
+        StoreArguments::KEYS,
+        KeyArguments::KEYS,
+        ServiceArguments::KEYS,
+    ]
+    .concat()
+}
+
 impl ServiceSettings {
-    /// Checks what must go together.
+    /// Checks that settings which depend on each other are given together.
     ///
     /// # Errors
     ///
-    /// A setting that does nothing without another one.
-    pub fn ensure_whole(&self) -> Result<()> {
+    /// If a setting has no effect without another one that is missing.
+    pub fn ensure_complete(&self) -> Result<()> {
         if self.rate_burst.is_some() && self.rate_limit.is_none() {
-            bail!(
-                "the setting rate_burst does nothing without rate_limit: give both, or leave it out"
-            );
+            bail!("rate_burst has no effect without rate_limit: set both or remove rate_burst");
         }
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
-            bail!("the settings tls_certificate and tls_key go together: give both, or neither");
+            bail!(
+                "tls_certificate and tls_key go together: set both or remove the one that is set"
+            );
         }
         Ok(())
     }
 }
 
-/// Where the keys that seal passwords are.
+/// Where to read the encryption keys from.
 #[derive(Debug, Clone, Copy)]
 pub enum KeySource<'s> {
-    /// In the settings.
+    /// The value of a setting.
     Text(&'s SecretText),
-    /// In a file.
+    /// A file.
     File(&'s Path),
 }
 
 impl KeySettings {
-    /// Where the keys are: of a file and a text, whichever was given in the place that counts more; none if neither was.
+    /// Returns where to read the keys from, or `None` if no setting says so.
+    ///
+    /// If both settings are given, the one from the origin with higher precedence is used: a flag
+    /// for the file overrides a variable with the keys, and the other way around.
     ///
     /// # Errors
     ///
-    /// If both were given in the same place.
+    /// If both settings are given in the same place.
     pub fn source(&self) -> Result<Option<KeySource<'_>>> {
         let (text, file) = match (&self.encryption_keys, &self.encryption_keys_file) {
             (Some(text), Some(file)) => (text, file),
@@ -224,105 +154,21 @@ impl KeySettings {
             (None, Some(file)) => return Ok(Some(KeySource::File(file.as_path()))),
             (None, None) => return Ok(None),
         };
-        match self
-            .origin("encryption_keys")
-            .cmp(&self.origin("encryption_keys_file"))
-        {
+        let (text_origin, file_origin) = (
+            self.origin("encryption_keys"),
+            self.origin("encryption_keys_file"),
+        );
+        match text_origin.cmp(&file_origin) {
             Ordering::Less => Ok(Some(KeySource::Text(text))),
             Ordering::Greater => Ok(Some(KeySource::File(file.as_path()))),
-            Ordering::Equal => {
-                bail!(
-                    "encryption_keys and encryption_keys_file are given in the same place: leave one out"
-                )
-            }
+            Ordering::Equal => bail!(
+                "encryption_keys and encryption_keys_file are set in the same place: remove one of them"
+            ),
         }
     }
 
     fn origin(&self, name: &str) -> Option<Origin> {
-        self.shown
-            .iter()
-            .find(|shown| shown.name == name)
-            .map(|shown| shown.origin)
-    }
-}
-
-/// Where flags and variables of one value come from.
-fn source_of(matches: &ArgMatches, name: &str) -> Origin {
-    match matches.value_source(name) {
-        Some(ValueSource::EnvVariable) => Origin::Environment,
-        _ => Origin::Flag,
-    }
-}
-
-/// The settings' file.
-#[derive(Default)]
-pub struct SettingsFile {
-    path: PathBuf,
-    table: toml::Table,
-}
-
-impl fmt::Debug for SettingsFile {
-    /// Without its values, some of which are secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SettingsFile")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
-    }
-}
-
-impl SettingsFile {
-    /// Reads the file, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, is no TOML, or has a key that is no setting.
-    pub fn read(path: Option<&Path>) -> Result<Self> {
-        let Some(path) = path else {
-            return Ok(Self::default());
-        };
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("failed to read {}", path.display()))?;
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            // The line that it would show may hold a secret.
-            let line = error
-                .span()
-                .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-            anyhow::anyhow!("{}:{line}: {}", path.display(), error.message())
-        })?;
-        let known = [StoreGiven::KEYS, KeyGiven::KEYS, ServiceGiven::KEYS].concat();
-        if let Some(unknown) = table.keys().find(|key| !known.contains(&key.as_str())) {
-            bail!(
-                "{}: there is no setting `{unknown}`; the settings are {}",
-                path.display(),
-                known.join(", ")
-            );
-        }
-        Ok(Self {
-            path: path.to_owned(),
-            table,
-        })
-    }
-
-    fn value<T>(&self, name: &str) -> Result<Option<T>>
-    where
-        T: std::str::FromStr,
-        T::Err: std::fmt::Display,
-    {
-        let Some(value) = self.table.get(name) else {
-            return Ok(None);
-        };
-        let text = match value {
-            toml::Value::String(text) => text.clone(),
-            toml::Value::Integer(number) => number.to_string(),
-            other => bail!(
-                "{}: {name} must be a string or a number, not {}",
-                self.path.display(),
-                other.type_str()
-            ),
-        };
-        let value = text
-            .parse()
-            .map_err(|error: T::Err| anyhow::anyhow!("{}: {name}: {error}", self.path.display()));
-        value.map(Some)
+        let setting = self.all().iter().find(|setting| setting.name == name);
+        setting.map(|setting| setting.origin)
     }
 }

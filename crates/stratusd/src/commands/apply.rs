@@ -1,4 +1,4 @@
-//! `stratusd apply`: what an inventory changes, first shown and then done.
+//! `stratusd apply`: shows and makes the changes that an inventory requires.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,92 +7,89 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use stratusd::domain::World;
-use stratusd::inventory::{Apply, Findings, Inventory, Mode, Refused, Step, StepKind};
-use stratusd::settings::{SettingsFile, StoreGiven};
+use stratusd::inventory::{Apply, ApplyRefusal, Diagnostics, Inventory, Mode, Step, StepKind};
+use stratusd::settings::{SettingsFile, StoreArguments};
 use stratusd::storage::Aborted;
 
-/// How large an inventory may be, in bytes.
-const LARGEST: u64 = 64 << 20;
+/// The maximum size of an inventory, in bytes.
+const MAX_SIZE: u64 = 64 << 20;
 
-/// Bring the store to an inventory: projects, locations, and what no operation of the API makes
+/// Create, update and remove projects, locations and resources as an inventory declares them
 ///
-/// Everything happens or nothing does. What is not in the inventory stays, unless --prune is given. What the API can
-/// change of a thing is taken from the inventory when it is made, and left to the API from then on.
+/// All changes are made in one transaction, or none are. Resources that are not in the inventory
+/// are kept, unless you pass --prune. What the API can change (such as the ports of a load
+/// balancer) is set when a resource is created, and not changed by the inventory afterwards.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The inventory, in YAML; `stratusd schema` prints its JSON Schema.
+    /// The inventory, a YAML file. Run `stratusd schema` for its JSON Schema.
     #[arg(value_name = "INVENTORY")]
     inventory: PathBuf,
-    /// Show the plan and apply nothing of it.
+    /// Print the changes without making them.
     #[arg(long)]
     dry_run: bool,
     /// Remove what is not in the inventory.
     #[arg(long)]
     prune: bool,
     #[command(flatten)]
-    store: StoreGiven,
+    store: StoreArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let path = &arguments.inventory;
     let bytes = read(path).with_context(|| format!("failed to read {}", path.display()))?;
     let inventory = Inventory::read(path, &bytes)?;
-    let settings = arguments.store.settle(matches, file)?;
+    let settings = arguments.store.resolve(matches, file)?;
     let mode = Mode {
         is_dry_run: arguments.dry_run,
         prunes: arguments.prune,
     };
     let applied = super::block_on(async {
         let store = super::open(&settings).await?;
-        let applied = store
-            .change(Apply {
-                inventory,
-                mode,
-                world: World::real(),
-            })
-            .await;
+        let apply = Apply {
+            inventory,
+            mode,
+            world: World::real(),
+        };
+        let applied = store.change(apply).await;
         store.close().await;
         Ok(applied)
     })?;
     match applied {
-        Ok(steps) => {
-            show(&steps)?;
-            super::say(summary(&steps, "applied"))
+        Ok(steps) => print_steps(&steps, "applied"),
+        Err(Aborted::Refused(ApplyRefusal::DryRun(steps))) => {
+            print_steps(&steps, "dry run, nothing was changed")
         }
-        Err(Aborted::Refused(Refused::DryRun(steps))) => {
-            show(&steps)?;
-            super::say(summary(&steps, "planned, nothing was changed"))
+        Err(Aborted::Refused(ApplyRefusal::Inconsistent(diagnostic))) => {
+            bail!(Diagnostics::new(path, vec![diagnostic]))
         }
-        Err(Aborted::Refused(Refused::Inconsistent(finding))) => {
-            bail!(Findings::new(path, vec![finding]))
+        Err(Aborted::Refused(ApplyRefusal::Blocked(message))) => {
+            bail!("{}: {message}", path.display())
         }
-        Err(Aborted::Refused(Refused::InTheWay(message))) => bail!("{}: {message}", path.display()),
         Err(Aborted::Failed(error)) => Err(error).context("failed to apply the inventory"),
     }
 }
 
-/// A file that is not larger than an inventory may be.
+/// Reads a file of at most [`MAX_SIZE`] bytes.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // The size of the file is not checked beforehand: the path may be a pipe, such as /dev/stdin.
     File::open(path)?
-        .take(LARGEST + 1)
+        .take(MAX_SIZE + 1)
         .read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        bail!("it is larger than {} MiB", LARGEST >> 20);
+    if bytes.len() as u64 > MAX_SIZE {
+        bail!("the file is larger than {} MiB", MAX_SIZE >> 20);
     }
     Ok(bytes)
 }
 
-fn show(steps: &[Step]) -> Result<()> {
-    steps.iter().try_for_each(super::say)
-}
-
-fn summary(steps: &[Step], done: &str) -> String {
+/// Prints the steps and a line that counts them.
+fn print_steps(steps: &[Step], outcome: &str) -> Result<()> {
+    steps.iter().try_for_each(super::print)?;
     let count = |kind| steps.iter().filter(|step| step.kind == kind).count();
-    let (made, changed, removed) = (
+    super::print(format_args!(
+        "{} to create, {} to update, {} to delete: {outcome}",
         count(StepKind::Create),
         count(StepKind::Update),
         count(StepKind::Delete),
-    );
-    format!("{made} to create, {changed} to update, {removed} to delete: {done}")
+    ))
 }

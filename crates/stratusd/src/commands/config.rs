@@ -1,62 +1,58 @@
-//! `stratusd config`: the settings that hold, and where each comes from.
+//! `stratusd config`: prints the settings in effect and where each comes from.
 
 use anyhow::Result;
 use clap::ArgMatches;
 use stratusd::settings::{
-    KeyGiven, KeySource, Origin, ServiceGiven, SettingsFile, Shown, StoreGiven,
+    KeyArguments, KeySource, Origin, ServiceArguments, Setting, SettingsFile, StoreArguments,
 };
 
-/// Print the settings that would hold, where each comes from, and no secret
+/// Print the settings in effect and where each comes from, without secrets
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    store: StoreGiven,
+    store: StoreArguments,
     #[command(flatten)]
-    keys: KeyGiven,
+    keys: KeyArguments,
     #[command(flatten)]
-    service: ServiceGiven,
+    service: ServiceArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
-    let store = arguments.store.settle(matches, file)?;
-    let keys = arguments.keys.settle(matches, file)?;
-    let service = arguments.service.settle(matches, file)?;
-    service.ensure_whole()?;
-    let overruled = match keys.source()? {
+    let store = arguments.store.resolve(matches, file)?;
+    let keys = arguments.keys.resolve(matches, file)?;
+    let service = arguments.service.resolve(matches, file)?;
+    service.ensure_complete()?;
+    let overridden = match keys.source()? {
         Some(KeySource::Text(_)) => "encryption_keys_file",
         Some(KeySource::File(_)) => "encryption_keys",
         None => "",
     };
-    for shown in store
-        .shown()
-        .iter()
-        .chain(keys.shown())
-        .chain(service.shown())
-    {
-        let line = line(shown);
-        if shown.value.is_some() && shown.name == overruled {
-            super::say(format_args!("# {line}, overruled"))?;
+    let settings = store.all().iter().chain(keys.all()).chain(service.all());
+    for setting in settings {
+        let line = line(setting);
+        if setting.value.is_some() && setting.name == overridden {
+            super::print(format_args!("# {line}, overridden"))?;
         } else {
-            super::say(line)?;
+            super::print(line)?;
         }
     }
     Ok(())
 }
 
-/// A line of the settings' file, with the origin as a comment.
-fn line(shown: &Shown) -> String {
-    let origin = match shown.origin {
+/// Returns a setting as a line of the settings file, with its origin as a comment.
+fn line(setting: &Setting) -> String {
+    let origin = match setting.origin {
         Origin::Flag => "flag",
         Origin::Environment => "environment",
         Origin::File => "file",
         Origin::Default => "default",
     };
-    match &shown.value {
+    match &setting.value {
         Some(value) => format!(
             "{} = {} # {origin}",
-            shown.name,
+            setting.name,
             toml::Value::from(value.as_str())
         ),
-        None => format!("# {} is not set", shown.name),
+        None => format!("# {} is not set", setting.name),
     }
 }

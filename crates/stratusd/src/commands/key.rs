@@ -1,54 +1,59 @@
-//! `stratusd key`: the keys that seal passwords.
+//! `stratusd key`: generates and rotates encryption keys.
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
 use stratusd::domain::World;
 use stratusd::reseal::reseal_all;
 use stratusd::seal::Sealer;
-use stratusd::settings::{KeyGiven, SettingsFile, StoreGiven};
+use stratusd::settings::{KeyArguments, SettingsFile, StoreArguments};
 
-/// Make and rotate the keys that seal passwords at rest
+/// Generate and rotate the keys that encrypt stored passwords
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     Generate(Generate),
     Rotate(Rotate),
 }
 
-/// Print a new key, a line for the file of keys
+/// Print a new key, ready to append to the file of keys
 #[derive(Debug, clap::Args)]
 pub struct Generate {}
 
-/// Seal everything with the current key that was sealed with another one
+/// Encrypt everything with the current key that is encrypted with another key
 ///
-/// To rotate: add a new key after the current one and restart every replica, move it to the front and restart every
-/// replica, run this, and take the old key away.
+/// To rotate a key without downtime:
+///
+/// 1. Add a new key after the current one, and restart every replica.
+/// 2. Move the new key to the front, and restart every replica.
+/// 3. Run this command.
+/// 4. Remove the old key, and restart every replica.
 #[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct Rotate {
     #[command(flatten)]
-    store: StoreGiven,
+    store: StoreArguments,
     #[command(flatten)]
-    keys: KeyGiven,
+    keys: KeyArguments,
 }
 
 pub fn run(command: &Command, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     match command {
-        Command::Generate(_) => super::say(&*Sealer::generate_key(&World::real())),
+        Command::Generate(_) => super::print(&*Sealer::generate_key(&World::real())),
         Command::Rotate(arguments) => rotate(arguments, matches, file),
     }
 }
 
 fn rotate(arguments: &Rotate, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
-    let settings = arguments.store.settle(matches, file)?;
-    let sealer = super::sealer(&arguments.keys.settle(matches, file)?)?;
+    let settings = arguments.store.resolve(matches, file)?;
+    let sealer = super::sealer(&arguments.keys.resolve(matches, file)?)?;
     let count = super::block_on(async {
         let store = super::open(&settings).await?;
         let count = reseal_all(&store, &sealer, &World::real())
             .await
-            .context("failed to seal everything again");
+            .context("failed to rotate the encryption keys");
         store.close().await;
         count
     })?;
-    super::say(format_args!(
-        "sealed {count} secrets with the current key; nothing is sealed with another one"
+    super::print(format_args!(
+        "re-encrypted {count} secrets; all secrets now use the current key"
     ))
 }

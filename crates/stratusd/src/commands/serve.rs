@@ -1,41 +1,42 @@
-//! `stratusd serve`: logs, a run time, and the service in it.
+//! `stratusd serve`: sets up the log and the runtime, and runs the service.
 
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
 use stratusd::settings::{
-    KeyGiven, LogFormat, ServiceGiven, ServiceSettings, SettingsFile, StoreGiven,
+    KeyArguments, LogFormat, ServiceArguments, ServiceSettings, SettingsFile, StoreArguments,
 };
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Serve the API until told to stop
+/// Serve the API until you stop the process with SIGTERM or Ctrl-C
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    store: StoreGiven,
+    store: StoreArguments,
     #[command(flatten)]
-    keys: KeyGiven,
+    keys: KeyArguments,
     #[command(flatten)]
-    service: ServiceGiven,
+    service: ServiceArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
-    let store = arguments.store.settle(matches, file)?;
-    let keys = arguments.keys.settle(matches, file)?;
-    let service = arguments.service.settle(matches, file)?;
+    let store = arguments.store.resolve(matches, file)?;
+    let keys = arguments.keys.resolve(matches, file)?;
+    let service = arguments.service.resolve(matches, file)?;
     let sealer = super::sealer(&keys)?;
-    log(&service);
+    init_log(&service);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("failed to start")?;
+        .context("failed to start the runtime")?;
     runtime.block_on(stratusd::serve::run(&store, &service, sealer))
 }
 
-/// Logs go to standard error; standard output says where the service is.
-fn log(settings: &ServiceSettings) {
+/// Sends logs and panics to standard error. Standard output has only the line with the addresses of
+/// the service.
+fn init_log(settings: &ServiceSettings) {
     let registry = tracing_subscriber::registry().with(settings.log.filter());
     let is_terminal = std::io::stderr().is_terminal();
     let layer = tracing_subscriber::fmt::layer()
@@ -46,11 +47,11 @@ fn log(settings: &ServiceSettings) {
         LogFormat::Json => registry.with(layer.json()).init(),
     }
     std::panic::set_hook(Box::new(|panic| {
-        // The message may repeat what a request held; the place cannot.
-        let place = panic
+        // Only the location: the message may contain data from a request.
+        let location = panic
             .location()
             .map(ToString::to_string)
             .unwrap_or_default();
-        tracing::error!(place, "a panic: this is a fault of stratusd");
+        tracing::error!(location, "panicked, which is a bug in stratusd");
     }));
 }

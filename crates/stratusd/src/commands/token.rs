@@ -1,4 +1,4 @@
-//! `stratusd token`: who may call the API.
+//! `stratusd token`: issues, lists and revokes access tokens.
 
 use std::io::{self, Write};
 
@@ -9,8 +9,9 @@ use stratusd::domain::World;
 use stratusd::domain::id::Kind;
 use stratusd::domain::token::Presented;
 use stratusd::issue::{Issue, Issued, Revoke, find_project, tokens};
-use stratusd::settings::{Lifetime, SettingsFile, StoreGiven};
+use stratusd::settings::{Lifetime, SettingsFile, StoreArguments};
 use stratusd::storage::Aborted;
+use stratusd::storage::token::Token;
 
 /// Issue, list and revoke access tokens
 #[derive(Debug, clap::Subcommand)]
@@ -20,52 +21,52 @@ pub enum Command {
     Revoke(RevokeArguments),
 }
 
-/// Issue a token and show it, this once
+/// Issue a token for a project and print it; it cannot be shown again
 #[derive(Debug, clap::Args)]
 pub struct IssueArguments {
-    /// The project, by name or id.
+    /// The name or id of the project.
     #[arg(long)]
     project: String,
-    /// Refuse changes to whoever has the token.
+    /// Allow only operations that read.
     #[arg(long)]
     read_only: bool,
-    /// The time until it expires, such as `12h` or `90d`; never unless given.
+    /// How long the token is valid, such as `12h` or `90d`. It does not expire if not set.
     #[arg(long, value_name = "DURATION", conflicts_with = "expires_at")]
     expires_in: Option<Lifetime>,
-    /// The moment when it expires, as RFC 3339 writes it.
+    /// The time when the token expires, in RFC 3339 format.
     #[arg(long, value_name = "TIME")]
     expires_at: Option<Timestamp>,
-    /// What it is for.
-    #[arg(long, default_value = "", value_parser = description)]
+    /// A note for `stratusd token list`, such as what the token is for.
+    #[arg(long, default_value = "", value_parser = parse_description)]
     description: String,
     #[command(flatten)]
-    store: StoreGiven,
+    store: StoreArguments,
 }
 
-/// List the tokens of a project; what is secret of them is not known any more
+/// List the tokens of a project, without their secrets
 #[derive(Debug, clap::Args)]
 pub struct ListArguments {
-    /// The project, by name or id.
+    /// The name or id of the project.
     #[arg(long)]
     project: String,
     #[command(flatten)]
-    store: StoreGiven,
+    store: StoreArguments,
 }
 
-/// Stop a token; it may still pass for a second
+/// Revoke a token; a running service may accept it for another second
 #[derive(Debug, clap::Args)]
 pub struct RevokeArguments {
-    /// The token's id, as `stratusd token list` shows it, or the whole token.
+    /// The id of the token, as `stratusd token list` prints it, or the token itself.
     #[arg(value_name = "ID")]
     token: String,
     #[command(flatten)]
-    store: StoreGiven,
+    store: StoreArguments,
 }
 
-/// A text for one line of a list.
-fn description(text: &str) -> Result<String, &'static str> {
+/// Parses a description, which must fit in a line of `stratusd token list`.
+fn parse_description(text: &str) -> Result<String, &'static str> {
     if text.chars().any(char::is_control) {
-        Err("it must have no control characters")
+        Err("must not contain control characters")
     } else {
         Ok(text.to_owned())
     }
@@ -80,15 +81,15 @@ pub fn run(command: &Command, matches: &ArgMatches, file: &SettingsFile) -> Resu
 }
 
 fn issue(arguments: &IssueArguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
-    let settings = arguments.store.settle(matches, file)?;
+    let settings = arguments.store.resolve(matches, file)?;
     let world = World::real();
     let expires_at = match (arguments.expires_in, arguments.expires_at) {
-        (Some(time), _) => Some(world.now().saturating_add(time.as_millis())),
-        (None, Some(moment)) => Some(moment.as_millisecond()),
+        (Some(lifetime), _) => Some(world.now().saturating_add(lifetime.as_millis())),
+        (None, Some(time)) => Some(time.as_millisecond()),
         (None, None) => None,
     };
-    if expires_at.is_some_and(|end| end <= world.now()) {
-        bail!("the token would have expired already");
+    if expires_at.is_some_and(|time| time <= world.now()) {
+        bail!("the token would already have expired: give a time in the future");
     }
     let Issued { token, id } = super::block_on(async {
         let store = super::open(&settings).await?;
@@ -108,76 +109,84 @@ fn issue(arguments: &IssueArguments, matches: &ArgMatches, file: &SettingsFile) 
         store.close().await;
         issued
     })?;
-    let said = super::say(token);
-    // The id is for whoever has the token, and for whoever must revoke one that nobody has read.
+    let printed = super::print(token);
+    // Printed even if standard output is closed: the token exists, and its id is needed to revoke
+    // it.
     let _ = writeln!(
         io::stderr(),
-        "This is the only time that the token is shown. Its id is {id}."
+        "Store the token now: it cannot be shown again. Its id is {id}."
     );
-    said
+    printed
 }
 
 fn list(arguments: &ListArguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
-    let settings = arguments.store.settle(matches, file)?;
+    let settings = arguments.store.resolve(matches, file)?;
     let tokens = super::block_on(async {
         let store = super::open(&settings).await?;
         let project = find_project(&store, &arguments.project).await?;
         let tokens = tokens(&store, &project)
             .await
-            .context("failed to read the tokens");
+            .context("failed to list the tokens");
         store.close().await;
         tokens
     })?;
     let now = World::real().now();
-    for token in tokens {
-        let access = if token.read_only { "read-only" } else { "full" };
-        let status = match (token.revoked_at, token.expires_at) {
-            (Some(at), _) => format!("revoked {}", moment(at)),
-            (None, Some(at)) if at <= now => format!("expired {}", moment(at)),
-            (None, Some(at)) => format!("expires {}", moment(at)),
-            (None, None) => "good".to_owned(),
-        };
-        let line = format!(
-            "{}  {access}  issued {}  {status}  {}",
-            token.id,
-            moment(token.created_at),
-            token.description
-        );
-        super::say(line.trim_end())?;
-    }
-    Ok(())
+    tokens
+        .iter()
+        .try_for_each(|token| super::print(line(token, now)))
+}
+
+/// Returns a token as a line of the list.
+fn line(token: &Token, now: i64) -> String {
+    let access = if token.read_only { "read-only" } else { "full" };
+    let status = match (token.revoked_at, token.expires_at) {
+        (Some(at), _) => format!("revoked {}", format_time(at)),
+        (None, Some(at)) if at <= now => format!("expired {}", format_time(at)),
+        (None, Some(at)) => format!("expires {}", format_time(at)),
+        (None, None) => "does not expire".to_owned(),
+    };
+    let line = format!(
+        "{}  {access}  issued {}  {status}  {}",
+        token.id,
+        format_time(token.created_at),
+        token.description
+    );
+    line.trim_end().to_owned()
 }
 
 fn revoke(arguments: &RevokeArguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
-    let settings = arguments.store.settle(matches, file)?;
+    let settings = arguments.store.resolve(matches, file)?;
     let token = &arguments.token;
-    // Whoever has found a token need not look for its id. What is neither may hold a secret, so it is not repeated.
+    // A token contains its id, so an operator who finds a leaked token need not look the id up.
     let id = Presented::parse(token).map_or(token.as_str(), |presented| presented.id());
     if !Kind::Token.is_id(id) {
-        bail!("this is neither the id of a token, as `stratusd token list` shows it, nor a token");
+        // The argument is not repeated: it may be part of a token.
+        bail!(
+            "the argument is not a token or the id of a token: run `stratusd token list` for the ids"
+        );
     }
     let revoke = Revoke {
         id: id.to_owned(),
         world: World::real(),
     };
-    let was_good = super::block_on(async {
+    let was_valid = super::block_on(async {
         let store = super::open(&settings).await?;
-        let was_good = store
+        let was_valid = store
             .change(revoke)
             .await
             .map_err(Aborted::failure)
             .context("failed to revoke the token");
         store.close().await;
-        was_good
+        was_valid
     })?;
-    if !was_good {
-        bail!("there is no token with the id {id} that is not revoked already");
+    if !was_valid {
+        bail!("no token has the id {id}, or it is revoked already");
     }
-    super::say(format_args!("revoked {id}"))
+    super::print(format_args!("revoked {id}"))
 }
 
-/// Milliseconds since 1970, to the second.
-fn moment(millis: i64) -> String {
+/// Formats a time in milliseconds since 1970, to the second.
+fn format_time(millis: i64) -> String {
     Timestamp::from_second(millis / 1000)
-        .map_or_else(|_| "at no time".to_owned(), |moment| moment.to_string())
+        .map_or_else(|_| "at an invalid time".to_owned(), |time| time.to_string())
 }

@@ -1,46 +1,44 @@
-//! What applying an inventory does, step by step, as the plan shows it.
+//! The steps that applying an inventory takes.
 
 use std::fmt;
 
-/// One step.
+/// A step, printed as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What happens.
+    /// The kind of change.
     pub kind: StepKind,
-    /// To what, such as `project shop: vm eu-central-h1/app-1`.
+    /// What is changed, such as `project shop: vm eu-central-h1/app-1`.
     pub what: String,
 }
 
-/// What happens to something.
+/// The kind of change that a step makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepKind {
-    /// It is made.
+    /// Creates something.
     Create,
-    /// It is changed.
+    /// Changes something that exists.
     Update,
-    /// It is removed.
+    /// Removes something that is not in the inventory.
     Delete,
-    /// It is not in the inventory, and is kept for want of `--prune`.
+    /// Changes nothing: reports something that is not in the inventory, and that `--prune` would
+    /// remove.
     Keep,
-    /// It is not as the inventory has it, but the API decides about that.
+    /// Changes nothing: reports something that differs from the inventory, where the API has the
+    /// last word.
     Leave,
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            StepKind::Create => write!(f, "+ {}", self.what),
-            StepKind::Update => write!(f, "~ {}", self.what),
-            StepKind::Delete => write!(f, "- {}", self.what),
-            StepKind::Leave => write!(
-                f,
-                "  {}: not as in the inventory, left to the API",
-                self.what
-            ),
+        let Self { kind, what } = self;
+        match kind {
+            StepKind::Create => write!(f, "+ {what}"),
+            StepKind::Update => write!(f, "~ {what}"),
+            StepKind::Delete => write!(f, "- {what}"),
+            StepKind::Leave => write!(f, "  {what}: differs from the inventory, left unchanged"),
             StepKind::Keep => write!(
                 f,
-                "  {} (not in the inventory, kept without --prune)",
-                self.what
+                "  {what}: not in the inventory, kept; use --prune to remove it"
             ),
         }
     }

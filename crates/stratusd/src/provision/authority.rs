@@ -1,4 +1,5 @@
-//! The certificate authority of simulated databases: a real one, made once and kept in the store.
+//! The certificate authority of simulated databases: a real one, created once and stored in the
+//! database.
 
 use std::fmt;
 
@@ -17,10 +18,10 @@ use crate::domain::World;
 use crate::seal::Sealer;
 use crate::storage::{self, Aborted, Change, Connection, Store};
 
-/// The name that it is kept under, and that its sealed key belongs to.
+/// The key of the authority in the table of service state. Its private key is sealed for this name.
 const NAME: &str = "certificate_authority";
 
-/// Signs certificates of servers.
+/// A certificate authority that issues server certificates.
 pub struct Authority {
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
@@ -33,42 +34,43 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// What is kept: the key only sealed.
+/// The authority as it is stored, with its private key sealed.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct Stored {
     certificate: String,
     key: Vec<u8>,
 }
 
-impl Kept {
+impl Stored {
     fn parse(stored: &[u8]) -> Result<Self> {
         serde_json::from_slice(stored)
-            .context("the certificate authority in the store is malformed")
+            .context("the certificate authority in the database is malformed")
     }
 
     fn open(&self, sealer: &Sealer) -> Result<Zeroizing<String>> {
         let opened = sealer.open(&self.key, NAME);
-        opened.context("no key opens the certificate authority; is the file of keys the right one?")
+        opened.context("failed to open the certificate authority: check that the encryption keys are the right ones")
     }
 }
 
-/// Seals the authority's key with the current key; tells whether it was sealed with another one.
+/// Seals the private key of the authority with the current encryption key. Returns whether it was
+/// sealed with another one.
 ///
 /// # Errors
 ///
-/// If the store fails, or no key opens it.
+/// If the database fails, or none of the encryption keys opens the private key.
 pub async fn reseal(store: &Store, sealer: &Sealer, world: &World) -> Result<bool> {
     let mut reader = store.reader().await?;
     let Some(stored) = storage::service_state::lookup(&mut reader.connection(), NAME).await? else {
         return Ok(false);
     };
     drop(reader);
-    let kept = Kept::parse(&stored)?;
-    if sealer.is_current(&kept.key) {
+    let stored = Stored::parse(&stored)?;
+    if sealer.is_current(&stored.key) {
         return Ok(false);
     }
-    let key = sealer.seal(&kept.open(sealer)?, world, NAME);
-    let value = serde_json::to_vec(&Kept { key, ..kept })?;
+    let key = sealer.seal(&stored.open(sealer)?, world, NAME);
+    let value = serde_json::to_vec(&Stored { key, ..stored })?;
     store
         .change(Replace { value })
         .await
@@ -76,7 +78,7 @@ pub async fn reseal(store: &Store, sealer: &Sealer, world: &World) -> Result<boo
     Ok(true)
 }
 
-/// Replaces what is kept.
+/// Replaces the stored authority.
 struct Replace {
     value: Vec<u8>,
 }
@@ -91,48 +93,51 @@ impl Change for Replace {
 }
 
 impl Authority {
-    /// The authority of a store, made now if there is none.
+    /// Loads the authority from the database. If there is none, creates and stores it.
     ///
     /// # Errors
     ///
-    /// If the store fails, or no key opens what is kept.
-    pub async fn of(store: &Store, sealer: &Sealer, world: &World) -> Result<Self> {
+    /// If the database fails, or none of the encryption keys opens the private key.
+    pub async fn load_or_create(store: &Store, sealer: &Sealer, world: &World) -> Result<Self> {
         let year = year(world)?;
-        let key = KeyPair::generate().context("failed to make a key")?;
+        let key = KeyPair::generate().context("failed to generate a key")?;
         let certificate = params(year)?
             .self_signed(&key)
             .context("failed to sign a certificate")?;
         let sealed = sealer.seal(&key.serialize_pem(), world, NAME);
-        let candidate = serde_json::to_vec(&Kept {
+        let candidate = serde_json::to_vec(&Stored {
             certificate: certificate.pem(),
             key: sealed,
         })?;
-        let kept = store
-            .change(KeepOne { candidate })
+        // Always with a new candidate, in one transaction: several replicas may start on an empty
+        // database at the same time, and must end up with the same authority.
+        let stored = store
+            .change(LoadOrInsert { candidate })
             .await
             .map_err(Aborted::failure)?;
-        let kept = Kept::parse(&kept)?;
-        let key = kept.open(sealer)?;
+        let stored = Stored::parse(&stored)?;
+        let key = stored.open(sealer)?;
         let key =
             KeyPair::from_pem(&key).context("the key of the certificate authority is malformed")?;
         Ok(Self {
-            certificate: kept.certificate,
+            certificate: stored.certificate,
             issuer: Issuer::new(params(year)?, key),
             world: world.clone(),
         })
     }
 
-    /// Its own certificate in PEM.
+    /// Returns the certificate of the authority in PEM.
     #[must_use]
     pub fn certificate(&self) -> &str {
         &self.certificate
     }
 
-    /// A certificate for a host in PEM, good for a year and a bit.
+    /// Issues a server certificate for a host, in PEM. It is valid from the end of last year, for
+    /// at least two years.
     ///
     /// # Errors
     ///
-    /// If the host is no DNS name.
+    /// If the host is not a DNS name.
     pub fn issue(&self, host: &str) -> Result<String> {
         let year = year(&self.world)?;
         let mut params = CertificateParams::new(vec![host.to_owned()])?;
@@ -148,7 +153,8 @@ impl Authority {
     }
 }
 
-/// What the authority says of itself: always the same, so that the key alone makes it again.
+/// Returns the subject and usages of the authority. They are the same whenever it is loaded, so
+/// that certificates name the stored authority as their issuer.
 fn params(year: i32) -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
     params
@@ -166,18 +172,18 @@ fn year(world: &World) -> Result<i32> {
     Ok(i32::from(now.to_zoned(TimeZone::UTC).year()))
 }
 
-/// Keeps a value unless there is one; answers the one that is kept.
-struct KeepOne {
+/// Stores an authority unless there is one. Returns the one that is stored.
+struct LoadOrInsert {
     candidate: Vec<u8>,
 }
 
-impl Change for KeepOne {
+impl Change for LoadOrInsert {
     type Answer = Vec<u8>;
     type Refusal = std::convert::Infallible;
 
     async fn make(&self, tx: &mut Connection<'_>) -> Result<Vec<u8>, Aborted<Self::Refusal>> {
-        if let Some(kept) = storage::service_state::lookup(tx, NAME).await? {
-            return Ok(kept);
+        if let Some(stored) = storage::service_state::lookup(tx, NAME).await? {
+            return Ok(stored);
         }
         storage::service_state::insert(tx, NAME, &self.candidate).await?;
         Ok(self.candidate.clone())

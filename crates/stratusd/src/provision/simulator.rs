@@ -1,8 +1,9 @@
-//! A provisioner that makes nothing and takes its time for it: delays, failures and outages from a seed.
+//! A simulated provisioner: creates no databases, but takes time, fails and has outages as if it
+//! did.
 //!
-//! What it has made is in its memory alone. After a restart, or where another replica has gone on with a database, it
-//! believes what the service has noted: a database that ran before runs again, one that was being created is begun
-//! anew.
+//! It keeps its databases in memory only. After a restart, or when another replica has worked on a
+//! database, it adopts the state that the service has recorded: a database that was running is
+//! running again, and a creation that was in progress starts again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,27 +18,28 @@ use super::{
 };
 use crate::domain::World;
 
-/// How it behaves.
+/// The behavior of the simulator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatorConfig {
-    /// How long a step takes at least.
+    /// The minimum time that a step takes.
     pub delay: Duration,
-    /// How much longer it may take.
+    /// The maximum random time added to the delay.
     pub jitter: Duration,
-    /// Of a hundred steps, how many fail.
+    /// The percentage of steps that fail.
     pub failures: u8,
-    /// Of a hundred looks at a running database, how many find that an outage begins.
+    /// The percentage of observations of a running database that start an outage.
     pub outages: u8,
-    /// How full databases are, in percent of the storage that they were made with.
+    /// How full databases are, in percent of the storage that they were created with.
     pub used: u8,
-    /// What all of this is drawn from, for each database by its project, location and name: whoever asks for the same
-    /// databases again sees the same again.
+    /// The seed of all random numbers. Each database has a sequence of its own, which depends on
+    /// the seed and on the project, location and name. The same databases behave the same in every
+    /// run.
     pub seed: u64,
-    /// The domain that host names end in.
+    /// The domain of host names.
     pub service_domain: String,
 }
 
-/// The provisioner that simulates.
+/// A simulated [`Provisioner`].
 pub struct Simulator {
     config: SimulatorConfig,
     world: World,
@@ -53,25 +55,25 @@ impl fmt::Debug for Simulator {
     }
 }
 
-/// A database that there is not. Times are in milliseconds since 1970.
+/// A simulated database. Times are in milliseconds since 1970.
 #[derive(Debug, Clone)]
 struct Simulated {
     shape: Shape,
-    /// The shape that the service had noted when it last asked.
-    noted: Option<Shape>,
-    /// When what goes on will be done, and what the database will be then.
+    /// The shape that the service had recorded at its last call.
+    recorded: Option<Shape>,
+    /// The step in progress: when it completes, and the shape after it.
     pending: Option<(i64, Shape)>,
     is_created: bool,
     created_at: i64,
     used_bytes: i64,
     down_until: i64,
     server_certificate: Option<String>,
-    /// How often something was drawn for it.
+    /// The number of random numbers drawn so far.
     draws: u64,
 }
 
 impl Simulator {
-    /// A simulator whose databases have certificates of this authority.
+    /// Creates a simulator whose databases have certificates from an authority.
     #[must_use]
     pub fn new(config: SimulatorConfig, world: World, authority: Authority) -> Self {
         Self {
@@ -88,10 +90,14 @@ impl Simulator {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A number below `below`, the same for the same seed, database and turn.
+    /// Draws the next random number of a database, less than `below`.
+    ///
+    /// A hash of the seed, the database and the position in its sequence, not a generator with
+    /// state: the sequence of a database must not depend on the order in which workers come to
+    /// databases.
     fn draw(&self, wanted: &Wanted, database: &mut Simulated, below: u64) -> u64 {
         database.draws += 1;
-        // Neither ids nor locations nor names have a slash.
+        // The slash is unambiguous: ids, locations and names cannot contain it.
         let hash = Sha256::new()
             .chain_update(self.config.seed.to_le_bytes())
             .chain_update(format!(
@@ -106,19 +112,16 @@ impl Simulator {
         drawn % below.max(1)
     }
 
-    fn fail_perhaps(
-        &self,
-        wanted: &Wanted,
-        database: &mut Simulated,
-    ) -> Result<(), ProvisionError> {
+    /// Fails at random, as often as configured.
+    fn maybe_fail(&self, wanted: &Wanted, database: &mut Simulated) -> Result<(), ProvisionError> {
         if self.draw(wanted, database, 100) < u64::from(self.config.failures) {
-            return Err(ProvisionError("a simulated failure".to_owned()));
+            return Err(ProvisionError("simulated failure".to_owned()));
         }
         Ok(())
     }
 
-    /// A time for a step, from now.
-    fn time(&self, wanted: &Wanted, database: &mut Simulated) -> i64 {
+    /// Returns the time when a step that starts now completes.
+    fn completion(&self, wanted: &Wanted, database: &mut Simulated) -> i64 {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let more = self.draw(
             wanted,
@@ -135,11 +138,11 @@ impl Simulator {
         (shape.storage_size_gib << 30) / 100 * i64::from(self.config.used)
     }
 
-    /// A database that nobody has made yet.
-    fn unmade(&self, shape: &Shape) -> Simulated {
+    /// Returns a database that is not created yet.
+    fn uncreated(&self, shape: &Shape) -> Simulated {
         Simulated {
             shape: shape.clone(),
-            noted: None,
+            recorded: None,
             pending: None,
             is_created: false,
             created_at: self.world.now(),
@@ -150,13 +153,14 @@ impl Simulator {
         }
     }
 
-    /// Believes what the service has noted, if that is news: a process before this one, or another replica, was here.
-    fn believe(&self, databases: &mut HashMap<String, Simulated>, wanted: &Wanted) {
+    /// Adopts the state that the service has recorded, if a previous process or another replica has
+    /// recorded it.
+    fn adopt(&self, databases: &mut HashMap<String, Simulated>, wanted: &Wanted) {
         let Some(known) = &wanted.known else { return };
         let database = databases
             .entry(wanted.id.clone())
-            .or_insert_with(|| self.unmade(&known.shape));
-        // How it stays available is nowhere noted, so there is no news of that.
+            .or_insert_with(|| self.uncreated(&known.shape));
+        // The service does not record `ha_type`: what it gives here is the wanted one.
         let shape = Shape {
             ha_type: database.shape.ha_type.clone(),
             ..known.shape.clone()
@@ -170,18 +174,20 @@ impl Simulator {
                 .map_or(database.created_at, |time| time * 1000);
             database.shape = shape;
         } else if !database
-            .noted
+            .recorded
             .as_ref()
-            .is_some_and(|noted| is_alike(noted, &shape))
+            .is_some_and(|recorded| is_alike(recorded, &shape))
             && !is_alike(&database.shape, &shape)
         {
+            // Not if the record is the same as at the last call: then it is older than what this
+            // simulator has done since, and must not undo it.
             database.pending = None;
             database.shape = shape;
         }
-        database.noted = Some(known.shape.clone());
+        database.recorded = Some(known.shape.clone());
     }
 
-    /// Lets what is pending be done, if its time has come.
+    /// Completes the step in progress if its time has come. Returns its progress.
     fn advance(&self, database: &mut Simulated) -> Progress {
         let now = self.world.now();
         match database.pending.take() {
@@ -201,7 +207,7 @@ impl Simulator {
     }
 }
 
-/// Whether two are alike but for how they stay available.
+/// Returns whether two shapes are equal apart from `ha_type`.
 fn is_alike(one: &Shape, other: &Shape) -> bool {
     (&one.version, &one.vm_size, one.storage_size_gib)
         == (&other.version, &other.vm_size, other.storage_size_gib)
@@ -211,7 +217,7 @@ impl Provisioner for Simulator {
     async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
         let now = self.world.now();
         let mut databases = self.databases();
-        self.believe(&mut databases, wanted);
+        self.adopt(&mut databases, wanted);
         let Some(database) = databases.get_mut(&wanted.id) else {
             return Ok(None);
         };
@@ -222,13 +228,13 @@ impl Provisioner for Simulator {
         if database.down_until <= now
             && self.draw(wanted, database, 100) < u64::from(self.config.outages)
         {
-            database.down_until = self.time(wanted, database);
+            database.down_until = self.completion(wanted, database);
         }
         Ok(Some(Observed {
             is_available: database.down_until <= now,
             shape: database.shape.clone(),
             used_bytes: database.used_bytes,
-            // The first backup is made as soon as there is something to back up.
+            // The simulated first backup is made at the creation.
             earliest_restore_time: Some(database.created_at / 1000),
             latest_restore_time: now / 1000,
         }))
@@ -238,27 +244,27 @@ impl Provisioner for Simulator {
         let mut databases = self.databases();
         let database = databases
             .entry(wanted.id.clone())
-            .or_insert_with(|| self.unmade(&wanted.shape));
+            .or_insert_with(|| self.uncreated(&wanted.shape));
         if !database.is_created && database.pending.is_none() {
-            self.fail_perhaps(wanted, database)?;
-            database.pending = Some((self.time(wanted, database), wanted.shape.clone()));
+            self.maybe_fail(wanted, database)?;
+            database.pending = Some((self.completion(wanted, database), wanted.shape.clone()));
         }
         Ok(self.advance(database))
     }
 
     async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
         let mut databases = self.databases();
-        self.believe(&mut databases, wanted);
+        self.adopt(&mut databases, wanted);
         let database = databases
             .get_mut(&wanted.id)
-            .ok_or_else(|| ProvisionError("there is none".to_owned()))?;
-        let is_on_its_way = database
+            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+        let is_in_progress = database
             .pending
             .as_ref()
             .is_some_and(|(_, shape)| *shape == wanted.shape);
-        if database.shape != wanted.shape && !is_on_its_way {
-            self.fail_perhaps(wanted, database)?;
-            database.pending = Some((self.time(wanted, database), wanted.shape.clone()));
+        if database.shape != wanted.shape && !is_in_progress {
+            self.maybe_fail(wanted, database)?;
+            database.pending = Some((self.completion(wanted, database), wanted.shape.clone()));
         }
         Ok(self.advance(database))
     }
@@ -267,15 +273,15 @@ impl Provisioner for Simulator {
         let mut databases = self.databases();
         let database = databases
             .get_mut(&wanted.id)
-            .ok_or_else(|| ProvisionError("there is none".to_owned()))?;
-        self.fail_perhaps(wanted, database)
+            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
+        self.maybe_fail(wanted, database)
     }
 
     async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
         let mut databases = self.databases();
         let database = databases
             .get_mut(&wanted.id)
-            .ok_or_else(|| ProvisionError("there is none".to_owned()))?;
+            .ok_or_else(|| ProvisionError("the database does not exist".to_owned()))?;
         let host = format!(
             "{}.{}.{}",
             wanted.name, wanted.id, self.config.service_domain

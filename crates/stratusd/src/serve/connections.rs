@@ -1,4 +1,4 @@
-//! Connections: how many there may be.
+//! The limit on the number of open connections.
 
 use std::future::{Ready, ready};
 use std::io;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Accepts up to a number of connections.
+/// Accepts connections up to a maximum number of open ones, and counts them.
 #[derive(Debug, Clone)]
 pub(super) struct Limited {
     permits: Arc<Semaphore>,
@@ -37,7 +37,8 @@ impl<S> Accept<TcpStream, S> for Limited {
     type Future = Ready<io::Result<(Held, S)>>;
 
     fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
-        // One too many is closed at once: to keep it waiting would cost what the limit is there to save.
+        // Close it at once instead of letting it wait: a waiting connection costs the file
+        // descriptor and memory that the limit is there to save.
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return ready(Err(io::Error::other("too many connections")));
         };
@@ -56,7 +57,7 @@ impl<S> Accept<TcpStream, S> for Limited {
     }
 }
 
-/// A connection that counts while it is open.
+/// A connection that counts as open until it is dropped.
 #[derive(Debug)]
 pub(super) struct Held {
     stream: TcpStream,

@@ -1,11 +1,14 @@
-//! The second port: whether the process lives, whether it can serve, and what it has counted.
+//! The management port: liveness, readiness and metrics.
 
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use anyhow::Result;
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
+use axum_server::Handle;
 use http::{StatusCode, header};
 use prometheus_client::metrics::gauge::Gauge;
 
@@ -14,62 +17,105 @@ use super::metrics::Metrics;
 use super::times::Timed;
 use crate::storage::{self, Store};
 
-/// How long the database may take to answer before the service counts as not ready.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the database may take to respond before the service counts as not ready.
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Connections at once, for a few that probe and a few that collect.
+/// The maximum number of connections: a few probes, and a few collectors of metrics.
 const CONNECTIONS: u32 = 64;
-/// The time for the head of a request to arrive.
+/// How long the head of a request may take to arrive.
 const HEAD: Duration = Duration::from_secs(5);
-/// The time after which a connection that neither sends nor takes anything is closed.
+/// How long a connection may be idle before it is closed.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Whether the service can serve.
+/// The server of the management port.
+///
+/// It runs from before the database is open until after the last request, so that a probe can tell
+/// a process that is starting or stopping from a dead one. Dropping it stops the server.
+pub(super) struct Management {
+    address: SocketAddr,
+    handle: Handle<SocketAddr>,
+}
+
+impl Management {
+    pub(super) fn start(
+        listener: TcpListener,
+        metrics: &Arc<Metrics>,
+        health: &Health,
+    ) -> Result<Self> {
+        let (address, handle) = (listener.local_addr()?, Handle::new());
+        let server = axum_server::from_tcp(listener)?
+            .handle(handle.clone())
+            .acceptor(acceptor());
+        let router = router(Arc::clone(metrics), health.clone());
+        tokio::spawn(server.serve(router.into_make_service()));
+        Ok(Self { address, handle })
+    }
+
+    /// Returns the address that the server listens on.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Management {
+    fn drop(&mut self) {
+        self.handle.shutdown();
+    }
+}
+
+/// Returns an acceptor with limits of its own: callers of this port cannot use up the connections
+/// of the API.
+fn acceptor() -> Timed<Limited> {
+    // A gauge that is not registered: the metric counts connections to the API only.
+    Timed::new(Limited::new(CONNECTIONS, Gauge::default()), HEAD, IDLE)
+}
+
+/// Whether the service is ready for requests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health {
-    /// What it serves from, while it serves.
-    serving: Arc<RwLock<Option<Store>>>,
+    /// The store while the service is ready, `None` while it starts or stops.
+    store: Arc<RwLock<Option<Store>>>,
 }
 
 impl Health {
-    /// From now on it serves.
-    pub(super) fn serves(&self, store: Store) {
-        *self.serving.write().unwrap_or_else(PoisonError::into_inner) = Some(store);
+    /// Makes the service ready, as long as this store responds.
+    pub(super) fn start(&self, store: Store) {
+        *self.store.write().unwrap_or_else(PoisonError::into_inner) = Some(store);
     }
 
-    /// From now on it does not.
-    pub(super) fn stops(&self) {
-        *self.serving.write().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Makes the service not ready.
+    pub(super) fn stop(&self) {
+        *self.store.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
+    /// Checks that the service is ready.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it is not, as the body of a response.
     async fn check(&self) -> Result<(), &'static str> {
-        let serving = self
-            .serving
+        // Cloned, so that the lock is not held while the database is asked.
+        let store = self
+            .store
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let Some(store) = serving else {
+        let Some(store) = store else {
             return Err("starting or stopping\n");
         };
-        let asked = async {
+        let query = async {
             let mut reader = store.reader().await?;
             storage::location::all(&mut reader.connection()).await
         };
-        match tokio::time::timeout(PATIENCE, asked).await {
+        match tokio::time::timeout(DATABASE_TIMEOUT, query).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(_)) => Err("the database fails\n"),
-            Err(_) => Err("the database does not answer\n"),
+            Ok(Err(_)) => Err("the database failed\n"),
+            Err(_) => Err("the database does not respond\n"),
         }
     }
 }
 
-/// Accepts connections within limits of this port's own, so that nobody can use up what the API has from here.
-pub(super) fn acceptor() -> Timed<Limited> {
-    // They are not counted among the API's.
-    Timed::new(Limited::new(CONNECTIONS, Gauge::default()), HEAD, IDLE)
-}
-
-pub(super) fn router(metrics: Arc<Metrics>, health: Health) -> Router {
+fn router(metrics: Arc<Metrics>, health: Health) -> Router {
     let ready = |State(health): State<Health>| async move {
         match health.check().await {
             Ok(()) => (StatusCode::OK, "ready\n"),

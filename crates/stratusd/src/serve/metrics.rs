@@ -1,4 +1,5 @@
-//! What is counted: requests by operation and status, how long they take, connections, and the reconciler's steps.
+//! The metrics: requests by operation and status, their durations, open connections, and steps of
+//! the reconciler.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,27 +17,27 @@ use prometheus_client::registry::Registry;
 
 use crate::reconcile::Steps;
 
-/// Upper bounds of the buckets of durations, in seconds.
+/// The upper bounds of the histogram of durations, in seconds.
 const BUCKETS: [f64; 11] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0,
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answered {
+struct RequestLabels {
     operation: &'static str,
     status: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Operation {
+struct DurationLabels {
     operation: &'static str,
 }
 
-/// Everything that is counted.
+/// All metrics of the service.
 pub(super) struct Metrics {
     registry: Registry,
-    requests: Family<Answered, Counter>,
-    durations: Family<Operation, Histogram, fn() -> Histogram>,
+    requests: Family<RequestLabels, Counter>,
+    durations: Family<DurationLabels, Histogram, fn() -> Histogram>,
     connections: Gauge,
 }
 
@@ -60,7 +61,7 @@ impl Metrics {
         );
         registry.register(
             "request_duration_seconds",
-            "Time to answer",
+            "Time from a request to its response",
             durations.clone(),
         );
         registry.register("connections", "Open connections", connections.clone());
@@ -73,34 +74,34 @@ impl Metrics {
         }
     }
 
-    /// The count of open connections.
+    /// Returns the gauge of open connections.
     pub(super) fn connections(&self) -> Gauge {
         self.connections.clone()
     }
 
-    /// Counts an answer and the time that it took.
+    /// Counts a response and the time that it took.
     pub(super) fn count(&self, operation: &'static str, status: StatusCode, time: Duration) {
         self.requests
-            .get_or_create(&Answered {
+            .get_or_create(&RequestLabels {
                 operation,
                 status: status.as_u16(),
             })
             .inc();
         self.durations
-            .get_or_create(&Operation { operation })
+            .get_or_create(&DurationLabels { operation })
             .observe(time.as_secs_f64());
     }
 
-    /// Everything in Prometheus' text format.
+    /// Returns all metrics in the `OpenMetrics` text format.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
 }
 
-/// The reconciler's counts, read when they are asked for.
+/// A collector of the counts of the reconciler, which keeps them itself.
 #[derive(Debug)]
 struct StepsCollector(Arc<Steps>);
 
@@ -113,12 +114,12 @@ impl prometheus_client::collector::Collector for StepsCollector {
         let counts = [
             (
                 "reconcile_steps_done",
-                "Steps of the reconciler that went well",
+                "Steps of the reconciler that succeeded",
                 done,
             ),
             (
                 "reconcile_steps_failed",
-                "Steps of the reconciler that failed, to be tried again",
+                "Steps of the reconciler that failed and will be retried",
                 failed,
             ),
             (

@@ -1,4 +1,4 @@
-//! What happens to every request around the API: its head is weighed, its answer counted and logged.
+//! The layer around the API: limits the size of heads, counts and logs responses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,20 +18,22 @@ use crate::domain::World;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What belongs to no operation has one name together, or anybody could make up labels.
+/// The name in metrics and logs for requests that belong to no operation. It is one name for all of
+/// them: with the path as a label, callers could create any number of time series.
 const NONE: &str = "none";
 
-/// What is done with requests.
+/// The state of the layer.
 #[derive(Debug)]
 pub(super) struct Requests {
     head_limit: usize,
     metrics: Arc<Metrics>,
-    /// The beginning of the ids that are made here, and how many there are.
+    /// The first half of the request ids that this layer generates, which is random, and their
+    /// count.
     ids: (u64, AtomicU64),
 }
 
 impl Requests {
-    /// Refuses heads that are larger than this, in bytes.
+    /// Creates a layer that rejects heads of more than `head_limit` bytes.
     pub(super) fn new(head_limit: usize, metrics: Arc<Metrics>, world: &World) -> Self {
         Self {
             head_limit,
@@ -40,20 +42,20 @@ impl Requests {
         }
     }
 
-    /// A router whose requests are treated so.
-    pub(super) fn around(self, router: Router) -> Router {
+    /// Adds the layer to a router.
+    pub(super) fn layer(self, router: Router) -> Router {
         let requests = Arc::new(self);
         router.layer(middleware::from_fn(move |request: Request, next: Next| {
             let requests = Arc::clone(&requests);
-            async move { requests.answer(request, next).await }
+            async move { requests.handle(request, next).await }
         }))
     }
 
-    async fn answer(&self, request: Request, next: Next) -> Response {
+    async fn handle(&self, request: Request, next: Next) -> Response {
         let since = Instant::now();
         let method = known(request.method());
         let response = if head_size(&request) > self.head_limit {
-            self.refuse(&request)
+            self.reject(&request)
         } else {
             next.run(request).await
         };
@@ -67,21 +69,22 @@ impl Requests {
         response
     }
 
-    /// The router names its requests itself, but does not see this one.
-    fn refuse(&self, request: &Request) -> Response {
+    /// Returns the response to a request with a head that is too large, with a request id as the
+    /// router would set it.
+    fn reject(&self, request: &Request) -> Response {
         let (process, count) = &self.ids;
-        let given = request
+        let from_caller = request
             .headers()
             .get(REQUEST_ID)
             .and_then(|id| RequestId::new(id.to_str().ok()?));
-        let id = given.map_or_else(
+        let id = from_caller.map_or_else(
             || {
                 format!(
                     "{process:016x}{:016x}",
                     count.fetch_add(1, Ordering::Relaxed)
                 )
             },
-            |given| given.to_string(),
+            |id| id.to_string(),
         );
         let mut response = api::head_too_large(self.head_limit);
         response
@@ -91,7 +94,10 @@ impl Requests {
     }
 }
 
-/// The size of a request's head as HTTP/1 would write it, but for spaces and ends of lines.
+/// Returns the size of the head of a request in bytes: method, target, and names and values of
+/// headers.
+///
+/// It is the same for HTTP/1 and HTTP/2, whose own encoding is compressed.
 fn head_size(request: &Request) -> usize {
     let uri = request.uri();
     let target = uri
@@ -105,7 +111,8 @@ fn head_size(request: &Request) -> usize {
     request.method().as_str().len() + target + headers.sum::<usize>()
 }
 
-/// A method that HTTP knows by its name; what a caller has made up does not get into the log.
+/// Returns the name of a standard method, or `other`. A caller must not be able to write text of
+/// its own to the log.
 fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -121,7 +128,8 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
-/// The access log. The path and the query are not in it: they hold names.
+/// Writes a line of the access log. It has the route in place of the path and query, which may
+/// contain personal data.
 fn log(operation: &'static str, method: &'static str, response: &Response, time: Duration) {
     if !tracing::enabled!(target: "stratusd::access", tracing::Level::INFO) {
         return;
@@ -138,5 +146,5 @@ fn log(operation: &'static str, method: &'static str, response: &Response, time:
         .get(REQUEST_ID)
         .and_then(|id| id.to_str().ok())
         .unwrap_or_default();
-    tracing::info!(target: "stratusd::access", operation, method, route, status, duration_ms, request_id = id, "answered");
+    tracing::info!(target: "stratusd::access", operation, method, route, status, duration_ms, request_id = id, "responded");
 }

@@ -1,7 +1,13 @@
-//! Times of connections: how long one may stand still, and how long the head of a request may take.
+//! Timeouts of connections: how long one may be idle, and how long the head of a request may take
+//! to arrive.
 //!
-//! The time of a head begins with its first byte, so that a connection may rest between requests. hyper's own time for
-//! heads runs between them too, and does not run while it finds out which HTTP is spoken.
+//! The timeout of a head starts with its first byte, so that a connection may be idle between
+//! requests for longer. hyper's own timeout for heads also runs between requests, and does not run
+//! while hyper detects the version of HTTP.
+//!
+//! [`Timed`] wraps each connection in a [`TimedStream`], which sees bytes, and its service in a
+//! [`TimedService`], which sees requests. They share the counts in [`Requests`]: bytes that arrive
+//! while no request is open belong to the head of the next one.
 
 use std::io;
 use std::pin::Pin;
@@ -19,8 +25,10 @@ use tokio::time::{Instant, Sleep, sleep};
 use tokio_io_timeout::TimeoutStream;
 use tower::Service;
 
-/// Gives the connections that another acceptor has accepted their times. Under TLS they belong inside of it, where a
-/// record that arrives byte by byte is silence.
+/// An acceptor that adds timeouts to the connections that another acceptor has accepted.
+///
+/// With TLS, the other acceptor must be the one that does TLS: the timeouts must see decrypted
+/// bytes. Otherwise a caller could keep a connection open by sending a record byte by byte.
 #[derive(Debug, Clone)]
 pub(super) struct Timed<A> {
     inner: A,
@@ -29,7 +37,8 @@ pub(super) struct Timed<A> {
 }
 
 impl<A> Timed<A> {
-    /// The time for the head of a request, and the time that a connection may stand still in either direction.
+    /// Creates an acceptor with the timeout of the head of a request, and the timeout of an idle
+    /// connection, which counts in each direction.
     pub(super) fn new(inner: A, head: Duration, idle: Duration) -> Self {
         Self { inner, head, idle }
     }
@@ -40,47 +49,49 @@ where
     A: Accept<I, S, Future: Send + 'static>,
     A::Stream: AsyncRead + AsyncWrite,
 {
-    type Stream = Watched<A::Stream>;
-    type Service = Watching<A::Service>;
+    type Stream = TimedStream<A::Stream>;
+    type Service = TimedService<A::Service>;
     type Future = BoxFuture<'static, io::Result<(Self::Stream, Self::Service)>>;
 
     fn accept(&self, stream: I, service: S) -> Self::Future {
         let accepting = self.inner.accept(stream, service);
-        let (head, idle) = (self.head, self.idle);
+        let (head_timeout, idle) = (self.head, self.idle);
         Box::pin(async move {
             let (stream, service) = accepting.await?;
             let mut stream = TimeoutStream::new(stream);
             stream.set_read_timeout(Some(idle));
             stream.set_write_timeout(Some(idle));
             let requests = Arc::new(Requests::new());
-            let clock = Clock {
+            let head = HeadTimeout {
                 requests: Arc::clone(&requests),
-                head,
+                timeout: head_timeout,
                 running: None,
-                timer: Box::pin(sleep(head)),
+                timer: Box::pin(sleep(head_timeout)),
             };
             Ok((
-                Watched {
+                TimedStream {
                     stream: Box::pin(stream),
-                    clock,
+                    head,
                     idle,
                     seen: 0,
                 },
-                Watching { service, requests },
+                TimedService { service, requests },
             ))
         })
     }
 }
 
-/// The requests of a connection: what arrives while none is open belongs to the next one's head.
+/// The counts of the requests of a connection.
 #[derive(Debug)]
 struct Requests {
+    /// The number of requests whose head has arrived.
     begun: AtomicUsize,
+    /// The number of requests whose response has been sent.
     ended: AtomicUsize,
-    /// When the last one ended, or the connection began.
-    resting: Mutex<Instant>,
-    /// Whether they come mixed with each other and with other frames, as those of HTTP/2 do.
-    are_mixed: AtomicBool,
+    /// When the last request ended, or else when the connection was opened.
+    idle_since: Mutex<Instant>,
+    /// Whether requests are multiplexed with each other and with other frames, as in HTTP/2.
+    are_multiplexed: AtomicBool,
 }
 
 impl Requests {
@@ -88,39 +99,46 @@ impl Requests {
         Self {
             begun: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
-            resting: Mutex::new(Instant::now()),
-            are_mixed: AtomicBool::new(false),
+            idle_since: Mutex::new(Instant::now()),
+            are_multiplexed: AtomicBool::new(false),
         }
     }
 
     fn end_one(&self) {
-        *self.resting.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self
+            .idle_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.ended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How long there has been none, unless one is open.
-    fn rested(&self) -> Option<Duration> {
-        let resting = *self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        (!self.is_one_open()).then(|| resting.elapsed())
+    /// Returns how long no request has been open, or `None` if one is open.
+    fn idle(&self) -> Option<Duration> {
+        let since = *self
+            .idle_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        (!self.is_one_open()).then(|| since.elapsed())
     }
 
-    /// How many heads have arrived.
+    /// Returns the number of requests whose head has arrived.
     fn begun(&self) -> usize {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// How many have got their answer.
+    /// Returns the number of requests whose response has been sent.
     fn ended(&self) -> usize {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Whether whoever reads waits for an answer, not for a request.
-    fn is_one_answered(&self) -> bool {
-        self.is_one_open() && !self.are_mixed()
+    /// Returns whether the caller is waiting for a response, and need not send anything until it
+    /// arrives.
+    fn is_response_awaited(&self) -> bool {
+        self.is_one_open() && !self.are_multiplexed()
     }
 
-    fn are_mixed(&self) -> bool {
-        self.are_mixed.load(Ordering::Relaxed)
+    fn are_multiplexed(&self) -> bool {
+        self.are_multiplexed.load(Ordering::Relaxed)
     }
 
     fn is_one_open(&self) -> bool {
@@ -128,41 +146,42 @@ impl Requests {
     }
 }
 
-/// A request that ends when this is dropped.
+/// An open request, which ends when the guard is dropped.
 #[derive(Debug)]
-struct Open(Arc<Requests>);
+struct OpenRequest(Arc<Requests>);
 
-impl Drop for Open {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.0.end_one();
     }
 }
 
-/// The time of the head that arrives.
+/// The timeout of the head that is arriving.
 #[derive(Debug)]
-struct Clock {
+struct HeadTimeout {
     requests: Arc<Requests>,
-    head: Duration,
-    /// The number of requests before the one whose head arrives.
+    timeout: Duration,
+    /// While a head is arriving, the number of requests before it.
     running: Option<usize>,
     timer: Pin<Box<Sleep>>,
 }
 
-impl Clock {
-    /// Bytes have arrived.
+impl HeadTimeout {
+    /// Starts the timeout when the first byte of a head arrives. Called for all bytes that arrive.
     fn start(&mut self) {
         let before = self.requests.begun();
-        // Where they are mixed, heads are not told apart from other frames after the first one.
+        // The first head of an HTTP/2 connection has the timeout. Later ones do not: between other
+        // frames, we cannot tell when a head begins.
         if !self.requests.is_one_open()
-            && !self.requests.are_mixed()
+            && !self.requests.are_multiplexed()
             && self.running != Some(before)
         {
             self.running = Some(before);
-            self.timer.as_mut().reset(Instant::now() + self.head);
+            self.timer.as_mut().reset(Instant::now() + self.timeout);
         }
     }
 
-    /// Nothing has arrived; fails once a head has taken too long.
+    /// Fails if a head has not arrived in time. Called when no bytes are available.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         self.running = self
             .running
@@ -174,73 +193,76 @@ impl Clock {
     }
 }
 
-/// A connection that has its times.
+/// A connection with timeouts.
 #[derive(Debug)]
-pub(super) struct Watched<S> {
+pub(super) struct TimedStream<S> {
     stream: Pin<Box<TimeoutStream<S>>>,
-    clock: Clock,
-    /// How long it may stand still.
+    head: HeadTimeout,
+    /// How long the connection may be idle.
     idle: Duration,
-    /// How many requests had ended when that time was last counted from such an end.
+    /// The number of ended requests when the read timeout was last set from the end of a request.
     seen: usize,
 }
 
-impl<S: AsyncRead + AsyncWrite> Watched<S> {
-    /// A rest begins when the request before it ends. Fails where it has lasted too long among frames that are of no
-    /// request, such as HTTP/2's pings.
-    fn rest(&mut self) -> io::Result<()> {
-        let requests = &self.clock.requests;
-        let Some(rested) = requests.rested() else {
+impl<S: AsyncRead + AsyncWrite> TimedStream<S> {
+    /// Fails if the connection has been idle for too long since the last request. Otherwise sets
+    /// the read timeout to the time that is left.
+    fn check_idle(&mut self) -> io::Result<()> {
+        let requests = &self.head.requests;
+        let Some(idle) = requests.idle() else {
             return Ok(());
         };
-        let is_new = std::mem::replace(&mut self.seen, requests.ended()) != self.seen;
-        if rested > self.idle && (is_new || requests.are_mixed()) {
+        let has_ended = std::mem::replace(&mut self.seen, requests.ended()) != self.seen;
+        // On HTTP/2, bytes may arrive that belong to no request, such as pings. Each of them
+        // restarts the read timeout, so the time without a request is checked here.
+        if idle > self.idle && (has_ended || requests.are_multiplexed()) {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        if is_new {
-            // Nobody need have looked when the request ended.
+        if has_ended {
+            // Not the whole timeout: the request may have ended long before this read was polled.
             self.stream
                 .as_mut()
-                .set_read_timeout_pinned(Some(self.idle.saturating_sub(rested)));
+                .set_read_timeout_pinned(Some(self.idle.saturating_sub(idle)));
         }
         Ok(())
     }
 }
 
-impl<S: AsyncRead + AsyncWrite> AsyncRead for Watched<S> {
+impl<S: AsyncRead + AsyncWrite> AsyncRead for TimedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.rest()?;
+        self.check_idle()?;
         let (before, idle) = (buf.filled().len(), self.idle);
         let mut read = self.stream.as_mut().poll_read(cx, buf);
         let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
         if matches!(&read, Poll::Ready(Err(error)) if is_late(error))
-            && self.clock.requests.is_one_answered()
+            && self.head.requests.is_response_awaited()
         {
-            // A caller that waits for its answer need not say anything. Looked at again, its time begins anew.
+            // The caller may be silent while it waits for a response, however long that takes. Poll
+            // again: the timeout stays expired until it is set anew and polled.
             self.stream.as_mut().set_read_timeout_pinned(Some(idle));
             read = self.stream.as_mut().poll_read(cx, buf);
         }
         match read {
             Poll::Ready(read) => {
                 if buf.filled().len() > before {
-                    self.clock.start();
+                    self.head.start();
                     self.stream.as_mut().set_read_timeout_pinned(Some(idle));
                 }
                 Poll::Ready(read)
             }
             Poll::Pending => self
-                .clock
+                .head
                 .check(cx)
                 .map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending),
         }
     }
 }
 
-impl<S: AsyncRead + AsyncWrite> AsyncWrite for Watched<S> {
+impl<S: AsyncRead + AsyncWrite> AsyncWrite for TimedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -270,19 +292,19 @@ impl<S: AsyncRead + AsyncWrite> AsyncWrite for Watched<S> {
     }
 }
 
-/// The service of one connection, which tells the connection when requests begin and end.
+/// The service of a connection, which counts when requests begin and end.
 #[derive(Debug, Clone)]
-pub(super) struct Watching<S> {
+pub(super) struct TimedService<S> {
     service: S,
     requests: Arc<Requests>,
 }
 
-impl<S, B, C> Service<Request<B>> for Watching<S>
+impl<S, B, C> Service<Request<B>> for TimedService<S>
 where
     S: Service<Request<B>, Response = Response<C>, Future: Send + 'static>,
     S::Error: Send,
 {
-    type Response = Response<Answer<C>>;
+    type Response = Response<TimedBody<C>>;
     type Error = S::Error;
     type Future = BoxFuture<'static, Result<Self::Response, S::Error>>;
 
@@ -293,22 +315,22 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         self.requests.begun.fetch_add(1, Ordering::Relaxed);
         self.requests
-            .are_mixed
+            .are_multiplexed
             .store(request.version() == Version::HTTP_2, Ordering::Relaxed);
-        let open = Open(Arc::clone(&self.requests));
-        let answering = self.service.call(request);
-        Box::pin(async move { Ok(answering.await?.map(|body| Answer { body, _open: open })) })
+        let open = OpenRequest(Arc::clone(&self.requests));
+        let response = self.service.call(request);
+        Box::pin(async move { Ok(response.await?.map(|body| TimedBody { body, _open: open })) })
     }
 }
 
-/// The body of an answer; with it ends the request.
+/// The body of a response. The request ends when hyper has sent the body and drops it.
 #[derive(Debug)]
-pub(super) struct Answer<B> {
+pub(super) struct TimedBody<B> {
     body: B,
-    _open: Open,
+    _open: OpenRequest,
 }
 
-impl<B: Body + Unpin> Body for Answer<B> {
+impl<B: Body + Unpin> Body for TimedBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 

@@ -1,4 +1,4 @@
-//! TLS: a certificate and its key, read again when they change or when the process is told to.
+//! TLS: the certificate and its key, reloaded when the files change or on SIGHUP.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,34 +12,36 @@ use tokio::signal::unix::Signal;
 
 use crate::settings::ServiceSettings;
 
-/// How often the files are looked at.
-const LOOK: Duration = Duration::from_secs(2);
+/// How often to check whether the files have changed.
+const CHECK_EVERY: Duration = Duration::from_secs(2);
 
-/// A certificate that is kept fresh.
+/// A certificate with its key, which a background task reloads.
 pub(super) struct Tls {
     config: RustlsConfig,
 }
 
 impl Tls {
-    /// Accepts connections that have finished their handshake in time.
+    /// Returns an acceptor that closes connections whose handshake takes too long.
     pub(super) fn acceptor(&self, handshake: Duration) -> RustlsAcceptor {
         RustlsAcceptor::new(self.config.clone()).handshake_timeout(handshake)
     }
 }
 
-/// TLS as the settings have it; the files are read again at each signal.
+/// Loads the certificate that the settings name, if any, and starts to watch its files. They are
+/// also reloaded on each `signal`.
 ///
 /// # Errors
 ///
 /// If the certificate or its key cannot be used.
-pub(super) async fn of(settings: &ServiceSettings, signal: Signal) -> Result<Option<Tls>> {
+pub(super) async fn load(settings: &ServiceSettings, signal: Signal) -> Result<Option<Tls>> {
     let (Some(certificate), Some(key)) = (&settings.tls_certificate, &settings.tls_key) else {
         return Ok(None);
     };
     let (certificate, key) = (certificate.as_path().to_owned(), key.as_path().to_owned());
-    // An error here means that another provider was installed before, which is as good.
+    // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let seen = changed(&certificate, &key);
+    // Before reading: a change in between is then noticed at the next check.
+    let seen = modified(&certificate, &key);
     let (chain, secret) = read(&certificate, &key)?;
     let config = RustlsConfig::from_pem(chain, secret)
         .await
@@ -50,51 +52,55 @@ pub(super) async fn of(settings: &ServiceSettings, signal: Signal) -> Result<Opt
                 key.display()
             )
         })?;
-    tokio::spawn(keep_fresh(config.clone(), (certificate, key), seen, signal));
+    tokio::spawn(watch(config.clone(), (certificate, key), seen, signal));
     Ok(Some(Tls { config }))
 }
 
-/// Takes new files when they are there, and what is there at a signal. One that cannot be used leaves the old one in
-/// place, and is tried again until it can.
-async fn keep_fresh(
+/// Reloads the files when they have changed and on each signal.
+///
+/// If the new files cannot be used, the old certificate stays in use, and the files are read again
+/// at each check: the certificate and its key are two files, which cannot be replaced at the same
+/// moment. Each failure is logged once.
+async fn watch(
     config: RustlsConfig,
     (certificate, key): (PathBuf, PathBuf),
-    mut seen: Changed,
+    mut seen: Modified,
     mut signal: Signal,
 ) {
     let mut failure = None;
     loop {
-        let is_told = tokio::select! {
-            () = tokio::time::sleep(LOOK) => false,
+        let is_signalled = tokio::select! {
+            () = tokio::time::sleep(CHECK_EVERY) => false,
             Some(()) = signal.recv() => true,
         };
-        let now = changed(&certificate, &key);
-        if now == seen && failure.is_none() && !is_told {
+        let now = modified(&certificate, &key);
+        let is_new = now != seen || is_signalled;
+        if !is_new && failure.is_none() {
             continue;
         }
-        if now != seen || is_told {
-            // What is wrong with these is not known yet.
+        if is_new {
+            // Log the next failure, even if it is the same as that of the files before.
             failure = None;
         }
         seen = now;
-        let taken = match read(&certificate, &key) {
+        let reloaded = match read(&certificate, &key) {
             Ok((chain, secret)) => config
                 .reload_from_pem(chain, secret)
                 .await
-                .context("failed to use it with its key"),
+                .context("failed to use the certificate with its key"),
             Err(error) => Err(error),
         };
-        match taken {
+        match reloaded {
             Ok(()) => {
                 failure = None;
-                tracing::info!("took the new certificate");
+                tracing::info!("loaded the new certificate");
             }
             Err(error) => {
                 let error = format!("{error:#}");
                 if failure.as_ref() != Some(&error) {
                     tracing::error!(
                         error,
-                        "the new certificate cannot be used, the old one stays"
+                        "failed to load the new certificate, the old one stays in use"
                     );
                 }
                 failure = Some(error);
@@ -103,7 +109,7 @@ async fn keep_fresh(
     }
 }
 
-/// What is in the two files.
+/// Reads both files.
 fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     let read =
         |path: &Path| fs::read(path).with_context(|| format!("failed to read {}", path.display()));
@@ -117,10 +123,10 @@ fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     Ok((chain, secret))
 }
 
-/// When the two files were changed, as far as one may know.
-type Changed = [Option<SystemTime>; 2];
+/// The times when both files were modified. `None` for a file whose time cannot be read.
+type Modified = [Option<SystemTime>; 2];
 
-fn changed(certificate: &Path, key: &Path) -> Changed {
+fn modified(certificate: &Path, key: &Path) -> Modified {
     let of = |path: &Path| {
         path.metadata()
             .and_then(|metadata| metadata.modified())

@@ -1,29 +1,30 @@
-//! The setting that says where the database is, which may hold a password.
+//! The setting that names the database. Its value may contain a password.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::storage::{Address, AddressError, DatabaseLocation};
 
-/// Where the database is. It prints without the password.
+/// The URL of the database, printed without its password.
 ///
-/// Whatever is no such place is told when it is needed: whoever parses arguments would repeat it, password and all.
+/// Parsing never fails: clap repeats a value that fails to parse in its error, with the password.
+/// [`DatabaseUrl::database`] reports an invalid URL instead.
 #[derive(Clone)]
 pub struct DatabaseUrl {
     database: Result<DatabaseLocation, String>,
-    shown: String,
+    printed: String,
 }
 
 impl DatabaseUrl {
-    /// The database.
+    /// Returns the database that the URL names.
     ///
     /// # Errors
     ///
-    /// If it is none.
+    /// If the URL is invalid. The error does not contain any part of the URL that may be secret.
     pub fn database(&self) -> anyhow::Result<DatabaseLocation> {
         self.database
             .clone()
-            .map_err(|reason| anyhow::anyhow!("the database's URL cannot be used: {reason}"))
+            .map_err(|reason| anyhow::anyhow!("invalid database URL: {reason}"))
     }
 }
 
@@ -31,17 +32,17 @@ impl FromStr for DatabaseUrl {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (database, shown) = match place(text) {
-            Ok((database, shown)) => (Ok(database), shown),
+        let (database, printed) = match parse(text) {
+            Ok((database, printed)) => (Ok(database), printed),
             Err(reason) => (Err(reason), "[malformed]".to_owned()),
         };
-        Ok(Self { database, shown })
+        Ok(Self { database, printed })
     }
 }
 
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.printed)
     }
 }
 
@@ -51,43 +52,55 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// The database that a URL names, and how it is shown; or why it names none, without what may be a secret.
-fn place(url: &str) -> Result<(DatabaseLocation, String), String> {
-    const NEITHER: &str = "it must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME";
+const FORM: &str = "it must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME";
+
+/// Parses a URL into a database and a text that is safe to print.
+///
+/// # Errors
+///
+/// The reason why the URL is invalid, without any value from it.
+fn parse(url: &str) -> Result<(DatabaseLocation, String), String> {
     if let Some(file) = url
         .strip_prefix("sqlite://")
         .filter(|file| !file.is_empty())
     {
         if file.contains('?') {
-            return Err("a file has no options: leave out what follows the `?`".to_owned());
+            return Err("an SQLite URL has no options: remove everything from the `?`".to_owned());
         }
         return Ok((DatabaseLocation::Sqlite(file.into()), url.to_owned()));
     }
-    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-        return Err(NEITHER.to_owned());
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        parse_postgres(url)
+    } else {
+        Err(FORM.to_owned())
     }
-    // After the first one everything would be taken for a host, and be shown, though it may be half of a password.
+}
+
+fn parse_postgres(url: &str) -> Result<(DatabaseLocation, String), String> {
+    // The parser takes everything after the first `@` for a host, and we print hosts. With a second
+    // `@` it may be half of a password.
     if url.matches('@').count() > 1 {
-        return Err("every `@` but the one before the host must be written %40".to_owned());
+        return Err("write `@` as %40 everywhere but before the host".to_owned());
     }
-    // It would be taken for a user's name, and be shown, though it is the query of a URL that names no user.
+    // The parser takes everything before the `@` for a user, and we print users. Here it is the
+    // query of a URL without a user.
     if url
         .split_once('@')
         .is_some_and(|(user, _)| user.contains("password="))
     {
-        return Err("every `@` behind the host must be written %40".to_owned());
+        return Err("write `@` as %40 in the options of the URL".to_owned());
     }
     match url.parse::<Address>() {
         Ok(address) => Ok((
             DatabaseLocation::Postgres(url.to_owned()),
             address.to_string(),
         )),
-        // What follows a password may be the rest of it, behind an `&`.
-        Err(AddressError::Malformed(_)) if url.contains("password=") => Err(NEITHER.to_owned()),
+        // The parser's error names an unknown option. Behind a password with an `&` in it, that
+        // name may be the rest of the password.
+        Err(AddressError::Malformed(_)) if url.contains("password=") => Err(FORM.to_owned()),
         Err(AddressError::Malformed(error)) => {
-            // This names an option, or what of the form is wrong, and never a value.
             let cause = std::error::Error::source(&error).map(ToString::to_string);
-            Err(cause.unwrap_or_else(|| NEITHER.to_owned()))
+            Err(cause.unwrap_or_else(|| FORM.to_owned()))
         }
         Err(error) => Err(error.to_string()),
     }

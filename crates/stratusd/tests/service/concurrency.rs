@@ -1,4 +1,5 @@
-//! Many callers at once: exactly one wins, and nobody is lied to. On PostgreSQL through three replicas.
+//! Many callers at once: exactly one wins, and every response is true. On PostgreSQL with three
+//! replicas.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -9,13 +10,13 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::support::Home;
-use crate::support::caller::{Answer, Caller};
+use crate::support::caller::{Caller, JsonResponse};
 use crate::support::inventory::{SHOP, two_projects};
 use crate::support::process::Service;
 
 const PLACE: &str = "/location/eu-central-h1";
 
-/// Replicas of the service, and a caller of each.
+/// The replicas of the service, with a caller of each.
 fn replicas(home: &Home, count: usize) -> (Vec<Service>, Vec<Caller>) {
     home.apply(&two_projects());
     let token = home.token("shop", &[]);
@@ -29,8 +30,12 @@ fn replicas(home: &Home, count: usize) -> (Vec<Service>, Vec<Caller>) {
     (services, callers)
 }
 
-/// Calls at once, each through the next replica.
-async fn at_once(callers: &[Caller], calls: Vec<(String, Value)>, patches: bool) -> Vec<Answer> {
+/// Makes calls at the same time, each through the next replica.
+async fn at_once(
+    callers: &[Caller],
+    calls: Vec<(String, Value)>,
+    patches: bool,
+) -> Vec<JsonResponse> {
     let sent =
         calls
             .into_iter()
@@ -45,18 +50,21 @@ async fn at_once(callers: &[Caller], calls: Vec<(String, Value)>, patches: bool)
     join_all(sent).await
 }
 
-/// How many succeeded; the others must have been refused for a value, or told to try again.
-fn successes(answers: &[Answer], field: &str) -> usize {
-    for refused in answers.iter().filter(|answer| answer.status != 200) {
+/// Returns the number of successes. All others must be an error about a value, or a conflict.
+fn successes(responses: &[JsonResponse], field: &str) -> usize {
+    for refused in responses.iter().filter(|response| response.status != 200) {
         match refused.error() {
             (400, "InvalidRequest") => {
-                assert!(!refused.detail(field).is_null(), "{}", refused.body)
+                assert!(!refused.detail(field).is_null(), "{}", refused.body);
             }
             (409, "Conflict") => {}
             _ => panic!("{} {}", refused.status, refused.body),
         }
     }
-    answers.iter().filter(|answer| answer.status == 200).count()
+    responses
+        .iter()
+        .filter(|response| response.status == 200)
+        .count()
 }
 
 async fn exactly_one_create_wins(callers: &[Caller]) {
@@ -115,15 +123,15 @@ async fn a_vm_has_one_load_balancer(callers: &[Caller]) {
                 )
             })
             .collect();
-        let answers = at_once(callers, calls, true).await;
+        let responses = at_once(callers, calls, true).await;
         assert!(
-            (1..=2).contains(&successes(&answers, "vms")),
+            (1..=2).contains(&successes(&responses, "vms")),
             "one load balancer has won, perhaps twice"
         );
-        let winners: HashSet<&str> = answers
+        let winners: HashSet<&str> = responses
             .iter()
-            .filter(|answer| answer.status == 200)
-            .map(|answer| answer.body["name"].as_str().unwrap())
+            .filter(|response| response.status == 200)
+            .map(|response| response.body["name"].as_str().unwrap())
             .collect();
         assert_eq!(
             winners.len(),
@@ -161,10 +169,10 @@ async fn networks_never_overlap(callers: &[Caller]) {
     let calls = (0..60)
         .map(|number| (format!("{PLACE}/private-subnet/net-{number}"), json!({})))
         .collect();
-    let answers = at_once(callers, calls, false).await;
-    let nets: HashSet<(String, String)> = answers
+    let responses = at_once(callers, calls, false).await;
+    let nets: HashSet<(String, String)> = responses
         .into_iter()
-        .map(Answer::ok)
+        .map(JsonResponse::ok)
         .map(|subnet| (subnet["net4"].to_string(), subnet["net6"].to_string()))
         .collect();
     let distinct4: HashSet<&String> = nets.iter().map(|(net4, _)| net4).collect();
@@ -172,7 +180,7 @@ async fn networks_never_overlap(callers: &[Caller]) {
     assert_eq!((distinct4.len(), distinct6.len()), (60, 60));
 }
 
-/// What one change says of a thing is not lost in another that says something else of it.
+/// Changes of different properties of a resource at the same time are all kept.
 async fn no_update_is_lost(callers: &[Caller]) {
     let web = format!("{PLACE}/load-balancer/web");
     let body = |more: Value| {
@@ -190,8 +198,8 @@ async fn no_update_is_lost(callers: &[Caller]) {
             (web.clone(), body(json!({ "stack": stack }))),
             (web.clone(), body(json!({ "cert_enabled": cert }))),
         ];
-        for answer in at_once(callers, calls, true).await {
-            answer.ok();
+        for response in at_once(callers, calls, true).await {
+            response.ok();
         }
         let now = callers[0].patch(&web, body(json!({}))).await.ok();
         assert_eq!(
@@ -202,7 +210,7 @@ async fn no_update_is_lost(callers: &[Caller]) {
     }
 }
 
-/// What is attached in one change while another detaches is as if one had come after the other.
+/// Attaching and detaching at the same time have the effect of one after the other.
 async fn attaching_and_detaching_take_turns(callers: &[Caller]) {
     let shop = &callers[0];
     let vms = shop
@@ -235,7 +243,7 @@ async fn attaching_and_detaching_take_turns(callers: &[Caller]) {
         } else {
             HashSet::from([two.clone()])
         };
-        // Whoever detaches what is not attached is told what is.
+        // Detaching a virtual machine that is not attached returns the current state.
         let seen = shop
             .post(&detach_path, json!({ "vm_id": vms["items"][2]["id"] }))
             .await
@@ -281,7 +289,7 @@ async fn a_second_service_on_one_sqlite_file_is_refused() {
     assert!(said.contains("another stratusd serves it"), "{said}");
 }
 
-/// Pipelines that apply one file at the same time make each thing once.
+/// Commands that apply the same inventory at the same time create each resource once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inventories_are_applied_one_by_one() {
     let Some(home) = Home::postgres() else { return };
@@ -311,12 +319,13 @@ async fn inventories_are_applied_one_by_one() {
     }
 }
 
-/// However many wait while another program writes to the file, each is told within the time that one may wait.
+/// All callers that wait while another program writes to the file get a response within the limit
+/// of a wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_somebody_else_writes_to_is_unavailable() {
     let home = Home::sqlite();
     home.apply(&two_projects());
-    // Whoever waits for an answer is not idle.
+    // A connection that waits for a response is not idle.
     let service = home.serve(&["--idle-timeout", "2s"]);
     let callers = [Caller::new(&service.base, SHOP, &home.token("shop", &[]))];
     let file = home
@@ -331,8 +340,8 @@ async fn a_file_that_somebody_else_writes_to_is_unavailable() {
     let calls = (0..12)
         .map(|number| (format!("{PLACE}/private-subnet/held-{number}"), json!({})))
         .collect();
-    for answer in at_once(&callers, calls, false).await {
-        assert_eq!(answer.error(), (503, "Unavailable"), "{}", answer.body);
+    for response in at_once(&callers, calls, false).await {
+        assert_eq!(response.error(), (503, "Unavailable"), "{}", response.body);
     }
     assert!(
         begun.elapsed() < Duration::from_secs(25),

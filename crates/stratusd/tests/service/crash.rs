@@ -1,4 +1,4 @@
-//! Killed at any moment, the service loses nothing that it has acknowledged, and keeps no half of anything.
+//! A service that is killed loses no acknowledged change, and keeps no change in part.
 
 use std::collections::{BTreeMap, HashSet};
 #[cfg(target_os = "linux")]
@@ -20,20 +20,20 @@ const PLACE: &str = "/location/eu-central-h1";
 const KILLS: u32 = 50;
 const WRITERS: u32 = 4;
 
-/// What a writer was told, and what it asked without an answer.
+/// The changes of a writer: those acknowledged, and those that got no response.
 #[derive(Debug, Default)]
-struct Told {
+struct Record {
     /// The bodies of acknowledged creates by path.
     made: BTreeMap<String, Value>,
-    /// Paths of creates that were on their way when the service died.
+    /// The paths of creates in progress when the service was killed.
     open: HashSet<String>,
-    /// Passwords by path: the acknowledged one, and one that may have been set after it.
+    /// The passwords by path: the acknowledged one, and one that may have been set after it.
     passwords: BTreeMap<String, (String, Option<String>)>,
 }
 
-/// Creates and changes until the service is gone.
-async fn write(caller: Caller, writer: u32, round: u32, stop: Arc<AtomicBool>) -> Told {
-    let mut told = Told::default();
+/// Creates and changes resources until the service is killed.
+async fn write(caller: Caller, writer: u32, round: u32, stop: Arc<AtomicBool>) -> Record {
+    let mut record = Record::default();
     for number in 0.. {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -43,52 +43,52 @@ async fn write(caller: Caller, writer: u32, round: u32, stop: Arc<AtomicBool>) -
             format!("{PLACE}/private-subnet/{name}"),
             format!("{PLACE}/postgres/{name}"),
         );
-        if !make(&caller, &mut told, subnet, json!({})).await {
+        if !make(&caller, &mut record, subnet, json!({})).await {
             break;
         }
         if number % 3 == 0 {
             let body = json!({ "size": "standard-2", "storage_size": 64 });
-            if !make(&caller, &mut told, database.clone(), body).await
-                || !reset(&caller, &mut told, database).await
+            if !make(&caller, &mut record, database.clone(), body).await
+                || !reset(&caller, &mut record, database).await
             {
                 break;
             }
         }
     }
-    told
+    record
 }
 
-/// Whether the service still answered.
-async fn make(caller: &Caller, told: &mut Told, path: String, body: Value) -> bool {
-    told.open.insert(path.clone());
+/// Returns whether the service responded.
+async fn make(caller: &Caller, record: &mut Record, path: String, body: Value) -> bool {
+    record.open.insert(path.clone());
     match caller
         .try_call(reqwest::Method::POST, &path, Some(&body))
         .await
     {
-        Ok(answer) => {
-            told.open.remove(&path);
-            told.made.insert(path, answer.ok());
+        Ok(response) => {
+            record.open.remove(&path);
+            record.made.insert(path, response.ok());
             true
         }
         Err(_) => false,
     }
 }
 
-async fn reset(caller: &Caller, told: &mut Told, path: String) -> bool {
+async fn reset(caller: &Caller, record: &mut Record, path: String) -> bool {
     for turn in 0..2 {
         let password = format!("Password-{turn}-of-it");
         let body = json!({ "password": password });
-        let answer = caller
+        let response = caller
             .try_call(
                 reqwest::Method::POST,
                 &format!("{path}/reset-superuser-password"),
                 Some(&body),
             )
             .await;
-        match (answer, told.passwords.get_mut(&path)) {
-            (Ok(answer), _) => {
-                answer.ok();
-                told.passwords.insert(path.clone(), (password, None));
+        match (response, record.passwords.get_mut(&path)) {
+            (Ok(response), _) => {
+                response.ok();
+                record.passwords.insert(path.clone(), (password, None));
             }
             (Err(_), Some(known)) => {
                 known.1 = Some(password);
@@ -100,20 +100,21 @@ async fn reset(caller: &Caller, told: &mut Told, path: String) -> bool {
     true
 }
 
-/// Everything acknowledged is there; what was open is there as a whole or not at all.
-async fn check(caller: &Caller, told: &Told) {
-    for (path, made) in &told.made {
+/// Checks that acknowledged changes are there, and those in progress are there in full or not at
+/// all.
+async fn check(caller: &Caller, record: &Record) {
+    for (path, made) in &record.made {
         let now = caller.get(path).await.ok();
         assert_eq!(now["id"], made["id"], "{path}");
         if path.contains("private-subnet") {
             assert_eq!(&now, made, "{path}");
         }
     }
-    for path in &told.open {
+    for path in &record.open {
         let now = caller.get(path).await;
         match now.status {
             404 => {
-                // No half of it is left in the way.
+                // No part of it prevents another attempt.
                 let body = if path.contains("postgres") {
                     json!({ "size": "standard-2", "storage_size": 64 })
                 } else {
@@ -133,7 +134,7 @@ async fn check(caller: &Caller, told: &Told) {
     }
 }
 
-/// A whole list, page by page.
+/// Returns a whole list, page by page.
 async fn all(caller: &Caller, path: &str) -> (i64, Vec<Value>) {
     let mut items = Vec::new();
     let mut after = String::new();
@@ -151,7 +152,8 @@ async fn all(caller: &Caller, path: &str) -> (i64, Vec<Value>) {
     }
 }
 
-/// Whoever reads the file beside the service, as a backup does, is not the last one to close it.
+/// A process that reads the file beside the service, as a backup does, must not be the last one to
+/// close it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_beside_the_service_takes_nothing_away() {
     let home = Home::sqlite();
@@ -161,8 +163,9 @@ async fn a_reader_beside_the_service_takes_nothing_away() {
     let caller = Caller::new(&service.base, SHOP, &token);
     let subnet = |name: &str| format!("{PLACE}/private-subnet/{name}");
     caller.post_nothing(&subnet("before")).await.ok();
-    // From now on the service has connections for writing and for reading. SQLite's lock of those that share a file is
-    // on 510 bytes, 1 GiB and 2 into it; newer versions look elsewhere too before they take a file for abandoned.
+    // From now on the service has connections for writing and for reading. SQLite's lock of those
+    // that share a file is on 510 bytes, 1 GiB and 2 into it; newer versions look elsewhere too
+    // before they take a file for abandoned.
     caller.get(&subnet("before")).await.ok();
     #[cfg(target_os = "linux")]
     {
@@ -218,29 +221,29 @@ on_both! {
             let writers: Vec<_> = (0..WRITERS)
                 .map(|writer| tokio::spawn(write(caller.clone(), writer, round, Arc::clone(&stop))))
                 .collect();
-            // A different moment each time, from the first millisecond on.
+            // Kill it after a different time in each round, from one millisecond on.
             tokio::time::sleep(Duration::from_millis(u64::from(round * 37 % 251))).await;
             service.kill();
             stop.store(true, Ordering::Relaxed);
             let service = home.serve(&settings);
             let caller = Caller::new(&service.base, SHOP, &token);
             for writer in writers {
-                let told = writer.await.expect("a writer ends");
-                check(&caller, &told).await;
-                made += told.made.len();
-                for body in told.made.values() {
+                let record = writer.await.expect("a writer ends");
+                check(&caller, &record).await;
+                made += record.made.len();
+                for body in record.made.values() {
                     assert!(ids.insert(body["id"].to_string()), "an id came twice");
                     if body["net4"].is_string() {
                         assert!(networks.insert(body["net4"].to_string()), "a network came twice");
                         assert!(networks.insert(body["net6"].to_string()), "a network came twice");
                     }
                 }
-                passwords.extend(told.passwords);
+                passwords.extend(record.passwords);
             }
         }
         assert!(made > 100, "the writers were too slow to prove anything: {made}");
 
-        // What the dead have begun is finished by the living.
+        // The last service finishes what the killed ones have started.
         let service = home.serve(&settings);
         let caller = Caller::new(&service.base, SHOP, &token);
         for (path, (acknowledged, perhaps)) in &passwords {

@@ -1,17 +1,19 @@
-//! Both databases give the same answers, byte for byte, to the same random requests in the same world.
+//! Both databases give the same responses, byte for byte, to the same random requests in the same
+//! world.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use crate::support::Home;
-use crate::support::bare::{Asked, Bare};
+use crate::support::bare::{Bare, BareRequest};
 use crate::support::inventory::{RIVAL, SHOP};
 
-/// Requests of one run.
+/// The number of requests of a run.
 const REQUESTS: usize = 10_000;
 
-/// Whoever asks: at random, but of things that there are, as far as it has heard of them.
+/// Generates random requests for resources that exist, as far as previous responses have named
+/// them.
 struct Asker {
     random: StdRng,
     ids: Vec<String>,
@@ -74,7 +76,7 @@ impl Asker {
         let order = self.of(&["id", "name", "name", "size"]);
         query.push(format!("order_column={order}"));
         if self.random.random() {
-            // Also texts that no name is, for these are put in order too.
+            // Also texts that are not names: pages start after any text.
             let names = [&NAMES[..], &["Zebra", "_", "%C3%A9", "w%00", "Backend"]].concat();
             let after = if order == "name" {
                 self.of(&names).to_owned()
@@ -86,7 +88,8 @@ impl Asker {
         query.join("&")
     }
 
-    fn next(&mut self) -> Asked {
+    #[expect(clippy::too_many_lines, reason = "one arm per operation")]
+    fn next(&mut self) -> BareRequest {
         let project = if self.random.random_ratio(1, 50) {
             RIVAL
         } else {
@@ -188,7 +191,7 @@ impl Asker {
                 None,
             ),
         };
-        Asked { method, path, body }
+        BareRequest { method, path, body }
     }
 
     fn load_balancer(&mut self) -> Value {
@@ -235,7 +238,7 @@ impl Asker {
         self.of(&changes)
     }
 
-    /// Remembers the ids of an answer.
+    /// Records the ids in a response.
     fn hear(&mut self, body: &Value) {
         match body {
             Value::Object(fields) => {
@@ -247,7 +250,7 @@ impl Asker {
                         _ => self.hear(value),
                     }
                 }
-                // The oldest are forgotten, so that the new ones are asked for.
+                // Drops the oldest, so that requests use the new ones.
                 if self.ids.len() > 200 {
                     self.ids.drain(..50);
                 }
@@ -276,9 +279,9 @@ async fn both_databases_answer_alike() {
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
     for number in 0..REQUESTS {
         let asked = asker.next();
-        let (one, other) = (sqlite.answer(&asked).await, postgres.answer(&asked).await);
-        let text = |answer: &(u16, Vec<(String, String)>, Vec<u8>)| {
-            String::from_utf8_lossy(&answer.2).into_owned()
+        let (one, other) = (sqlite.call(&asked).await, postgres.call(&asked).await);
+        let text = |response: &(u16, Vec<(String, String)>, Vec<u8>)| {
+            String::from_utf8_lossy(&response.2).into_owned()
         };
         assert_eq!(
             one,
@@ -295,7 +298,7 @@ async fn both_databases_answer_alike() {
         *statuses.entry(one.0).or_default() += 1;
         asker.hear(&serde_json::from_slice(&one.2).unwrap_or_default());
     }
-    // Neither good nor bad requests may be rare, or the comparison says little.
+    // Successes and errors must both be frequent, or the comparison proves little.
     assert!(
         statuses[&200] > REQUESTS / 5 && statuses[&400] > REQUESTS / 20,
         "{statuses:?}"

@@ -1,4 +1,4 @@
-//! A token of another project learns nothing: every operation, every kind of reference.
+//! A token of another project learns nothing, from any operation with any kind of reference.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 
 use crate::on_both;
 use crate::support::Home;
-use crate::support::caller::{Answer, Caller};
+use crate::support::caller::{Caller, JsonResponse};
 use crate::support::inventory::{RIVAL, SHOP, two_projects};
 
-/// What the shop has, by kind: an id and a name each.
+/// The id and name of one resource of the shop, by kind.
 type Things = BTreeMap<&'static str, (String, &'static str)>;
 
 const PLACE: &str = "/location/eu-central-h1";
 
 async fn things(shop: &Caller) -> Things {
     let of = async |path: &str| {
-        let answer = shop.get(&format!("{PLACE}/{path}")).await.ok();
-        answer["id"]
+        let response = shop.get(&format!("{PLACE}/{path}")).await.ok();
+        response["id"]
             .as_str()
-            .or(answer["items"][0]["id"].as_str())
+            .or(response["items"][0]["id"].as_str())
             .expect("there is an id")
             .to_owned()
     };
@@ -50,12 +50,12 @@ async fn things(shop: &Caller) -> Things {
     ])
 }
 
-/// An id of the same kind that belongs to nothing.
+/// Returns an id of the same kind that does not exist.
 fn nothing(id: &str) -> String {
     format!("{}00000000000000000000000z", &id[..2])
 }
 
-/// A good body of an operation, with this subnet, firewall and virtual machine in it.
+/// Returns a valid body of an operation that names a subnet, a firewall and a virtual machine.
 fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value> {
     let body = match operation {
         "load_balancer_update" => json!({
@@ -74,7 +74,7 @@ fn body(operation: &str, subnet: &str, firewall: &str, vm: &str) -> Option<Value
     Some(body)
 }
 
-/// The path of an operation after the project, with this reference in it.
+/// Returns the path of an operation after the project, with a reference.
 fn path(operation: &api_server::server::Operation, reference: &str) -> String {
     let path = operation
         .path
@@ -92,12 +92,12 @@ async fn call(
     operation: &api_server::server::Operation,
     reference: &str,
     body: Option<&Value>,
-) -> Answer {
+) -> JsonResponse {
     let path = path(operation, reference);
     caller
         .try_call(operation.method.clone(), &path, body)
         .await
-        .expect("the service answers")
+        .expect("the service responds")
 }
 
 on_both! {
@@ -114,7 +114,8 @@ on_both! {
             let tag = operation.tag.expect("every operation has a tag");
             let (id, name) = things.get(tag).cloned().unwrap_or_default();
             let body = body(operation.id, &things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
-            // By its id, by its name, and what there is not: all the same, and the same as in a project that is none.
+            // By id, by name, and for a resource that does not exist, the response is the same, and
+            // the same as in a project that does not exist.
             for reference in [id.as_str(), name, "no-such-thing"] {
                 let seen = call(&intruder, operation, reference, body.as_ref()).await;
                 assert_eq!(seen.error(), (404, "ResourceNotFound"), "{} {reference}", operation.id);
@@ -136,7 +137,8 @@ on_both! {
             let tag = operation.tag.expect("every operation has a tag");
             let (id, _) = &things[tag];
             let own = body(operation.id, "ps000000000000000000000000", "fw000000000000000000000000", "vm000000000000000000000000");
-            // In the path: the id of another project's thing is as unknown as one of nothing.
+            // In the path, the id of another project's resource is as unknown as an id that does
+            // not exist.
             if !operation.id.ends_with("_create") {
                 let foreign = call(&rival, operation, id, own.as_ref()).await;
                 let unknown = call(&rival, operation, &nothing(id), own.as_ref()).await;
@@ -145,7 +147,8 @@ on_both! {
             }
         }
         for operation in OPERATIONS {
-            // In the body: what another project has is told like what nobody has.
+            // In the body, another project's resource gets the same response as one that does not
+            // exist.
             let reference = match operation.tag {
                 Some("load_balancer") => "web",
                 Some("private_subnet") if operation.id.ends_with("_create") => "new",
@@ -156,12 +159,12 @@ on_both! {
             let (subnet, firewall, vm) = (&things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
             let Some(foreign) = body(operation.id, subnet, firewall, vm) else { continue };
             let unknown = body(operation.id, &nothing(subnet), &nothing(firewall), &nothing(vm));
-            let told = call(&rival, operation, reference, Some(&foreign)).await;
-            assert_eq!(told.error(), (400, "InvalidRequest"), "{}: {}", operation.id, told.body);
-            assert_eq!(told, call(&rival, operation, reference, unknown.as_ref()).await, "{}", operation.id);
+            let response = call(&rival, operation, reference, Some(&foreign)).await;
+            assert_eq!(response.error(), (400, "InvalidRequest"), "{}: {}", operation.id, response.body);
+            assert_eq!(response, call(&rival, operation, reference, unknown.as_ref()).await, "{}", operation.id);
         }
         assert_eq!(state(&shop).await, before, "the shop is as it was");
-        // The same names are the rival's own things.
+        // By the same names, the rival reaches resources of its own.
         assert_ne!(
             shop.get(&format!("{PLACE}/private-subnet/backend")).await.ok()["id"],
             rival.get(&format!("{PLACE}/private-subnet/backend")).await.ok()["id"],
@@ -184,14 +187,14 @@ on_both! {
             let body = body(operation.id, &things["private_subnet"].0, &things["firewall"].0, &things["vm"].0);
             for reference in [id.as_str(), name] {
                 let path = path(operation, reference).replace("eu-central-h1", "us-east-a2");
-                let seen = shop.try_call(operation.method.clone(), &path, body.as_ref()).await.expect("it answers");
+                let seen = shop.try_call(operation.method.clone(), &path, body.as_ref()).await.expect("the service responds");
                 assert_eq!(seen.error(), (404, "ResourceNotFound"), "{path}");
             }
         }
     }
 }
 
-/// Everything that a project shows.
+/// Returns everything that the API shows of a project.
 async fn state(caller: &Caller) -> Vec<Value> {
     let mut all = Vec::new();
     for path in ["/load-balancer", "/postgres"] {

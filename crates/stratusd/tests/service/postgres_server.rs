@@ -1,4 +1,4 @@
-//! The way to a PostgreSQL server: TLS as libpq has it, and a server that goes away and comes back.
+//! Connections to a PostgreSQL server: TLS as in libpq, and a server that stops and starts again.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::support::Home;
 use crate::support::caller::Caller;
 use crate::support::inventory::{SHOP, two_projects};
 
-/// An authority's certificate, and a server's certificate and key from it, all in PEM.
+/// Returns the certificate of an authority, and a server certificate and its key, all in PEM.
 fn issued(host: &str) -> (String, String, String) {
     let mut authority = CertificateParams::new([]).expect("it has no names");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -23,6 +23,7 @@ fn issued(host: &str) -> (String, String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "one case per meaning of sslmode")]
 async fn a_servers_certificate_is_judged_as_libpq_says() {
     let (root, certificate, key) = issued("localhost");
     let files = [("server.crt", &*certificate), ("server.key", &*key)];
@@ -42,7 +43,7 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
             .output()
             .expect("the program starts");
         let said = String::from_utf8(output.stderr).expect("the program prints text");
-        // Whoever gets as far as to look for a project has a connection.
+        // A command that gets as far as looking for the project has connected.
         if said.contains("there is no project") {
             "connected".to_owned()
         } else {
@@ -50,7 +51,7 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
         }
     };
     let second_of_two = by_number.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1");
-    // The system takes what connects to it; nobody answers.
+    // The kernel accepts connections to this port, but nothing responds.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let silent_host = silent.local_addr().expect("it has one").to_string();
     let second_of_silent = by_number.replace("127.0.0.1", &format!("{silent_host},127.0.0.1"));
@@ -86,7 +87,7 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
         format!("hostaddr=127.0.0.1&port={port}&sslmode=verify-full&sslrootcert=other.pem");
     let by_password = by_number.replace("stratus@", "stratus:pass?word@");
     for (url, query, why) in [
-        // The question mark within a password does not begin the settings.
+        // A question mark in the password does not start the options.
         (
             &by_password,
             "sslmode=verify-full&sslrootcert=root.pem",
@@ -112,9 +113,10 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
             "sslmode=require&sslrootcert=other.pem",
             "invalid peer certificate",
         ),
-        // The system's authorities (another one here) have not issued it.
+        // The authorities that the system trusts (here another one) have not issued the
+        // certificate.
         (&by_name, "sslmode=verify-full", "invalid peer certificate"),
-        // A name of the socket's folder counts less than an address.
+        // An address takes precedence over the folder of a socket.
         (&by_address, &socket, "error performing TLS handshake"),
         (&by_address, &address, "error performing TLS handshake"),
         (&by_address, "sslmode=verify-full", "it names no host"),
@@ -177,7 +179,7 @@ async fn a_server_that_comes_back_is_used_again() {
     let subnet = |name: &str| format!("/location/eu-central-h1/private-subnet/{name}");
     let made = caller.post_nothing(&subnet("before")).await.ok();
     cluster.stop();
-    // The token is remembered for a second; after that it is the first thing that cannot be read.
+    // The token is cached for a second. After that, it is the first thing that cannot be read.
     for _ in 0..2 {
         assert_eq!(caller.get(&subnet("before")).await.error().0, 503);
         assert_eq!(
@@ -188,13 +190,13 @@ async fn a_server_that_comes_back_is_used_again() {
     }
     let ready = reqwest::get(format!("{}/readyz", service.management))
         .await
-        .expect("it answers");
+        .expect("the service responds");
     assert_eq!(ready.status(), 503);
     cluster.start_again();
     let start = Instant::now();
     while reqwest::get(format!("{}/readyz", service.management))
         .await
-        .expect("it answers")
+        .expect("the service responds")
         .status()
         != 200
     {
@@ -204,7 +206,7 @@ async fn a_server_that_comes_back_is_used_again() {
         );
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    // Each connection finds out by itself, so more than one is tried.
+    // Each connection notices on its own, so the test tries more than one.
     for number in 0..20 {
         assert_eq!(caller.get(&subnet("before")).await.ok(), made);
         caller
@@ -214,7 +216,7 @@ async fn a_server_that_comes_back_is_used_again() {
     }
     service.terminate();
     let (is_well, log) = service.wait();
-    // Down to what the system said.
+    // With its causes, down to the error of the system.
     assert!(
         is_well && log.contains("the database cannot be reached") && log.contains("os error"),
         "{log}"
@@ -243,7 +245,7 @@ async fn connections_are_made_once() {
     service.terminate();
     assert!(service.wait().0);
     let log = cluster.log();
-    // One more brought the database to its version.
+    // One more connection has run the migrations.
     let of_service = log.matches("connection authorized").count() - before;
     assert!(
         (3..=5).contains(&of_service),
@@ -293,8 +295,8 @@ async fn a_server_that_stands_still_is_given_up() {
             })
         })
         .collect();
-    for answer in asked {
-        assert_eq!(answer.await.expect("it is answered"), 503);
+    for response in asked {
+        assert_eq!(response.await.expect("it is responded"), 503);
     }
     assert!(
         begun.elapsed() < Duration::from_secs(45),

@@ -1,4 +1,4 @@
-//! What each operation does, told once for both databases.
+//! What each operation does, on both databases.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,8 @@ use crate::support::inventory::{SHOP, two_projects};
 
 const PLACE: &str = "/location/eu-central-h1";
 
-/// A service with the small world, and two callers: one that may do everything, one that may read.
+/// A service with the projects of [`two_projects`], and two callers: one with full access, one that
+/// can only read.
 fn begin(home: &Home, more: &[&str]) -> (crate::support::process::Service, Caller, Caller) {
     home.apply(&two_projects());
     let (full, reader) = (
@@ -36,7 +37,7 @@ fn begin(home: &Home, more: &[&str]) -> (crate::support::process::Service, Calle
     (service, full, reader)
 }
 
-/// The ids of a list by name.
+/// Returns the ids of a list by name.
 async fn ids(caller: &Caller, path: &str) -> std::collections::BTreeMap<String, String> {
     let page = caller.get(path).await.ok();
     let items = page["items"].as_array().expect("a page has items").clone();
@@ -69,7 +70,7 @@ on_both! {
         assert_eq!((second["count"].as_i64(), names(&second)), (Some(3), vec!["app-3"]));
         let past = shop.get(&format!("{vms}?order_column=name&start_after=zz")).await.ok();
         assert_eq!((past["count"].as_i64(), names(&past)), (Some(3), vec![]));
-        // Any text may come after which names are wanted, also one with a NUL in it.
+        // A page can start after any text, even one with a NUL in it.
         let odd = shop.get(&format!("{vms}?order_column=name&start_after=app-1%00zz")).await.ok();
         assert_eq!(names(&odd), ["app-2", "app-3"]);
 
@@ -78,7 +79,7 @@ on_both! {
         let rest = shop.get(&format!("{vms}?start_after={}", by_id[0])).await.ok();
         let rest: Vec<&str> = rest["items"].as_array().unwrap().iter().map(|vm| vm["id"].as_str().unwrap()).collect();
         assert_eq!(rest, by_id[1..].iter().map(String::as_str).collect::<Vec<_>>());
-        // An id need not exist.
+        // An id to start after need not exist.
         let all = shop.get(&format!("{vms}?start_after=vm000000000000000000000000&page_size=5000")).await.ok();
         assert_eq!(names(&all).len(), 3);
 
@@ -105,7 +106,7 @@ on_both! {
         let refused = shop.get("/location/mars-1/vm").await;
         assert_eq!(refused.error(), (404, "InvalidLocation"));
         assert_eq!(refused.detail("location"), "the locations are eu-central-h1, eu-north-h1 and us-east-a2");
-        // What the operator adds is known at once.
+        // The service sees what the operator adds at once.
         home.apply(&two_projects().replace("locations:\n", "locations:\n  - name: mars-1\n"));
         shop.get("/location/mars-1/vm").await.ok();
     }
@@ -125,7 +126,7 @@ on_both! {
         assert_eq!(updated["algorithm"], "hash_based");
         assert_eq!((updated["src_port"].as_i64(), updated["dst_port"].as_i64()), (Some(80), Some(8081)));
         assert_eq!(updated["health_check_endpoint"], "/healthy");
-        // What was not said stays.
+        // Properties that the body does not contain stay.
         assert_eq!((&updated["stack"], &updated["cert_enabled"]), (&json!("dual"), &json!(false)));
         assert_eq!((&updated["subnet"], &updated["health_check_protocol"]), (&json!("backend"), &json!("http")));
         let host = updated["hostname"].as_str().unwrap();
@@ -159,7 +160,7 @@ on_both! {
         assert_eq!(refused.error(), (400, "InvalidRequest"));
         assert!(refused.detail("health_check_endpoint").is_string());
         assert_eq!(reader.patch(&web, body.clone()).await.error(), (403, "Forbidden"));
-        // The resource is looked for before the permission, the permission before the values.
+        // The resource is checked before the permission, and the permission before the values.
         let missing = format!("{PLACE}/load-balancer/none");
         assert_eq!(reader.patch(&missing, body.clone()).await.error(), (404, "ResourceNotFound"));
         assert_eq!(reader.patch(&web, with(json!({ "vms": ["x"] }))).await.error(), (403, "Forbidden"));
@@ -268,8 +269,8 @@ on_both! {
         assert_eq!((empty.error(), empty.detail("password").as_array().map(Vec::len)), ((400, "InvalidRequest"), Some(4)));
         let body = json!({ "password": "Ünïcode:/@ 123 Pass?" });
         assert_eq!(reader.post(&reset, body.clone()).await.error(), (403, "Forbidden"));
-        let answer = shop.post(&reset, body).await.ok();
-        let url = answer["connection_string"].as_str().unwrap();
+        let response = shop.post(&reset, body).await.ok();
+        let url = response["connection_string"].as_str().unwrap();
         assert!(url.contains(":%C3%9Cn%C3%AFcode%3A%2F%40%20123%20Pass%3F@orders."), "{url}");
         assert_eq!(shop.get(&orders).await.ok()["connection_string"], url);
         assert_eq!(shop.post(&reset, json!({ "password": "Abcdefgh1234\u{0}" })).await.error(), (400, "InvalidRequest"));
@@ -303,7 +304,7 @@ on_both! {
         let long = "a".repeat(60);
         let refused = shop.post_nothing(&format!("{PLACE}/private-subnet/{long}")).await;
         assert!(refused.detail("name").is_string(), "{}", refused.body);
-        // In the other location the name is free, and so is the firewall's.
+        // In the other location, the names of the subnet and of the firewall are free.
         shop.post_nothing("/location/us-east-a2/private-subnet/analytics").await.ok();
     }
 
@@ -317,9 +318,9 @@ on_both! {
         let connect = |name: &str| format!("{PLACE}/private-subnet/{name}/connect");
         let to = |id: &str| json!({ "connected-subnet-id": id });
         assert_eq!(reader.post(&connect("backend"), to(&frontend)).await.error(), (403, "Forbidden"));
-        let answer = shop.post(&connect("backend"), to(&frontend)).await.ok();
-        assert_eq!(answer, shop.get(&format!("{PLACE}/private-subnet/backend")).await.ok());
-        assert_eq!(answer["nics"][0]["private_ipv4"].as_str().map(|ip| ip.starts_with("10.61.7.")), Some(true));
+        let response = shop.post(&connect("backend"), to(&frontend)).await.ok();
+        assert_eq!(response, shop.get(&format!("{PLACE}/private-subnet/backend")).await.ok());
+        assert_eq!(response["nics"][0]["private_ipv4"].as_str().map(|ip| ip.starts_with("10.61.7.")), Some(true));
         let far = shop.get("/location/us-east-a2/private-subnet/far").await.ok()["id"].as_str().unwrap().to_owned();
         for (path, body) in [
             (connect("backend"), to(&frontend)),
@@ -343,10 +344,10 @@ on_both! {
         let detach = format!("{PLACE}/firewall/web-only/detach-subnet");
         let body = json!({ "private_subnet_id": backend["id"] });
         assert_eq!(reader.post(&detach, body.clone()).await.error(), (403, "Forbidden"));
-        let answer = shop.post(&detach, body.clone()).await.ok();
-        assert_eq!((&answer["private_subnets"], &answer["id"]), (&json!([]), &backend["firewalls"][0]["id"]));
-        assert_eq!(answer["firewall_rules"].as_array().unwrap().len(), 2);
-        assert_eq!(shop.post(&detach, body).await.ok(), answer);
+        let response = shop.post(&detach, body.clone()).await.ok();
+        assert_eq!((&response["private_subnets"], &response["id"]), (&json!([]), &backend["firewalls"][0]["id"]));
+        assert_eq!(response["firewall_rules"].as_array().unwrap().len(), 2);
+        assert_eq!(shop.post(&detach, body).await.ok(), response);
         assert_eq!(shop.get(&format!("{PLACE}/private-subnet/backend")).await.ok()["firewalls"], json!([]));
         for wrong in ["backend", "ps000000000000000000000000"] {
             let refused = shop.post(&detach, json!({ "private_subnet_id": wrong })).await;

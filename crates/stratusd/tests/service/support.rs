@@ -1,4 +1,5 @@
-//! What the tests of the service share: a database of either kind, the service as a process, and a caller.
+//! Support for the tests of the service: databases of both kinds, the service as a process, and a
+//! caller.
 
 pub mod bare;
 pub mod caller;
@@ -12,34 +13,35 @@ use std::time::{Duration, Instant};
 use cluster::Cluster;
 use tempfile::TempDir;
 
-/// How long a test waits for what must come. Only a failure takes so long; a busy machine gets its time.
+/// How long a test waits for an event that must happen. Long, because the machine may be busy; only
+/// a failure takes this long.
 pub const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Asks again and again until there is an answer; `None` if there is none in good time.
+/// Polls until there is a result. Returns `None` if there is none within [`PATIENCE`].
 pub async fn eventually<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
     loop {
         match ask().await {
             None if start.elapsed() < PATIENCE => {
-                tokio::time::sleep(Duration::from_millis(20)).await
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            answer => return answer,
+            response => return response,
         }
     }
 }
 
-/// Where a service under test keeps everything.
+/// The folder and the database of a service under test.
 pub struct Home {
-    /// A folder of its own.
+    /// A temporary folder.
     pub folder: TempDir,
-    /// The database's URL.
+    /// The URL of the database.
     pub database_url: String,
-    /// Dropped last, with whatever connects gone.
+    /// The server of the database, dropped after all connections to it.
     _cluster: Option<Cluster>,
 }
 
 impl Home {
-    /// A home with an SQLite file.
+    /// Creates a home with an SQLite file.
     pub fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let database_url = format!("sqlite://{}", folder.path().join("stratus.db").display());
@@ -51,7 +53,8 @@ impl Home {
         .with_keys()
     }
 
-    /// A home with a PostgreSQL database of its own, or none where the tests run without.
+    /// Creates a home with a new PostgreSQL database. Returns `None` if the tests run without
+    /// PostgreSQL.
     pub fn postgres() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let (database_url, cluster) = cluster::database()?;
@@ -65,8 +68,8 @@ impl Home {
         )
     }
 
-    /// A home on a server of its own with these settings and files, which the test may stop; none where the tests run
-    /// without.
+    /// Creates a home with a new PostgreSQL server, which the test may stop, with settings and
+    /// files. Returns `None` if the tests run without PostgreSQL.
     pub fn on_server(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Option<(Self, Cluster)> {
         if cluster::is_left_out() {
             return None;
@@ -91,12 +94,12 @@ impl Home {
         self
     }
 
-    /// The file of keys.
+    /// Returns the path of the file of keys.
     pub fn keys(&self) -> std::path::PathBuf {
         self.path().join("keys")
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

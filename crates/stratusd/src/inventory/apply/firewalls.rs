@@ -1,9 +1,9 @@
 //! Firewalls and their rules.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
-use super::{Done, Ids, Placed, Run, by_place, key, or};
+use super::key::{Ids, Keyed, by_key, key};
+use super::{Applied, Run, or};
 use crate::domain::id::Kind;
 use crate::domain::refusal::enumerate;
 use crate::inventory::{FirewallEntry, StepKind};
@@ -12,45 +12,71 @@ use crate::storage::firewall::{Firewall, Rule};
 use crate::storage::project::Project;
 
 impl Run<'_, '_> {
+    /// Creates and updates firewalls and their rules. Returns the ids of the firewalls in the
+    /// inventory.
     pub(super) async fn firewalls(
         &mut self,
         project: &Project,
         entries: &[FirewallEntry],
-    ) -> Done<Ids> {
+    ) -> Applied<Ids> {
         let existing = storage::firewall::of_project(self.tx, &project.id).await?;
-        let by_name = by_place(&existing);
+        let by_key = by_key(&existing);
         let mut ids = Ids::new();
         for entry in entries {
             let (location, name) = (&entry.location.value, &entry.name.value);
-            let description = or(entry.description.as_ref(), "");
             let what = format!("project {}: firewall {location}/{name}", project.name);
-            let id = if let Some(&found) = by_name.get(&entry.known()) {
-                if !found.is_declared || found.description != description {
-                    self.step(StepKind::Update, what.clone());
-                    let described = Firewall {
-                        description: description.to_owned(),
-                        ..found.clone()
-                    };
-                    storage::firewall::declare(self.tx, &project.id, &described).await?;
+            let id = match by_key.get(&entry.key()) {
+                Some(found) => {
+                    self.update_firewall(project, found, entry, &what).await?;
+                    found.id.clone()
                 }
-                found.id.clone()
-            } else {
-                self.step(StepKind::Create, what.clone());
-                let firewall = Firewall {
-                    id: Kind::Firewall.new_id(self.world),
-                    location: location.clone(),
-                    name: name.clone(),
-                    description: description.to_owned(),
-                    is_declared: true,
-                };
-                storage::firewall::insert(self.tx, &project.id, &firewall).await?;
-                self.new_firewalls.insert(firewall.id.clone());
-                firewall.id
+                None => self.create_firewall(project, entry, &what).await?,
             };
             self.rules(project, &id, entry, &what).await?;
             ids.insert(key(location, name), id);
         }
         Ok(ids)
+    }
+
+    async fn update_firewall(
+        &mut self,
+        project: &Project,
+        found: &Firewall,
+        entry: &FirewallEntry,
+        what: &str,
+    ) -> Applied<()> {
+        let description = or(entry.description.as_ref(), "");
+        // A firewall that was created through the API belongs to the inventory once it is listed
+        // there.
+        if !found.is_declared || found.description != description {
+            self.step(StepKind::Update, what.to_owned());
+            let described = Firewall {
+                description: description.to_owned(),
+                ..found.clone()
+            };
+            storage::firewall::declare(self.tx, &project.id, &described).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates a firewall. Returns its id.
+    async fn create_firewall(
+        &mut self,
+        project: &Project,
+        entry: &FirewallEntry,
+        what: &str,
+    ) -> Applied<String> {
+        self.step(StepKind::Create, what.to_owned());
+        let firewall = Firewall {
+            id: Kind::Firewall.new_id(self.world),
+            location: entry.location.value.clone(),
+            name: entry.name.value.clone(),
+            description: or(entry.description.as_ref(), "").to_owned(),
+            is_declared: true,
+        };
+        storage::firewall::insert(self.tx, &project.id, &firewall).await?;
+        self.new_firewalls.insert(firewall.id.clone());
+        Ok(firewall.id)
     }
 
     async fn rules(
@@ -59,19 +85,19 @@ impl Run<'_, '_> {
         firewall: &str,
         entry: &FirewallEntry,
         what: &str,
-    ) -> Done<()> {
+    ) -> Applied<()> {
         let existing = storage::firewall::rules(self.tx, &project.id, firewall).await?;
         let known: HashSet<_> = existing
             .iter()
             .map(|rule| (&*rule.cidr, &*rule.port_range))
             .collect();
-        let asked: HashSet<_> = entry
+        let wanted: HashSet<_> = entry
             .rules
             .iter()
             .map(|rule| (&*rule.cidr.value, &*rule.port_range.value))
             .collect();
-        for wanted in &entry.rules {
-            let (cidr, port_range) = (&wanted.cidr.value, &wanted.port_range.value);
+        for rule in &entry.rules {
+            let (cidr, port_range) = (&rule.cidr.value, &rule.port_range.value);
             if known.contains(&(&**cidr, &**port_range)) {
                 continue;
             }
@@ -88,7 +114,7 @@ impl Run<'_, '_> {
             storage::firewall::insert_rule(self.tx, &project.id, &rule).await?;
         }
         for rule in &existing {
-            let is_wanted = asked.contains(&(&*rule.cidr, &*rule.port_range));
+            let is_wanted = wanted.contains(&(&*rule.cidr, &*rule.port_range));
             if !is_wanted && self.prunes(format!("{what}: rule {} {}", rule.cidr, rule.port_range))
             {
                 storage::firewall::delete_rule(self.tx, &project.id, rule).await?;
@@ -97,27 +123,24 @@ impl Run<'_, '_> {
         Ok(())
     }
 
+    /// Removes the firewalls that are no longer in the inventory. Firewalls of the API that were
+    /// never in an inventory stay.
     pub(super) async fn prune_firewalls(
         &mut self,
         project: &Project,
         entries: &[FirewallEntry],
-    ) -> Done<()> {
-        let wanted = by_place(entries);
+    ) -> Applied<()> {
+        let wanted = by_key(entries);
         for firewall in storage::firewall::of_project(self.tx, &project.id).await? {
-            if !firewall.is_declared || wanted.contains_key(&firewall.known()) {
+            if !firewall.is_declared || wanted.contains_key(&firewall.key()) {
                 continue;
             }
             let Firewall { location, name, .. } = &firewall;
             let mut what = format!("project {}: firewall {location}/{name}", project.name);
-            let guarded =
+            let subnets =
                 storage::firewall::names_of_subnets(self.tx, &project.id, &firewall.id).await?;
-            if !guarded.is_empty() {
-                write!(
-                    what,
-                    ", which guards the private subnets {}",
-                    enumerate(&guarded)
-                )
-                .expect("a text takes all");
+            if !subnets.is_empty() {
+                what += &format!(", attached to the private subnets {}", enumerate(&subnets));
             }
             if self.prunes(what) {
                 storage::firewall::delete(self.tx, &project.id, &firewall.id).await?;

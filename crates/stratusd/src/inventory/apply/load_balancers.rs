@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use api_types::{HealthCheckProtocol, LoadBalancerAlgorithm, NetworkStack};
 use serde_saphyr::Spanned;
 
-use super::{Done, Ids, Placed, Run, by_place, inconsistent, key, or};
+use super::key::{Ids, Keyed, by_key, key};
+use super::{Applied, Run, inconsistent, or};
 use crate::domain::id::Kind;
 use crate::inventory::{LoadBalancerEntry, StepKind};
 use crate::storage;
@@ -19,12 +20,42 @@ impl Run<'_, '_> {
         entries: &[LoadBalancerEntry],
         vms: &Ids,
         subnets: &Ids,
-    ) -> Done<()> {
+    ) -> Applied<()> {
         let existing = storage::load_balancer::of_project(self.tx, &project.id).await?;
-        let (by_name, wanted) = (by_place(&existing), by_place(entries));
-        for found in &existing {
+        // Before others are created: a virtual machine can move from a load balancer that goes to a
+        // new one.
+        self.prune_load_balancers(project, entries, &existing)
+            .await?;
+        let by_key = by_key(&existing);
+        for entry in entries {
+            let (location, name) = (&entry.location.value, &entry.name.value);
+            let what = format!("project {}: load balancer {location}/{name}", project.name);
+            let subnet = &subnets[&key(location, &entry.subnet.value)];
+            if let Some(found) = by_key.get(&entry.key()) {
+                self.update_load_balancer(project, found, entry, subnet, &what)
+                    .await?;
+                let differing = self.differing(project, found, entry, vms).await?;
+                self.report_differences(&what, &differing);
+            } else {
+                self.step(StepKind::Create, what.clone());
+                let created = self.create_load_balancer(project, entry, subnet).await?;
+                self.attach_vms(project, &created, entry, vms, &what)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn prune_load_balancers(
+        &mut self,
+        project: &Project,
+        entries: &[LoadBalancerEntry],
+        existing: &[LoadBalancer],
+    ) -> Applied<()> {
+        let wanted = by_key(entries);
+        for found in existing {
             let LoadBalancer { location, name, .. } = found;
-            if !wanted.contains_key(&found.known())
+            if !wanted.contains_key(&found.key())
                 && self.prunes(format!(
                     "project {}: load balancer {location}/{name}",
                     project.name
@@ -33,33 +64,18 @@ impl Run<'_, '_> {
                 storage::load_balancer::delete(self.tx, &project.id, found).await?;
             }
         }
-        for entry in entries {
-            let (location, name) = (&entry.location.value, &entry.name.value);
-            let what = format!("project {}: load balancer {location}/{name}", project.name);
-            let subnet = &subnets[&key(location, &entry.subnet.value)];
-            if let Some(found) = by_name.get(&entry.known()) {
-                self.same_load_balancer(project, found, entry, subnet, &what)
-                    .await?;
-                let differing = self.differing(project, found, entry, vms).await?;
-                self.leaves(&what, &differing);
-            } else {
-                self.step(StepKind::Create, what.clone());
-                self.new_load_balancer(project, entry, vms, subnet, &what)
-                    .await?;
-            }
-        }
         Ok(())
     }
 
-    /// A load balancer that there is: only what the API cannot change follows the inventory.
-    async fn same_load_balancer(
+    /// Updates the properties of a load balancer that the API cannot change.
+    async fn update_load_balancer(
         &mut self,
         project: &Project,
         found: &LoadBalancer,
         entry: &LoadBalancerEntry,
         subnet: &str,
         what: &str,
-    ) -> Done<()> {
+    ) -> Applied<()> {
         let protocol = or(
             entry.health_check_protocol.as_ref(),
             HealthCheckProtocol::Http.as_str(),
@@ -76,14 +92,16 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// What the API decides and the inventory has otherwise, by its keys.
+    /// Returns the keys of the properties that the API can change and that differ from the entry.
+    ///
+    /// An optional property that the entry does not give never differs.
     async fn differing(
         &mut self,
         project: &Project,
         found: &LoadBalancer,
         entry: &LoadBalancerEntry,
         vms: &Ids,
-    ) -> Done<Vec<&'static str>> {
+    ) -> Applied<Vec<&'static str>> {
         let attached = storage::load_balancer::vms(self.tx, &project.id, &found.id).await?;
         let attached: BTreeSet<&str> = attached.iter().map(|vm| &*vm.id).collect();
         let wanted: BTreeSet<&str> = entry
@@ -91,75 +109,73 @@ impl Run<'_, '_> {
             .iter()
             .map(|vm| &*vms[&key(&found.location, &vm.value)])
             .collect();
-        let is_other = |given: Option<&Spanned<String>>, has: &str| {
+        let differs = |given: Option<&Spanned<String>>, has: &str| {
             given.is_some_and(|given| given.value != has)
         };
+        let (algorithm, stack) = (entry.algorithm.as_ref(), entry.stack.as_ref());
+        let (src_port, dst_port) = (entry.src_port.value, entry.dst_port.value);
+        let endpoint = &entry.health_check_endpoint.value;
         let differing = [
-            (
-                "algorithm",
-                is_other(entry.algorithm.as_ref(), &found.algorithm),
-            ),
-            (
-                "src_port",
-                i64::from(entry.src_port.value) != found.src_port,
-            ),
-            (
-                "dst_port",
-                i64::from(entry.dst_port.value) != found.dst_port,
-            ),
+            ("algorithm", differs(algorithm, &found.algorithm)),
+            ("src_port", i64::from(src_port) != found.src_port),
+            ("dst_port", i64::from(dst_port) != found.dst_port),
             (
                 "health_check_endpoint",
-                entry.health_check_endpoint.value != found.health_check_endpoint,
+                *endpoint != found.health_check_endpoint,
             ),
-            ("stack", is_other(entry.stack.as_ref(), &found.stack)),
+            ("stack", differs(stack, &found.stack)),
             ("cert_enabled", entry.cert_enabled != found.cert_enabled),
             ("vms", attached != wanted),
         ];
-        Ok(differing
-            .into_iter()
-            .filter(|(_, differs)| *differs)
-            .map(|(key, _)| key)
-            .collect())
+        let differing = differing.into_iter().filter(|(_, differs)| *differs);
+        Ok(differing.map(|(key, _)| key).collect())
     }
 
-    async fn new_load_balancer(
+    async fn create_load_balancer(
         &mut self,
         project: &Project,
         entry: &LoadBalancerEntry,
-        vms: &Ids,
         subnet: &str,
-        what: &str,
-    ) -> Done<()> {
-        let made = LoadBalancer {
+    ) -> Applied<LoadBalancer> {
+        let algorithm = LoadBalancerAlgorithm::RoundRobin;
+        let protocol = HealthCheckProtocol::Http;
+        let load_balancer = LoadBalancer {
             id: Kind::LoadBalancer.new_id(self.world),
             location: entry.location.value.clone(),
             name: entry.name.value.clone(),
-            algorithm: or(
-                entry.algorithm.as_ref(),
-                LoadBalancerAlgorithm::RoundRobin.as_str(),
-            )
-            .to_owned(),
+            algorithm: or(entry.algorithm.as_ref(), algorithm.as_str()).to_owned(),
             src_port: i64::from(entry.src_port.value),
             dst_port: i64::from(entry.dst_port.value),
             health_check_endpoint: entry.health_check_endpoint.value.clone(),
-            health_check_protocol: or(
-                entry.health_check_protocol.as_ref(),
-                HealthCheckProtocol::Http.as_str(),
-            )
-            .to_owned(),
+            health_check_protocol: or(entry.health_check_protocol.as_ref(), protocol.as_str())
+                .to_owned(),
             stack: or(entry.stack.as_ref(), NetworkStack::Dual.as_str()).to_owned(),
             cert_enabled: entry.cert_enabled,
             subnet_id: subnet.to_owned(),
             subnet: entry.subnet.value.clone(),
             revision: 0,
         };
-        storage::load_balancer::insert(self.tx, &project.id, &made).await?;
+        storage::load_balancer::insert(self.tx, &project.id, &load_balancer).await?;
+        Ok(load_balancer)
+    }
+
+    /// Attaches the virtual machines of an entry to its load balancer, which is new.
+    async fn attach_vms(
+        &mut self,
+        project: &Project,
+        load_balancer: &LoadBalancer,
+        entry: &LoadBalancerEntry,
+        vms: &Ids,
+        what: &str,
+    ) -> Applied<()> {
         let attached = entry
             .vms
             .iter()
             .map(|vm| vms[&key(&entry.location.value, &vm.value)].as_str());
         let attached = attached.collect::<serde_json::Value>().to_string();
-        let found = storage::vm::of_ids(self.tx, &project.id, &made.location, &attached).await?;
+        let found =
+            storage::vm::of_ids(self.tx, &project.id, &load_balancer.location, &attached).await?;
+        // The unique key would reject this too, but could not name the line.
         if let Some(vm) = found.iter().find(|vm| vm.load_balancer_id.is_some()) {
             let at = entry
                 .vms
@@ -167,12 +183,13 @@ impl Run<'_, '_> {
                 .find(|it| it.value == vm.vm.name)
                 .unwrap_or(&entry.name);
             let message = format!(
-                "{what}: vm {} is attached to another load balancer, which must let it go",
+                "{what}: vm {} is attached to another load balancer: detach it there first",
                 vm.vm.name
             );
             return inconsistent(at, message);
         }
-        storage::load_balancer::attach_only(self.tx, &project.id, &made.id, &attached).await?;
+        storage::load_balancer::attach_only(self.tx, &project.id, &load_balancer.id, &attached)
+            .await?;
         Ok(())
     }
 }

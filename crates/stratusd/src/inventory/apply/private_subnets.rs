@@ -1,53 +1,54 @@
-//! Private subnets and their network interfaces.
+//! Private subnets: their networks, and the firewalls attached to them.
 
 use std::collections::HashSet;
 
 use api_types::PrivateSubnetState;
 use serde_saphyr::Spanned;
 
-use super::{Done, Ids, Placed, Run, by_place, in_the_way, inconsistent, key};
+use super::key::{Ids, Keyed, by_key, key};
+use super::{Applied, Run, blocked, inconsistent};
 use crate::domain::id::Kind;
-use crate::domain::network::{Net4, Net6};
 use crate::domain::private_subnet::free_networks;
-use crate::inventory::{NicEntry, PrivateSubnetEntry, StepKind};
+use crate::inventory::{PrivateSubnetEntry, StepKind};
 use crate::storage::firewall::Firewall;
-use crate::storage::private_subnet::{Nic, PrivateSubnet};
+use crate::storage::private_subnet::PrivateSubnet;
 use crate::storage::project::Project;
-use crate::storage::{self, Aborted, StorageError};
+use crate::storage::{self, Aborted};
 
 impl Run<'_, '_> {
+    /// Creates and updates private subnets and their network interfaces. Returns the ids of the
+    /// subnets in the inventory.
     pub(super) async fn subnets(
         &mut self,
         project: &Project,
         entries: &[PrivateSubnetEntry],
         vms: &Ids,
         firewalls: &Ids,
-    ) -> Done<Ids> {
+    ) -> Applied<Ids> {
         let existing = storage::private_subnet::of_project(self.tx, &project.id).await?;
-        self.free_networks_of_those_that_go(project, entries, &existing)
-            .await?;
-        let by_name = by_place(&existing);
-        let promised = asked_networks(entries);
+        self.renumber_pruned(project, entries, &existing).await?;
+        let by_key = by_key(&existing);
+        let reserved = declared_networks(entries);
         let mut ids = Ids::new();
         for entry in entries {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: private subnet {location}/{name}", project.name);
-            let guards: Vec<&String> = entry
+            let wanted: Vec<&String> = entry
                 .firewalls
                 .iter()
                 .map(|firewall| &firewalls[&key(location, &firewall.value)])
                 .collect();
-            let subnet = if let Some(&found) = by_name.get(&entry.known()) {
-                let subnet = self.same_networks(project, found, entry, &what).await?;
-                self.new_guards(project, &subnet, &guards, firewalls, &what)
+            let subnet = if let Some(&found) = by_key.get(&entry.key()) {
+                self.update_subnet(project, found, entry, &what).await?;
+                self.attach_new_firewalls(project, found, &wanted, firewalls, &what)
                     .await?;
-                subnet
+                found.clone()
             } else {
-                let made = self.new_subnet(project, entry, &promised, &what).await?;
-                for firewall in guards {
-                    storage::firewall::attach(self.tx, &project.id, firewall, &made.id).await?;
+                let created = self.create_subnet(project, entry, &reserved, &what).await?;
+                for firewall in wanted {
+                    storage::firewall::attach(self.tx, &project.id, firewall, &created.id).await?;
                 }
-                made
+                created
             };
             self.nics(project, &subnet, entry, vms, &what).await?;
             ids.insert(key(location, name), subnet.id);
@@ -55,71 +56,85 @@ impl Run<'_, '_> {
         Ok(ids)
     }
 
-    /// A subnet that will be removed gives its networks up for one of another name, which is made before: whatever is
-    /// in the one may have to move to the other.
-    async fn free_networks_of_those_that_go(
+    /// Gives other networks to the subnets that will be pruned and have a network that an entry
+    /// declares.
+    ///
+    /// They cannot be deleted yet: load balancers may have to move from them to the new subnets
+    /// first. But the new subnets cannot be created while these have their networks.
+    async fn renumber_pruned(
         &mut self,
         project: &Project,
         entries: &[PrivateSubnetEntry],
         existing: &[PrivateSubnet],
-    ) -> Done<()> {
-        let (wanted, asked) = (by_place(entries), asked_networks(entries));
-        let goes =
-            |subnet: &&PrivateSubnet| subnet.is_declared && !wanted.contains_key(&subnet.known());
-        let is_asked = |it: &&PrivateSubnet| asked.contains(&*it.net4) || asked.contains(&*it.net6);
-        for subnet in existing
-            .iter()
-            .filter(goes)
-            .filter(is_asked)
-            .filter(|_| self.mode.prunes)
-        {
-            let (net4, net6) = match free_networks(self.tx, &project.id, self.world, &asked).await {
-                Ok(free) => free,
-                Err(Aborted::Refused(refusal)) => {
-                    return in_the_way(format!("project {}: {refusal}", project.name));
-                }
-                Err(Aborted::Failed(error)) => return Err(error.into()),
+    ) -> Applied<()> {
+        if !self.mode.prunes {
+            return Ok(());
+        }
+        let (wanted, reserved) = (by_key(entries), declared_networks(entries));
+        let is_pruned =
+            |subnet: &&PrivateSubnet| subnet.is_declared && !wanted.contains_key(&subnet.key());
+        let is_in_the_way =
+            |it: &&PrivateSubnet| reserved.contains(&*it.net4) || reserved.contains(&*it.net6);
+        for subnet in existing.iter().filter(is_pruned).filter(is_in_the_way) {
+            let (net4, net6) = match self.free_networks(project, &reserved).await? {
+                Ok(networks) => networks,
+                Err(refusal) => return blocked(format!("project {}: {refusal}", project.name)),
             };
-            let networks = (&*net4.to_string(), &*net6.to_string());
+            let networks = (&*net4, &*net6);
             storage::private_subnet::renumber(self.tx, &project.id, &subnet.id, networks).await?;
         }
         Ok(())
     }
 
-    /// A subnet that there is: its networks stay.
-    async fn same_networks(
+    /// Returns a free IPv4 and IPv6 network of a project, or the reason why there is none.
+    async fn free_networks(
+        &mut self,
+        project: &Project,
+        reserved: &HashSet<&str>,
+    ) -> Applied<Result<(String, String), String>> {
+        match free_networks(self.tx, &project.id, self.world, reserved).await {
+            Ok((net4, net6)) => Ok(Ok((net4.to_string(), net6.to_string()))),
+            Err(Aborted::Refused(refusal)) => Ok(Err(refusal.to_string())),
+            Err(Aborted::Failed(error)) => Err(error.into()),
+        }
+    }
+
+    /// Marks an existing subnet as declared. Its networks cannot change.
+    async fn update_subnet(
         &mut self,
         project: &Project,
         found: &PrivateSubnet,
         entry: &PrivateSubnetEntry,
         what: &str,
-    ) -> Done<PrivateSubnet> {
+    ) -> Applied<()> {
         let networks = [(&entry.net4, &found.net4), (&entry.net6, &found.net6)];
         for (wanted, has) in networks {
             if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.value != *has) {
-                return inconsistent(
-                    wanted,
-                    format!("{what} has the network {has}, which cannot change"),
-                );
+                let message = format!("{what} has the network {has}, which cannot change");
+                return inconsistent(wanted, message);
             }
         }
+        // A subnet that was created through the API belongs to the inventory once it is listed
+        // there.
         if !found.is_declared {
             self.step(StepKind::Update, what.to_owned());
             storage::private_subnet::declare(self.tx, &project.id, &found.id).await?;
         }
-        Ok(found.clone())
+        Ok(())
     }
 
-    /// Firewalls of a subnet that there is. Those that are new are put before it, since the API can only take one away;
-    /// about the others it decides.
-    async fn new_guards(
+    /// Attaches the firewalls that this run has created to an existing subnet that lists them.
+    ///
+    /// Other differences are left to the API and reported. New firewalls are an exception because
+    /// the API can detach a firewall, but has no operation to attach one to an existing subnet.
+    async fn attach_new_firewalls(
         &mut self,
         project: &Project,
         subnet: &PrivateSubnet,
         wanted: &[&String],
         declared: &Ids,
         what: &str,
-    ) -> Done<()> {
+    ) -> Applied<()> {
         let attached = storage::firewall::of_subnet(self.tx, &project.id, &subnet.id).await?;
         let mut differs = false;
         for id in wanted
@@ -127,39 +142,37 @@ impl Run<'_, '_> {
             .filter(|id| attached.iter().all(|firewall| firewall.id != ***id))
         {
             if self.new_firewalls.contains(*id) {
-                self.step(StepKind::Update, format!("{what}: another firewall"));
+                self.step(StepKind::Update, format!("{what}: attach a new firewall"));
                 storage::firewall::attach(self.tx, &project.id, id, &subnet.id).await?;
             } else {
                 differs = true;
             }
         }
-        // One that is about to go is no difference, and a subnet that lists none leaves all to the API.
-        let goes = |firewall: &Firewall| {
+        // A firewall that will be pruned is not a difference. An entry without firewalls leaves
+        // them all to the API.
+        let is_pruned = |firewall: &Firewall| {
             self.mode.prunes
                 && firewall.is_declared
                 && declared.values().all(|id| *id != firewall.id)
         };
-        let is_other = |firewall: &Firewall| !wanted.contains(&&firewall.id) && !goes(firewall);
+        let is_other =
+            |firewall: &Firewall| !wanted.contains(&&firewall.id) && !is_pruned(firewall);
         differs |= !wanted.is_empty() && attached.iter().any(is_other);
-        self.leaves(what, if differs { &["firewalls"] } else { &[] });
+        self.report_differences(what, if differs { &["firewalls"] } else { &[] });
         Ok(())
     }
 
-    async fn new_subnet(
+    async fn create_subnet(
         &mut self,
         project: &Project,
         entry: &PrivateSubnetEntry,
-        promised: &HashSet<&str>,
+        reserved: &HashSet<&str>,
         what: &str,
-    ) -> Done<PrivateSubnet> {
+    ) -> Applied<PrivateSubnet> {
         self.step(StepKind::Create, what.to_owned());
-        let free = free_networks(self.tx, &project.id, self.world, promised).await;
-        let (net4, net6) = match free {
-            Ok(free) => free,
-            Err(Aborted::Refused(refusal)) => {
-                return inconsistent(&entry.name, format!("{what}: {refusal}"));
-            }
-            Err(Aborted::Failed(error)) => return Err(error.into()),
+        let (net4, net6) = match self.free_networks(project, reserved).await? {
+            Ok(networks) => networks,
+            Err(refusal) => return inconsistent(&entry.name, format!("{what}: {refusal}")),
         };
         let given = |given: &Option<Spanned<String>>, free: String| {
             given.as_ref().map_or(free, |it| it.value.clone())
@@ -168,17 +181,18 @@ impl Run<'_, '_> {
             id: Kind::PrivateSubnet.new_id(self.world),
             location: entry.location.value.clone(),
             name: entry.name.value.clone(),
-            net4: given(&entry.net4, net4.to_string()),
-            net6: given(&entry.net6, net6.to_string()),
+            net4: given(&entry.net4, net4),
+            net6: given(&entry.net6, net6),
             state: PrivateSubnetState::Available.as_str().to_owned(),
             is_declared: true,
         };
+        // The unique key would reject a taken network too, but could not name the line.
         for network in [&entry.net4, &entry.net6].into_iter().flatten() {
             let other =
                 storage::private_subnet::name_of_network(self.tx, &project.id, &network.value)
                     .await?;
             if let Some(other) = other {
-                let message = format!("{what}: private subnet {} has {}", other, network.value);
+                let message = format!("{what}: private subnet {other} has {}", network.value);
                 return inconsistent(network, message);
             }
         }
@@ -186,82 +200,18 @@ impl Run<'_, '_> {
         Ok(subnet)
     }
 
-    async fn nics(
-        &mut self,
-        project: &Project,
-        subnet: &PrivateSubnet,
-        entry: &PrivateSubnetEntry,
-        vms: &Ids,
-        what: &str,
-    ) -> Done<()> {
-        let mut existing = storage::private_subnet::nics(self.tx, &project.id, &subnet.id).await?;
-        existing.sort_by(|one, other| one.name.cmp(&other.name));
-        let mut standing = Vec::new();
-        for nic in existing.extract_if(.., |nic| {
-            !entry.nics.iter().any(|it| it.name.value == nic.name)
-        }) {
-            if self.prunes(format!("{what}: nic {}", nic.name)) {
-                storage::private_subnet::delete_nic(self.tx, &project.id, &nic).await?;
-            } else {
-                standing.push(nic);
-            }
-        }
-        let mut addresses = Addresses::of(subnet, &entry.nics, &existing, &standing)?;
-        let mut placed = Vec::new();
-        for wanted in &entry.nics {
-            let what = format!("{what}: nic {}", wanted.name.value);
-            let found = existing.iter().find(|nic| nic.name == wanted.name.value);
-            let Some((private_ipv4, private_ipv6)) = addresses.next(wanted, found) else {
-                return inconsistent(
-                    &wanted.name,
-                    format!("{what}: the subnet has no free address left"),
-                );
-            };
-            let nic = Nic {
-                subnet_id: subnet.id.clone(),
-                id: found.map_or_else(|| Kind::Nic.new_id(self.world), |nic| nic.id.clone()),
-                name: wanted.name.value.clone(),
-                private_ipv4,
-                private_ipv6,
-                vm_id: wanted
-                    .vm
-                    .as_ref()
-                    .map(|vm| vms[&key(&subnet.location, &vm.value)].clone()),
-                vm_name: wanted.vm.as_ref().map(|vm| vm.value.clone()),
-            };
-            if found == Some(&nic) {
-                continue;
-            }
-            self.step(
-                if found.is_some() {
-                    StepKind::Update
-                } else {
-                    StepKind::Create
-                },
-                what,
-            );
-            // Two may swap their addresses, so all that change leave theirs before any takes another.
-            if let Some(found) = found {
-                storage::private_subnet::delete_nic(self.tx, &project.id, found).await?;
-            }
-            placed.push(nic);
-        }
-        for nic in placed {
-            storage::private_subnet::insert_nic(self.tx, &project.id, &nic).await?;
-        }
-        Ok(())
-    }
-
+    /// Removes the private subnets that are no longer in the inventory. Subnets of the API that
+    /// were never in an inventory stay.
     pub(super) async fn prune_subnets(
         &mut self,
         project: &Project,
         entries: &[PrivateSubnetEntry],
-    ) -> Done<()> {
-        let wanted = by_place(entries);
+    ) -> Applied<()> {
+        let wanted = by_key(entries);
         for subnet in storage::private_subnet::of_project(self.tx, &project.id).await? {
             let PrivateSubnet { location, name, .. } = &subnet;
-            let is_ours = subnet.is_declared && !wanted.contains_key(&subnet.known());
-            if is_ours
+            let is_pruned = subnet.is_declared && !wanted.contains_key(&subnet.key());
+            if is_pruned
                 && self.prunes(format!(
                     "project {}: private subnet {location}/{name}",
                     project.name
@@ -274,98 +224,11 @@ impl Run<'_, '_> {
     }
 }
 
-/// The networks that an inventory asks for. They are for nobody else.
-fn asked_networks(entries: &[PrivateSubnetEntry]) -> HashSet<&str> {
-    let asked = entries
+/// Returns the networks that entries declare. No other subnet may get them.
+fn declared_networks(entries: &[PrivateSubnetEntry]) -> HashSet<&str> {
+    let declared = entries
         .iter()
         .flat_map(|entry| [entry.net4.as_ref(), entry.net6.as_ref()])
         .flatten();
-    asked.map(|network| network.value.as_str()).collect()
-}
-
-/// The addresses of a subnet's network interfaces.
-struct Addresses {
-    net4: Net4,
-    net6: Net6,
-    /// Those that an entry asks for. They are for nobody else.
-    asked: HashSet<String>,
-    /// Those that somebody has.
-    taken: HashSet<String>,
-}
-
-impl Addresses {
-    /// Before anything is given away. Interfaces that stand, though no entry is theirs, keep what they have.
-    fn of(
-        subnet: &PrivateSubnet,
-        entries: &[NicEntry],
-        existing: &[Nic],
-        standing: &[Nic],
-    ) -> Done<Self> {
-        let corrupt = || StorageError::Corrupt("the network of a subnet");
-        let given = |entry: &NicEntry| {
-            [entry.private_ipv4.clone(), entry.private_ipv6.clone()]
-                .into_iter()
-                .flatten()
-        };
-        for address in entries.iter().flat_map(given) {
-            let has = |nic: &&Nic| [&nic.private_ipv4, &nic.private_ipv6].contains(&&address.value);
-            if let Some(nic) = standing.iter().find(has) {
-                let message = format!(
-                    "the network interface {} has this address, and is not in the inventory; --prune removes it",
-                    nic.name
-                );
-                return inconsistent(&address, message);
-            }
-        }
-        let asked: HashSet<String> = entries
-            .iter()
-            .flat_map(given)
-            .map(|address| address.value)
-            .collect();
-        let all = existing.iter().chain(standing);
-        let taken = all
-            .flat_map(|nic| [nic.private_ipv4.clone(), nic.private_ipv6.clone()])
-            .collect();
-        let net4 = Net4::parse(&subnet.net4).ok_or_else(corrupt)?;
-        let net6 = Net6::parse(&subnet.net6).ok_or_else(corrupt)?;
-        Ok(Self {
-            net4,
-            net6,
-            asked,
-            taken,
-        })
-    }
-
-    /// The addresses that an entry asks for, that its interface has, or that are free; `None` if none is.
-    fn next(&mut self, entry: &NicEntry, found: Option<&Nic>) -> Option<(String, String)> {
-        let (net4, net6) = (self.net4, self.net6);
-        let hosts4 = net4.hosts().map(|host| host.to_string());
-        let ipv4 = self.one(
-            entry.private_ipv4.as_ref(),
-            found.map(|nic| &nic.private_ipv4),
-            hosts4,
-        )?;
-        let hosts6 = (4..).map(|number| net6.host(number).to_string());
-        let ipv6 = self.one(
-            entry.private_ipv6.as_ref(),
-            found.map(|nic| &nic.private_ipv6),
-            hosts6,
-        )?;
-        Some((ipv4, ipv6))
-    }
-
-    fn one(
-        &mut self,
-        given: Option<&Spanned<String>>,
-        has: Option<&String>,
-        mut hosts: impl Iterator<Item = String>,
-    ) -> Option<String> {
-        let address = given.map(|given| given.value.clone());
-        let address = address.or_else(|| has.filter(|has| !self.asked.contains(*has)).cloned());
-        let address = address.or_else(|| {
-            hosts.find(|host| !self.asked.contains(host) && !self.taken.contains(host))
-        })?;
-        self.taken.insert(address.clone());
-        Some(address)
-    }
+    declared.map(|network| network.value.as_str()).collect()
 }

@@ -2,7 +2,8 @@
 
 use api_types::VmState;
 
-use super::{Done, Ids, Placed, Run, by_place, key, or};
+use super::key::{Ids, Keyed, by_key, key};
+use super::{Applied, Run, or};
 use crate::domain::id::Kind;
 use crate::inventory::{StepKind, VmEntry};
 use crate::storage;
@@ -10,23 +11,21 @@ use crate::storage::project::Project;
 use crate::storage::vm::Vm;
 
 impl Run<'_, '_> {
-    /// Ids by location and name.
-    pub(super) async fn vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<Ids> {
+    /// Creates and updates virtual machines. Returns the ids of all virtual machines of the
+    /// project.
+    pub(super) async fn vms(&mut self, project: &Project, entries: &[VmEntry]) -> Applied<Ids> {
         let existing = storage::vm::of_project(self.tx, &project.id).await?;
         let mut ids: Ids = existing
             .iter()
             .map(|vm| (key(&vm.location, &vm.name), vm.id.clone()))
             .collect();
-        let by_name = by_place(&existing);
+        let by_key = by_key(&existing);
         for entry in entries {
-            let existing = by_name.get(&entry.known());
+            let existing = by_key.get(&entry.key());
             let id = existing.map_or_else(|| Kind::Vm.new_id(self.world), |vm| vm.id.clone());
-            let wanted = vm(entry, id);
+            let wanted = row(entry, id);
             ids.insert(key(&wanted.location, &wanted.name), wanted.id.clone());
-            let what = format!(
-                "project {}: vm {}/{}",
-                project.name, wanted.location, wanted.name
-            );
+            let what = describe(project, &wanted);
             match existing {
                 Some(existing) if **existing == wanted => {}
                 Some(_) => {
@@ -42,15 +41,14 @@ impl Run<'_, '_> {
         Ok(ids)
     }
 
-    pub(super) async fn prune_vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<()> {
-        let wanted = by_place(entries);
+    pub(super) async fn prune_vms(
+        &mut self,
+        project: &Project,
+        entries: &[VmEntry],
+    ) -> Applied<()> {
+        let wanted = by_key(entries);
         for vm in storage::vm::of_project(self.tx, &project.id).await? {
-            if !wanted.contains_key(&vm.known())
-                && self.prunes(format!(
-                    "project {}: vm {}/{}",
-                    project.name, vm.location, vm.name
-                ))
-            {
+            if !wanted.contains_key(&vm.key()) && self.prunes(describe(project, &vm)) {
                 storage::vm::delete(self.tx, &project.id, &vm).await?;
             }
         }
@@ -58,7 +56,12 @@ impl Run<'_, '_> {
     }
 }
 
-fn vm(entry: &VmEntry, id: String) -> Vm {
+fn describe(project: &Project, vm: &Vm) -> String {
+    format!("project {}: vm {}/{}", project.name, vm.location, vm.name)
+}
+
+/// Returns the row of an entry.
+fn row(entry: &VmEntry, id: String) -> Vm {
     Vm {
         id,
         location: entry.location.value.clone(),

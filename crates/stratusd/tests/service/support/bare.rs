@@ -1,4 +1,4 @@
-//! The API without a process: its time and its randomness are the test's.
+//! The API without a process, with a clock and random numbers that the test controls.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,25 +22,25 @@ use tower::ServiceExt;
 use super::Home;
 use super::inventory::two_projects;
 
-/// What is asked.
+/// A request.
 #[derive(Debug)]
-pub struct Asked {
+pub struct BareRequest {
     pub method: &'static str,
     pub path: String,
     pub body: Option<Value>,
 }
 
-/// Status, headers in order, and body.
-pub type Answered = (u16, Vec<(String, String)>, Vec<u8>);
+/// The status, the sorted headers, and the body of a response.
+pub type BareResponse = (u16, Vec<(String, String)>, Vec<u8>);
 
-/// A service without a process and without a reconciler, in a world of which everything is known.
+/// A service without a process and without a reconciler, whose responses are deterministic.
 pub struct Bare {
-    /// Where it keeps everything.
+    /// The folder and the database.
     pub home: Home,
     router: Router,
-    /// Its store.
+    /// The store.
     pub store: Store,
-    /// Its world and its keys.
+    /// The clock, the random numbers and the keys.
     pub around: Surroundings,
     /// A token for the shop.
     pub token: String,
@@ -106,8 +106,9 @@ impl Bare {
         }
     }
 
-    /// Sends a request, a second after the last one. Gives everything of an answer that the service itself decides.
-    pub async fn answer(&self, request: &Asked) -> Answered {
+    /// Sends a request, a second after the last one. Returns everything in the response that the
+    /// service decides.
+    pub async fn call(&self, request: &BareRequest) -> BareResponse {
         self.clock.fetch_add(1_000, Ordering::SeqCst);
         let body = request
             .body
@@ -121,14 +122,14 @@ impl Bare {
             .header("x-request-id", "the-same")
             .body(body)
             .expect("it is a request");
-        let answer = self
+        let response = self
             .router
             .clone()
             .oneshot(request)
             .await
             .expect("a router does not fail");
-        let status = answer.status().as_u16();
-        let mut headers: Vec<_> = answer
+        let status = response.status().as_u16();
+        let mut headers: Vec<_> = response
             .headers()
             .iter()
             .map(|(name, value)| {
@@ -139,7 +140,7 @@ impl Bare {
             })
             .collect();
         headers.sort();
-        let body = answer
+        let body = response
             .into_body()
             .collect()
             .await

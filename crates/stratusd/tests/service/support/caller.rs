@@ -1,4 +1,4 @@
-//! Whoever calls the service, without a client's help: what is sent and what comes is in the open.
+//! A caller of the service that does not use the generated client: it can send any request.
 
 use reqwest::{Method, Response};
 use serde_json::Value;
@@ -13,23 +13,23 @@ pub struct Caller {
     token: String,
 }
 
-/// What came back.
+/// A response with its body as JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct JsonResponse {
     /// The status.
     pub status: u16,
     /// The body.
     pub body: Value,
 }
 
-impl Answer {
-    /// The body of an answer that must be 200.
+impl JsonResponse {
+    /// Returns the body of a response that must be 200.
     pub fn ok(self) -> Value {
         assert_eq!(self.status, 200, "{}", self.body);
         self.body
     }
 
-    /// Status and type of an error.
+    /// Returns the status and the type of an error.
     pub fn error(&self) -> (u16, &str) {
         (
             self.status,
@@ -37,16 +37,16 @@ impl Answer {
         )
     }
 
-    /// What an error says of a field.
+    /// Returns the details of an error about a field.
     pub fn detail(&self, field: &str) -> &Value {
         &self.body["error"]["details"][field]
     }
 }
 
 impl Caller {
-    /// A caller of a service in a project.
+    /// Creates a caller of a service in a project.
     pub fn new(base: &str, project: &str, token: &str) -> Self {
-        // The client's features leave the choice of a provider to the program.
+        // reqwest is built without a TLS provider and uses the installed one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .build()
@@ -58,7 +58,7 @@ impl Caller {
         }
     }
 
-    /// Sends a request and gives the answer as it is.
+    /// Sends a request and returns the raw response.
     pub async fn send(
         &self,
         method: Method,
@@ -75,48 +75,48 @@ impl Caller {
         }
     }
 
-    /// Sends a request; fails only if nothing comes back.
+    /// Sends a request. Fails only if there is no response.
     pub async fn try_call(
         &self,
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> reqwest::Result<Answer> {
+    ) -> reqwest::Result<JsonResponse> {
         let response = self.send(method, path, body).await?;
         let status = response.status().as_u16();
-        Ok(Answer {
+        Ok(JsonResponse {
             status,
             body: response.json().await?,
         })
     }
 
-    async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
+    async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> JsonResponse {
         self.try_call(method, path, body)
             .await
-            .expect("the service answers")
+            .expect("the service responds")
     }
 
-    /// GET.
-    pub async fn get(&self, path: &str) -> Answer {
+    /// Sends a GET request.
+    pub async fn get(&self, path: &str) -> JsonResponse {
         self.call(Method::GET, path, None).await
     }
 
-    /// POST with a body.
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
+    /// Sends a POST request with a body.
+    pub async fn post(&self, path: &str, body: Value) -> JsonResponse {
         self.call(Method::POST, path, Some(&body)).await
     }
 
-    /// POST without one.
-    pub async fn post_nothing(&self, path: &str) -> Answer {
+    /// Sends a POST request without a body.
+    pub async fn post_nothing(&self, path: &str) -> JsonResponse {
         self.call(Method::POST, path, None).await
     }
 
-    /// PATCH.
-    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+    /// Sends a PATCH request.
+    pub async fn patch(&self, path: &str, body: Value) -> JsonResponse {
         self.call(Method::PATCH, path, Some(&body)).await
     }
 
-    /// Waits until a GET answers something that is as it shall be.
+    /// Polls with GET until the body satisfies a condition. Returns the body.
     pub async fn wait_for(&self, path: &str, is_right: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;
         let right = eventually(async || {
@@ -125,6 +125,6 @@ impl Caller {
         });
         right
             .await
-            .unwrap_or_else(|| panic!("{path} does not become what it shall be: {last}"))
+            .unwrap_or_else(|| panic!("{path} does not satisfy the condition: {last}"))
     }
 }

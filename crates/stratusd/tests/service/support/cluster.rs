@@ -1,4 +1,4 @@
-//! A private PostgreSQL, from the machine's own binaries.
+//! A private PostgreSQL server, from the binaries on the machine.
 
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// How long a server may take to start on a busy machine, in seconds.
 const PATIENCE: u64 = 120;
 
-/// A server of our own, stopped when it is dropped.
+/// A PostgreSQL server, stopped when it is dropped.
 pub struct Cluster {
     folder: TempDir,
     port: u16,
@@ -21,12 +21,12 @@ pub struct Cluster {
     server: Child,
 }
 
-/// The URL of an empty database: on a server that `STRATUS_TEST_POSTGRES_URL` names, else on one of our own. `None`
-/// where `STRATUS_TEST_NO_POSTGRES` says that there shall be none.
+/// Returns the URL of an empty database, on the server that `STRATUS_TEST_POSTGRES_URL` names, else
+/// on a new one. Returns `None` if `STRATUS_TEST_NO_POSTGRES` is set.
 ///
 /// # Panics
 ///
-/// If there is neither a server nor the means to start one.
+/// If there is no server, and no binaries to start one.
 pub fn database() -> Option<(String, Option<Cluster>)> {
     if is_left_out() {
         return None;
@@ -42,7 +42,7 @@ pub fn database() -> Option<(String, Option<Cluster>)> {
     Some((cluster.url(), Some(cluster)))
 }
 
-/// Whether there shall be no PostgreSQL; then it says so.
+/// Returns whether to run without PostgreSQL, and prints a note if so.
 pub fn is_left_out() -> bool {
     let is_left_out = std::env::var_os("STRATUS_TEST_NO_POSTGRES").is_some();
     if is_left_out {
@@ -51,7 +51,7 @@ pub fn is_left_out() -> bool {
     is_left_out
 }
 
-/// A new database on a given server.
+/// Creates a database on a given server.
 fn fresh_database(url: &str) -> String {
     let name = format!("stratus_test_{}_{}", std::process::id(), free_port());
     let made = Command::new(binary("psql"))
@@ -71,12 +71,12 @@ fn fresh_database(url: &str) -> String {
 }
 
 impl Cluster {
-    /// Starts a server with these settings.
+    /// Starts a server with settings.
     pub fn start(settings: &[(&str, &str)]) -> Self {
         Self::start_with(settings, &[])
     }
 
-    /// Starts a server with these settings and these files, which it alone may read, in its data folder.
+    /// Starts a server with settings, and with files in its data folder that only it can read.
     pub fn start_with(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))
@@ -118,7 +118,7 @@ impl Cluster {
             user,
             server,
         };
-        // Somebody else may have taken the port meanwhile.
+        // Another process may have bound the port in between.
         while !cluster.is_up() {
             assert!(
                 cluster.log().contains("Address already in use"),
@@ -136,9 +136,9 @@ impl Cluster {
         cluster
     }
 
-    /// Stops the server as an administrator would, whoever is connected.
+    /// Stops the server as an administrator would, even while clients are connected.
     pub fn stop(&mut self) {
-        // One that stands still would not hear it.
+        // A paused server would not receive the signal.
         self.signal("CONT");
         // A fast shutdown; a kill would leave its children behind.
         let _ = Command::new("kill")
@@ -157,7 +157,7 @@ impl Cluster {
         );
     }
 
-    /// The URL of its database.
+    /// Returns the URL of its database.
     pub fn url(&self) -> String {
         format!("postgres://stratus@127.0.0.1:{}/postgres", self.port)
     }
@@ -180,12 +180,12 @@ impl Cluster {
             .status();
     }
 
-    /// What the server has logged.
+    /// Returns the log of the server.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// Waits until the server takes connections; whether it does, or has ended.
+    /// Waits until the server accepts connections. Returns `false` if it has ended instead.
     fn is_up(&mut self) -> bool {
         let start = Instant::now();
         loop {
@@ -238,11 +238,11 @@ fn launch(folder: &TempDir, port: u16, settings: &[String], user: &Unprivileged)
         .expect("postgres starts")
 }
 
-/// Whoever PostgreSQL runs as: it refuses to be root.
+/// The user that PostgreSQL runs as. It refuses to run as root.
 struct Unprivileged(Option<u32>);
 
 impl Unprivileged {
-    /// Ourselves, or nobody if we are root; the folder is theirs.
+    /// Returns the current user, or `nobody` if that is root, and makes it the owner of the folder.
     fn of(folder: &Path) -> Self {
         const NOBODY: u32 = 65534;
         let owner =
@@ -262,7 +262,7 @@ impl Unprivileged {
     }
 }
 
-/// A port that nobody listens on.
+/// Returns a port that is free.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     listener
@@ -271,7 +271,8 @@ pub fn free_port() -> u16 {
         .port()
 }
 
-/// A binary of PostgreSQL: on the path, where `pg_config` says, or where Debian puts it.
+/// Returns the path of a PostgreSQL binary: on `PATH`, where `pg_config` says, or where Debian
+/// installs it.
 pub fn binary(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();

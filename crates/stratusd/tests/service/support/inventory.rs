@@ -1,11 +1,12 @@
-//! A small world with something of everything, twice: two projects that must not know of each other.
+//! An inventory of two isolated projects with resources of each kind.
 
-/// The first project's id.
+/// The id of the first project.
 pub const SHOP: &str = "pjj99grz61ddttq24cf6gc6atm";
-/// The other project's id.
+/// The id of the other project.
 pub const RIVAL: &str = "pjzzzzzzzzzzzzzzzzzzzzzzzz";
 
-/// Two projects of the same names in the same locations; only public addresses differ.
+/// Returns an inventory of two projects whose resources have the same names and locations. Only
+/// their public addresses differ.
 pub fn two_projects() -> String {
     let resources = |subnet: &str, host: u8| {
         format!(

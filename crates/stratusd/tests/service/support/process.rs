@@ -1,4 +1,4 @@
-//! The service as a process, and its other commands.
+//! The service and the other commands as processes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
@@ -6,18 +6,18 @@ use std::sync::mpsc;
 
 use super::{Home, PATIENCE};
 
-/// A service that runs, killed when it is dropped.
+/// A running service, killed when it is dropped.
 pub struct Service {
     child: Child,
-    /// Where the API is, without a slash at the end.
+    /// The URL of the API, without a slash at the end.
     pub base: String,
-    /// Where health and metrics are.
+    /// The URL of health checks and metrics.
     pub management: String,
     log: Option<std::thread::JoinHandle<String>>,
 }
 
 impl Home {
-    /// A command of the program, with the home's settings in its environment.
+    /// Returns a command with the settings of the home in its environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stratusd"));
         command.args(arguments).current_dir(self.path());
@@ -30,14 +30,14 @@ impl Home {
         command
     }
 
-    /// What a command says.
+    /// Runs a command and returns its output.
     pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments)
             .output()
             .expect("the program starts")
     }
 
-    /// What a command that must succeed prints.
+    /// Runs a command that must succeed. Returns its standard output.
     pub fn succeed(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(
@@ -48,7 +48,7 @@ impl Home {
         String::from_utf8(output.stdout).expect("the program prints text")
     }
 
-    /// What a command that must fail says.
+    /// Runs a command that must fail. Returns its standard error.
     pub fn fail(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(!output.status.success(), "{arguments:?} succeeded");
@@ -62,13 +62,13 @@ impl Home {
         self.succeed(&["apply", "inventory.yaml"])
     }
 
-    /// A new token of a project.
+    /// Issues a token for a project.
     pub fn token(&self, project: &str, more: &[&str]) -> String {
         let arguments = [&["token", "issue", "--project", project], more].concat();
         self.succeed(&arguments).trim().to_owned()
     }
 
-    /// Starts the service.
+    /// Starts the service and waits until it serves.
     pub fn serve(&self, more: &[&str]) -> Service {
         let ports = [
             "serve",
@@ -119,29 +119,29 @@ impl Home {
 }
 
 impl Service {
-    /// The process.
+    /// Returns the id of the process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Kills it without a warning.
+    /// Kills the process with SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().expect("it is alive");
         self.child.wait().expect("it was alive");
     }
 
-    /// Asks it to stop.
+    /// Sends SIGTERM to the process.
     pub fn terminate(&self) {
-        let told = Command::new("kill")
+        let sent = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])
             .status();
         assert!(
-            told.is_ok_and(|status| status.success()),
+            sent.is_ok_and(|status| status.success()),
             "the service is alive"
         );
     }
 
-    /// Waits for its end; gives whether it went well, and its log.
+    /// Waits for the process to end. Returns whether it succeeded, and its log.
     pub fn wait(mut self) -> (bool, String) {
         let status = self.child.wait().expect("it was alive");
         (

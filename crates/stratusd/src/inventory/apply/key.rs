@@ -1,0 +1,49 @@
+//! The key by which an entry and a row of the database are the same resource: location and name.
+
+use std::collections::HashMap;
+
+use crate::inventory::{FirewallEntry, LoadBalancerEntry, PrivateSubnetEntry, VmEntry};
+use crate::storage::firewall::Firewall;
+use crate::storage::load_balancer::LoadBalancer;
+use crate::storage::private_subnet::PrivateSubnet;
+use crate::storage::vm::Vm;
+
+/// The ids of resources by location and name.
+pub(super) type Ids = HashMap<(String, String), String>;
+
+/// Returns a key of [`Ids`].
+pub(super) fn key(location: &str, name: &str) -> (String, String) {
+    (location.to_owned(), name.to_owned())
+}
+
+/// A location and a name.
+pub(super) type Key<'e> = (&'e str, &'e str);
+
+/// An entry or a row with a location and a name.
+pub(super) trait Keyed {
+    /// Returns the location and the name.
+    fn key(&self) -> Key<'_>;
+}
+
+macro_rules! keyed {
+    ($($entry:ty),*; $($row:ty),*) => {
+        $(impl Keyed for $entry {
+            fn key(&self) -> Key<'_> {
+                (&self.location.value, &self.name.value)
+            }
+        })*
+        $(impl Keyed for $row {
+            fn key(&self) -> Key<'_> {
+                (&self.location, &self.name)
+            }
+        })*
+    };
+}
+
+keyed!(VmEntry, FirewallEntry, PrivateSubnetEntry, LoadBalancerEntry; Vm, Firewall, PrivateSubnet, LoadBalancer);
+
+/// Indexes entries or rows by key. A search for each entry would be quadratic in the size of the
+/// inventory.
+pub(super) fn by_key<T: Keyed>(all: &[T]) -> HashMap<Key<'_>, &T> {
+    all.iter().map(|one| (one.key(), one)).collect()
+}

@@ -1,0 +1,227 @@
+//! The entries of an inventory. Their doc comments are the descriptions in the published JSON
+//! Schema.
+//!
+//! Each value that a check may reject is [`Spanned`], so that a diagnostic can name its line and
+//! column.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::{Location, Spanned};
+
+/// A location (region).
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LocationEntry {
+    /// The name, as it appears in URLs: 1 to 63 characters of `a-z`, `0-9` and `-`.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// Whether Postgres databases can be created in the location.
+    #[serde(default = "yes")]
+    pub postgres: bool,
+}
+
+/// A project.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectEntry {
+    /// The name, which identifies the project in later runs.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// The id: `pj` and 24 characters. Generated if not set.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub id: Option<Spanned<String>>,
+    /// The virtual machines of the project.
+    #[serde(default)]
+    pub vms: Vec<VmEntry>,
+    /// The firewalls of the project.
+    #[serde(default)]
+    pub firewalls: Vec<FirewallEntry>,
+    /// The private subnets of the project.
+    #[serde(default)]
+    pub private_subnets: Vec<PrivateSubnetEntry>,
+    /// The load balancers of the project.
+    #[serde(default)]
+    pub load_balancers: Vec<LoadBalancerEntry>,
+}
+
+/// A virtual machine.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VmEntry {
+    /// The name, unique among the virtual machines of the project in the location.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// The location of the virtual machine.
+    #[schemars(with = "String")]
+    pub location: Spanned<String>,
+    /// The public IPv4 address.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub ip4: Option<Spanned<String>>,
+    /// Whether the virtual machine has a public IPv4 address. If not set, it does when `ip4` is
+    /// set.
+    #[serde(default)]
+    pub ip4_enabled: Option<bool>,
+    /// The public IPv6 address.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub ip6: Option<Spanned<String>>,
+    /// The size, such as `standard-2`.
+    #[schemars(with = "String")]
+    pub size: Spanned<String>,
+    /// The state. `running` if not set.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub state: Option<Spanned<String>>,
+    /// The size of the storage in GiB.
+    #[schemars(with = "i32", range(min = 1))]
+    pub storage_size_gib: Spanned<i32>,
+    /// The Unix user to log in as.
+    #[schemars(with = "String")]
+    pub unix_user: Spanned<String>,
+}
+
+/// A firewall.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FirewallEntry {
+    /// The name, unique among the firewalls of the project in the location.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// The location of the firewall.
+    #[schemars(with = "String")]
+    pub location: Spanned<String>,
+    /// The description of the firewall.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub description: Option<Spanned<String>>,
+    /// The traffic that the firewall allows.
+    #[serde(default)]
+    pub rules: Vec<RuleEntry>,
+}
+
+/// A rule of a firewall.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleEntry {
+    /// The network that traffic is allowed from, such as `0.0.0.0/0`.
+    #[schemars(with = "String")]
+    pub cidr: Spanned<String>,
+    /// The port that traffic is allowed to, such as `80`, or a range of ports, such as `80..90`.
+    #[schemars(with = "String")]
+    pub port_range: Spanned<String>,
+}
+
+/// A private subnet.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrivateSubnetEntry {
+    /// The name, unique among the private subnets of the project in the location.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// The location of the private subnet.
+    #[schemars(with = "String")]
+    pub location: Spanned<String>,
+    /// The IPv4 network: a /26 of `10.0.0.0/8`. A free one if not set.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub net4: Option<Spanned<String>>,
+    /// The IPv6 network: a /64 of `fd00::/8`. A free one if not set.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub net6: Option<Spanned<String>>,
+    /// The names of the firewalls to attach when the subnet or the firewall is created.
+    #[schemars(with = "Vec<String>")]
+    #[serde(default)]
+    pub firewalls: Vec<Spanned<String>>,
+    /// The network interfaces of the subnet.
+    #[serde(default)]
+    pub nics: Vec<NicEntry>,
+}
+
+/// A network interface.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NicEntry {
+    /// The name, unique in the subnet.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// The name of the virtual machine that uses the interface.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub vm: Option<Spanned<String>>,
+    /// The address in the IPv4 network of the subnet. A free one if not set.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub private_ipv4: Option<Spanned<String>>,
+    /// The address in the IPv6 network of the subnet. A free one if not set.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub private_ipv6: Option<Spanned<String>>,
+}
+
+/// A load balancer. What the API can change is set only when the load balancer is created.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadBalancerEntry {
+    /// The name, unique among the load balancers of the project in the location.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// The location of the load balancer.
+    #[schemars(with = "String")]
+    pub location: Spanned<String>,
+    /// The name of the private subnet of the load balancer.
+    #[schemars(with = "String")]
+    pub subnet: Spanned<String>,
+    /// How the load balancer selects a virtual machine. `round_robin` if not set.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub algorithm: Option<Spanned<String>>,
+    /// The port that the load balancer listens on.
+    #[schemars(with = "i32", range(min = 1, max = 65535))]
+    pub src_port: Spanned<i32>,
+    /// The port of the virtual machines.
+    #[schemars(with = "i32", range(min = 1, max = 65535))]
+    pub dst_port: Spanned<i32>,
+    /// The path or URL of health checks.
+    #[schemars(with = "String")]
+    pub health_check_endpoint: Spanned<String>,
+    /// The protocol of health checks. `http` if not set.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub health_check_protocol: Option<Spanned<String>>,
+    /// The versions of IP that the load balancer supports. `dual` if not set.
+    #[schemars(with = "Option<String>")]
+    #[serde(default)]
+    pub stack: Option<Spanned<String>>,
+    /// Whether the load balancer has a certificate.
+    #[serde(default)]
+    pub cert_enabled: bool,
+    /// The names of the virtual machines that are attached to the load balancer.
+    #[schemars(with = "Vec<String>")]
+    #[serde(default)]
+    pub vms: Vec<Spanned<String>>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Returns the locations of an inventory that does not list any.
+pub(super) fn default_locations() -> Vec<LocationEntry> {
+    let defaults = [
+        ("eu-central-h1", true),
+        ("eu-north-h1", false),
+        ("us-east-a2", true),
+    ];
+    let entry = |(name, postgres): (&str, bool)| {
+        let name = Spanned {
+            value: name.to_owned(),
+            referenced: Location::UNKNOWN,
+            defined: Location::UNKNOWN,
+        };
+        LocationEntry { name, postgres }
+    };
+    defaults.into_iter().map(entry).collect()
+}

@@ -1,0 +1,57 @@
+//! The sockets of the API and of the management port.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+use anyhow::{Context, Result};
+use tokio::net::TcpSocket;
+
+use crate::settings::ServiceSettings;
+
+/// The maximum number of connections that the kernel queues before they are accepted.
+const BACKLOG: u32 = 1024;
+
+/// The sockets of both ports, bound before the database is opened: a port that is in use must not
+/// cost a migration.
+pub(super) struct Listeners {
+    /// Bound but not listening. Connections are refused until the API can be served, so that a load
+    /// balancer in front tries another replica.
+    pub(super) api: TcpSocket,
+    pub(super) management: TcpListener,
+}
+
+impl Listeners {
+    pub(super) fn bind(settings: &ServiceSettings) -> Result<Self> {
+        let bind = |address: SocketAddr, setting: &str| {
+            bind(address).with_context(|| {
+                format!("failed to listen on {address}, which is set by `{setting}`")
+            })
+        };
+        let api = bind(settings.listen.get(), "listen")?;
+        let management = bind(settings.management_listen.get(), "management_listen")?;
+        let management = listen(management)?;
+        Ok(Self { api, management })
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // As std does: a restarted process can bind a port while connections of the last one are in
+    // TIME_WAIT.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
+}
+
+/// Starts to listen on a bound socket.
+pub(super) fn listen(socket: TcpSocket) -> Result<TcpListener> {
+    let address = socket.local_addr()?;
+    let listener = socket
+        .listen(BACKLOG)
+        .and_then(tokio::net::TcpListener::into_std);
+    listener.with_context(|| format!("failed to listen on {address}"))
+}

@@ -1,0 +1,137 @@
+//! The server of the API: its limits, and how it stops.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use axum::Router;
+use axum_server::Handle;
+use hyper_util::rt::TokioTimer;
+use tokio::net::TcpSocket;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::connections::Limited;
+use super::listen::listen;
+use super::management::Health;
+use super::metrics::Metrics;
+use super::times::Timed;
+use super::tls::Tls;
+use crate::settings::ServiceSettings;
+
+/// How many bytes the head of a request may exceed `header_limit` by and still get a response with
+/// the contract's error body. Beyond that, the parser responds without a body. This is memory that
+/// unauthenticated callers can use.
+const HEAD_MARGIN: usize = 64 << 10;
+
+/// The API while it is served.
+pub(super) struct Serving {
+    address: SocketAddr,
+    scheme: &'static str,
+    handle: Handle<SocketAddr>,
+    server: JoinHandle<io::Result<()>>,
+}
+
+impl Serving {
+    /// Starts to accept connections.
+    pub(super) fn start(
+        settings: &ServiceSettings,
+        socket: TcpSocket,
+        router: Router,
+        tls: Option<Tls>,
+        metrics: &Metrics,
+    ) -> Result<Self> {
+        let listener = listen(socket)?;
+        let (address, handle) = (listener.local_addr()?, Handle::new());
+        let limited = Limited::new(settings.max_connections.get(), metrics.connections());
+        let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
+        let server = with_limits(
+            axum_server::from_tcp(listener)?.handle(handle.clone()),
+            settings,
+        );
+        let service = router.into_make_service();
+        let (scheme, server) = if let Some(tls) = tls {
+            let acceptor = Timed::new(tls.acceptor(head).acceptor(limited), head, idle);
+            let server = server.acceptor(acceptor).serve(service);
+            ("https", tokio::spawn(server))
+        } else {
+            let server = server.acceptor(Timed::new(limited, head, idle));
+            ("http", tokio::spawn(server.serve(service)))
+        };
+        Ok(Self {
+            address,
+            scheme,
+            handle,
+            server,
+        })
+    }
+
+    /// Prints and logs the addresses of the service.
+    pub(super) fn announce(&self, management: SocketAddr) {
+        let Self {
+            address, scheme, ..
+        } = self;
+        // Scripts read this line, for the ports that the kernel has chosen. It is fine if standard
+        // output is closed.
+        let _ = writeln!(
+            io::stdout(),
+            "serving {scheme}://{address}, health and metrics on http://{management}"
+        );
+        tracing::info!(api = %address, %management, "serving");
+    }
+
+    /// Serves until `stop` is cancelled, then lets the requests in progress finish for at most
+    /// `grace`.
+    pub(super) async fn until(
+        mut self,
+        stop: &CancellationToken,
+        health: &Health,
+        grace: Duration,
+    ) -> Result<()> {
+        let ended = tokio::select! {
+            () = stop.cancelled() => None,
+            ended = &mut self.server => Some(ended),
+        };
+        // Not ready before the listener closes, so that a load balancer sends its requests
+        // elsewhere.
+        health.stop();
+        let ended = if let Some(ended) = ended {
+            ended.map(|ended| {
+                ended.and_then(|()| Err(io::Error::other("it stopped without a signal")))
+            })
+        } else {
+            tracing::info!(
+                "stopping: finishing the requests in progress, accepting no more connections"
+            );
+            self.handle.graceful_shutdown(Some(grace));
+            self.server.await
+        };
+        match ended {
+            Ok(served) => served.context("the listener failed"),
+            Err(_) => bail!("the server panicked"),
+        }
+    }
+}
+
+/// Sets the limits of hyper: sizes, and what [`Timed`] does not measure.
+fn with_limits(
+    mut server: axum_server::Server<SocketAddr>,
+    settings: &ServiceSettings,
+) -> axum_server::Server<SocketAddr> {
+    let bytes = settings.header_limit.get() + HEAD_MARGIN;
+    let builder = server.http_builder();
+    builder
+        .http1()
+        // hyper's timeout also runs between requests, when a connection may be idle for longer.
+        // `Timed` replaces it.
+        .header_read_timeout(None)
+        .max_buf_size(bytes);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(u32::try_from(bytes).unwrap_or(u32::MAX))
+        .keep_alive_interval(settings.idle_timeout.get() / 2)
+        .max_concurrent_streams(100);
+    server
+}

@@ -1,0 +1,126 @@
+//! The macro that declares a group of settings.
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+/// Where the value of a setting comes from, in order of precedence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A flag on the command line.
+    Flag,
+    /// An environment variable.
+    Environment,
+    /// The settings file.
+    File,
+    /// The default.
+    Default,
+}
+
+impl Origin {
+    /// Returns the origin of a value that clap has parsed.
+    pub(super) fn of_argument(matches: &ArgMatches, name: &str) -> Self {
+        match matches.value_source(name) {
+            Some(ValueSource::EnvVariable) => Self::Environment,
+            _ => Self::Flag,
+        }
+    }
+}
+
+/// A setting as `stratusd config` prints it, with secrets redacted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The name of the setting.
+    pub name: &'static str,
+    /// The value in text form, or `None` if the setting is not set.
+    pub value: Option<String>,
+    /// Where the value comes from.
+    pub origin: Origin,
+}
+
+/// Declares a group of settings as two structs: the arguments that clap parses, and the settings
+/// that they resolve to.
+///
+/// A setting with a default always has a value; a setting without one is an `Option`. The default
+/// is not given to clap: clap would report it as a flag's value, and the settings file could never
+/// override it.
+macro_rules! settings {
+    (
+        $(#[$group_doc:meta])*
+        $group:ident, from $arguments:ident:
+        $(
+            $(#[doc = $doc:literal])*
+            $name:ident ($env:literal, $value_name:literal): $type:ty $(= $default:literal)?;
+        )*
+    ) => {
+        $(#[$group_doc])*
+        #[derive(Debug, Clone)]
+        pub struct $group {
+            $($(#[doc = $doc])* pub $name: settings!(@resolved $type $(, $default)?),)*
+            all: Vec<Setting>,
+        }
+
+        /// The values of these settings that flags and environment variables give.
+        #[derive(Debug, Clone, Default, clap::Args)]
+        pub struct $arguments {
+            $(
+                $(#[doc = $doc])*
+                #[arg(long, env = $env, hide_env_values = true, value_name = $value_name,
+                      help = settings!(@help [$($doc)*] $($default)?))]
+                $name: Option<$type>,
+            )*
+        }
+
+        impl $arguments {
+            const KEYS: &[&str] = &[$(stringify!($name)),*];
+
+            /// Returns the settings: of each, the value from the origin with the highest
+            /// precedence.
+            ///
+            /// # Errors
+            ///
+            /// If a value in the settings file is invalid.
+            pub fn resolve(
+                &self,
+                matches: &clap::ArgMatches,
+                file: &SettingsFile,
+            ) -> anyhow::Result<$group> {
+                let mut all = Vec::new();
+                $(
+                    let (value, origin) = match &self.$name {
+                        Some(value) => {
+                            (Some(value.clone()), Origin::of_argument(matches, stringify!($name)))
+                        }
+                        None => match file.value::<$type>(stringify!($name))? {
+                            Some(value) => (Some(value), Origin::File),
+                            None => (settings!(@default $type $(, $default)?), Origin::Default),
+                        },
+                    };
+                    let text = value.as_ref().map(ToString::to_string);
+                    all.push(Setting { name: stringify!($name), value: text, origin });
+                    let $name = settings!(@unwrap value $(, $default)?);
+                )*
+                Ok($group { $($name,)* all })
+            }
+        }
+
+        impl $group {
+            /// Returns all settings of the group in a form that is safe to print.
+            #[must_use]
+            pub fn all(&self) -> &[Setting] {
+                &self.all
+            }
+        }
+    };
+    (@resolved $type:ty, $default:literal) => { $type };
+    (@resolved $type:ty) => { Option<$type> };
+    (@default $type:ty, $default:literal) => {
+        Some($default.parse::<$type>().expect("the default is valid"))
+    };
+    (@default $type:ty) => { None };
+    (@unwrap $value:ident, $default:literal) => { $value.expect("there is a default") };
+    (@unwrap $value:ident) => { $value };
+    (@help [$($doc:literal)*] $default:literal) => {
+        concat!($($doc, " ",)* "[default: ", $default, "]").trim_start()
+    };
+    (@help [$($doc:literal)*]) => { concat!($($doc, " "),*).trim() };
+}

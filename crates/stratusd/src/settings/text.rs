@@ -1,0 +1,205 @@
+//! Settings that are text: addresses, names, files, log directives and secrets.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use tracing_subscriber::EnvFilter;
+use zeroize::Zeroizing;
+
+/// An IP address and a port to listen on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListenAddress(SocketAddr);
+
+impl ListenAddress {
+    /// Returns the address.
+    #[must_use]
+    pub fn get(self) -> SocketAddr {
+        self.0
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let address = text.parse().map(Self);
+        address.map_err(|_| "must be an IP address and a port, such as 127.0.0.1:8080")
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The format of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text for people to read.
+    Human,
+    /// One JSON object per line.
+    Json,
+}
+
+impl FromStr for LogFormat {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "human" => Ok(Self::Human),
+            "json" => Ok(Self::Json),
+            _ => Err("must be `human` or `json`"),
+        }
+    }
+}
+
+impl fmt::Display for LogFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Human => "human",
+            Self::Json => "json",
+        })
+    }
+}
+
+/// The directives of a `tracing` filter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directives(String);
+
+impl Directives {
+    /// Returns the filter that the directives describe.
+    #[must_use]
+    pub fn filter(&self) -> EnvFilter {
+        EnvFilter::new(&self.0)
+    }
+}
+
+impl FromStr for Directives {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match EnvFilter::try_new(text) {
+            Ok(_) => Ok(Self(text.to_owned())),
+            Err(error) => Err(format!(
+                "must be tracing directives, such as info,tokio_postgres=warn: {error}"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Directives {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The path of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePath(PathBuf);
+
+impl FilePath {
+    /// Returns the path.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl FromStr for FilePath {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.is_empty() {
+            Err("must not be empty: give the path of a file")
+        } else {
+            Ok(Self(text.into()))
+        }
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.display().fmt(f)
+    }
+}
+
+/// A DNS domain that host names can end in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Domain(String);
+
+impl Domain {
+    /// The maximum length, which leaves room for the longest host name of a resource: DNS allows
+    /// 253 characters.
+    const MAX_LENGTH: usize = 150;
+
+    /// Returns the domain.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Domain {
+    type Err = String;
+
+    /// Parses a domain of labels as RFC 1123 defines them, in lower case.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.len() <= Self::MAX_LENGTH && text.split('.').all(is_label) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(format!(
+            "must be a domain of at most {} characters: labels of a-z, 0-9 and -, separated by dots",
+            Self::MAX_LENGTH
+        ))
+    }
+}
+
+/// Returns whether a text is a label of a domain in lower case.
+fn is_label(text: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(is_inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text that is never printed, and erased from memory when dropped.
+#[derive(Clone)]
+pub struct SecretText(Zeroizing<String>);
+
+impl SecretText {
+    /// Returns the text.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SecretText {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(Zeroizing::new(text.to_owned())))
+    }
+}
+
+impl fmt::Display for SecretText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

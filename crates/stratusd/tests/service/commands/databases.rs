@@ -1,0 +1,92 @@
+//! The databases that commands accept, and how they treat the file of SQLite.
+
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+
+use crate::on_both;
+use crate::support::Home;
+use crate::support::cluster::binary;
+use crate::support::inventory::two_projects;
+
+on_both! {
+    async fn a_database_of_a_newer_version_is_refused(home: Home) {
+        home.apply(&two_projects());
+        let newer = "INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')";
+        if let Some(file) = home.database_url.strip_prefix("sqlite://") {
+            let mut connection = SqliteConnection::establish(file).expect("it opens");
+            connection.batch_execute(newer).expect("it is written");
+        } else {
+            let mut connection = AsyncPgConnection::establish(&home.database_url).await.expect("it opens");
+            connection.batch_execute(newer).await.expect("it is written");
+        }
+        for command in [&["serve"][..], &["token", "list", "--project", "shop"]] {
+            let said = home.fail(command);
+            assert!(said.contains("the database is newer than this program"), "{said}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_sqlite_file_is_for_nobody_else_to_read() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = Home::sqlite();
+    home.apply("projects: [{ name: shop }]\n");
+    let _service = home.serve(&[]);
+    home.token("shop", &[]);
+    for name in ["stratus.db", "stratus.db-wal", "stratus.db-shm"] {
+        let file = std::fs::metadata(home.path().join(name)).expect("it is there");
+        assert_eq!(file.permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_sqlite_file_is_served_once_however_it_is_named() {
+    let home = Home::sqlite();
+    home.apply("projects: [{ name: shop }]\n");
+    let _service = home.serve(&[]);
+    std::os::unix::fs::symlink("stratus.db", home.path().join("link.db"))
+        .expect("the folder is writable");
+    for name in ["stratus.db", "./stratus.db", "link.db"] {
+        let ports = [
+            "--listen",
+            "127.0.0.1:0",
+            "--management-listen",
+            "127.0.0.1:0",
+        ];
+        let url = format!("sqlite://{name}");
+        let said = home.fail(&[&["serve", "--database-url", &url], &ports[..]].concat());
+        assert!(
+            said.contains("another stratusd serves it"),
+            "{name}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_postgres_database_must_hold_every_text() {
+    let Some(mut home) = Home::postgres() else {
+        return;
+    };
+    let name = format!("latin_{}", std::process::id());
+    let create = format!(
+        "CREATE DATABASE {name} TEMPLATE template0 ENCODING LATIN1 LC_COLLATE 'C' LC_CTYPE 'C'"
+    );
+    let psql = std::process::Command::new(binary("psql"))
+        .args([&home.database_url, "-qc", &create])
+        .status();
+    assert!(psql.is_ok_and(|status| status.success()));
+    let (server, _) = home
+        .database_url
+        .rsplit_once('/')
+        .expect("the URL names a database");
+    home.database_url = format!("{server}/{name}");
+    let said = home.fail(&["token", "list", "--project", "shop"]);
+    assert!(
+        said.contains("holds texts in LATIN1, and must hold them in UTF8"),
+        "{said}"
+    );
+}

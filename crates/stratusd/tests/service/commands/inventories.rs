@@ -1,0 +1,248 @@
+//! `stratusd apply` and `stratusd schema`.
+
+use insta::{assert_json_snapshot, assert_snapshot};
+
+use crate::on_both;
+use crate::support::Home;
+use crate::support::caller::Caller;
+use crate::support::inventory::{SHOP, two_projects};
+
+on_both! {
+    async fn an_inventory_is_applied_once_and_changes_nothing_twice(home: Home) {
+        let plan = home.path().join("inventory.yaml");
+        std::fs::write(&plan, two_projects()).expect("the folder is writable");
+        let planned = home.succeed(&["apply", "--dry-run", "inventory.yaml"]);
+        assert!(planned.ends_with("35 to create, 0 to update, 0 to delete: dry run, nothing was changed\n"), "{planned}");
+        let applied = home.apply(&two_projects());
+        assert_eq!(applied.lines().count(), planned.lines().count());
+        assert!(applied.ends_with("35 to create, 0 to update, 0 to delete: applied\n"), "{applied}");
+        assert_eq!(home.apply(&two_projects()), "0 to create, 0 to update, 0 to delete: applied\n");
+
+        let grown = two_projects().replacen("size: burstable-1", "size: standard-8", 1).replacen("rules: [", "rules: [{ cidr: 10.0.0.0/8, port_range: \"5432\" }, ", 1);
+        assert_snapshot!("grown", home.apply(&grown));
+    }
+
+    async fn nothing_is_deleted_unless_asked_for(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        caller.post_nothing("/location/eu-central-h1/private-subnet/of-a-caller").await.ok();
+        // Keeps one virtual machine and one load balancer of the shop.
+        let smaller = "locations:\n  - name: eu-central-h1\n  - name: us-east-a2\nprojects:\n  - name: shop\n    vms:\n      - { name: app-2, location: \
+             eu-central-h1, size: standard-2, storage_size_gib: 40, unix_user: deploy }\n    private_subnets:\n      \
+             - { name: backend, location: eu-central-h1 }\n    load_balancers:\n      - { name: web, location: \
+             eu-central-h1, subnet: backend, src_port: 443, dst_port: 8080, health_check_endpoint: /up }\n".to_string();
+        let kept = home.apply(&smaller);
+        assert!(kept.contains("  project shop: vm eu-central-h1/app-1: not in the inventory, kept; use --prune to remove it"), "{kept}");
+        assert!(kept.ends_with(", 0 to delete: applied\n"), "{kept}");
+        assert_eq!(caller.get("/location/eu-central-h1/vm").await.ok()["count"], 3);
+        let pruned = home.succeed(&["apply", "--prune", "inventory.yaml"]);
+        assert_snapshot!("pruned", pruned);
+        assert_eq!(caller.get("/location/eu-central-h1/vm").await.ok()["count"], 1);
+        assert_eq!(caller.get("/location/eu-central-h1/load-balancer").await.ok()["count"], 1);
+        // What was created through the API stays.
+        caller.get("/location/eu-central-h1/private-subnet/of-a-caller").await.ok();
+        assert_eq!(home.succeed(&["apply", "--prune", "inventory.yaml"]), "0 to create, 0 to update, 0 to delete: applied\n");
+    }
+
+    async fn what_the_api_has_changed_stays_unchanged(home: Home) {
+        home.apply(&two_projects());
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let web = "/location/eu-central-h1/load-balancer/web";
+        let body = serde_json::json!({
+            "algorithm": "hash_based", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/else", "vms": [],
+        });
+        let changed = caller.patch(web, body).await.ok();
+        assert_eq!(
+            home.apply(&two_projects()),
+            "  project shop: load balancer eu-central-h1/web (src_port, dst_port, health_check_endpoint, vms): \
+             differs from the inventory, left unchanged\n0 to create, 0 to update, 0 to delete: applied\n"
+        );
+        let vm = serde_json::json!({ "vm_id": caller.get("/location/eu-central-h1/vm").await.ok()["items"][0]["id"] });
+        assert_eq!(caller.post(&format!("{web}/detach-vm"), vm).await.ok(), changed);
+    }
+
+    async fn a_firewall_of_another_name_guards_what_the_old_one_guarded(home: Home) {
+        let inventory = |name: &str, listed: &str| {
+            format!(
+                "locations: [{{ name: here }}]\nprojects:\n  - name: shop\n    id: {SHOP}\n    firewalls: [{{ name: {name}, \
+                 location: here, rules: [{{ cidr: 10.0.0.0/8, port_range: \"80\" }}] }}]\n    private_subnets: [{{ name: \
+                 ours, location: here, firewalls: [{listed}] }}]\n"
+            )
+        };
+        home.apply(&inventory("old", "old"));
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let ours = "/location/here/private-subnet/ours";
+        let body = serde_json::json!({ "firewall_id": caller.get(ours).await.ok()["firewalls"][0]["id"] });
+        caller.post("/location/here/private-subnet/theirs", body).await.ok();
+        std::fs::write(home.path().join("inventory.yaml"), inventory("new", "new")).expect("the folder is writable");
+        assert_snapshot!("another_firewall", home.succeed(&["apply", "--prune", "inventory.yaml"]));
+        let subnet = caller.get(ours).await.ok();
+        assert_eq!(subnet["firewalls"][0]["name"], "new");
+        let nothing = "0 to create, 0 to update, 0 to delete: applied\n";
+        assert_eq!(home.succeed(&["apply", "--prune", "inventory.yaml"]), nothing);
+        // What the API has detached stays detached, and is reported.
+        let detached = serde_json::json!({ "private_subnet_id": subnet["id"] });
+        caller.post("/location/here/firewall/new/detach-subnet", detached).await.ok();
+        let reported = "  project shop: private subnet here/ours (firewalls): differs from the inventory, left unchanged\n";
+        assert_eq!(home.succeed(&["apply", "inventory.yaml"]), format!("{reported}{nothing}"));
+        assert!(caller.get(ours).await.ok()["firewalls"].as_array().is_some_and(Vec::is_empty));
+    }
+
+    async fn networks_that_a_file_asks_for_are_given_to_no_other(home: Home) {
+        // So many that random networks would collide with declared ones.
+        let any = (0..1000).map(|number| format!("      - {{ name: any-{number}, location: here }}\n"));
+        let asked = (0..1000).map(|number| {
+            let (high, low) = (number / 4, number % 4 * 64);
+            format!("      - {{ name: asked-{number}, location: here, net4: 10.0.{high}.{low}/26 }}\n")
+        });
+        let subnets: String = any.chain(asked).collect();
+        let inventory = format!("locations: [{{ name: here }}]\nprojects:\n  - name: shop\n    private_subnets:\n{subnets}");
+        assert!(home.apply(&inventory).ends_with("2002 to create, 0 to update, 0 to delete: applied\n"));
+    }
+
+    async fn interfaces_take_over_addresses(home: Home) {
+        let nics = |nics: &str| {
+            two_projects().replacen("[{ name: app-1-nic, vm: app-1, private_ipv4: 10.61.7.9 }, { name: spare }]", nics, 1)
+        };
+        let applied = |inventory: String, arguments: &[&str]| {
+            std::fs::write(home.path().join("inventory.yaml"), inventory).expect("the folder is writable");
+            home.succeed(&[&["apply", "inventory.yaml"], arguments].concat())
+        };
+        applied(nics("[{ name: a, private_ipv4: 10.61.7.9 }, { name: b, private_ipv4: 10.61.7.10 }, { name: c }]"), &[]);
+        // Another interface declares the first free address, which `c` has.
+        let swapped = nics("[{ name: a, private_ipv4: 10.61.7.10 }, { name: b, private_ipv4: 10.61.7.9 }, { name: c }, { name: d, private_ipv4: 10.61.7.4 }]");
+        assert!(applied(swapped.clone(), &[]).contains("1 to create, 3 to update, 0 to delete: applied"));
+        assert!(applied(swapped, &[]).contains("0 to create, 0 to update, 0 to delete: applied"));
+        let other = nics("[{ name: e, private_ipv4: 10.61.7.10 }]");
+        std::fs::write(home.path().join("inventory.yaml"), &other).expect("the folder is writable");
+        let said = home.fail(&["apply", "inventory.yaml"]);
+        let line = other.lines().position(|line| line.contains("10.61.7.10")).expect("it is there") + 1;
+        assert!(said.contains(&format!("inventory.yaml:{line}:")), "{said}");
+        assert!(said.contains("the network interface a has this address and is not in the inventory"), "{said}");
+        assert!(applied(other, &["--prune"]).contains("1 to create, 0 to update, 4 to delete: applied"));
+    }
+
+    async fn locations_are_the_usual_ones_unless_given(home: Home) {
+        let plan = home.apply("projects: [{ name: shop }]\n");
+        for location in ["eu-central-h1", "eu-north-h1", "us-east-a2"] {
+            assert!(plan.contains(&format!("+ location {location}")), "{plan}");
+        }
+        let caller = home.serve(&[]);
+        let token = home.token("shop", &[]);
+        let project = plan.split("with the id ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("it is printed");
+        let caller = Caller::new(&caller.base, project, &token);
+        let body = serde_json::json!({ "size": "standard-2", "storage_size": 64 });
+        let refused = caller.post("/location/eu-north-h1/postgres/orders", body).await;
+        assert!(refused.detail("location").as_str().is_some_and(|text| text.contains("eu-central-h1 and us-east-a2")), "{}", refused.body);
+    }
+
+    async fn networks_pass_from_a_name_to_another(home: Home) {
+        let named = |name: &str| {
+            format!(
+                "projects:\n- name: shop\n  private_subnets: [{{ name: {name}, location: eu-central-h1, net4: 10.0.0.0/26, \
+                 net6: \"fd00::/64\", nics: [{{ name: a }}] }}]\n  load_balancers: [{{ name: web, location: eu-central-h1, \
+                 subnet: {name}, src_port: 1, dst_port: 1, health_check_endpoint: / }}]\n"
+            )
+        };
+        home.apply(&named("old"));
+        let inventory = home.path().join("inventory.yaml");
+        std::fs::write(&inventory, named("new")).expect("the folder is writable");
+        let said = home.fail(&["apply", "inventory.yaml"]);
+        assert!(said.contains(":3:65: project shop: private subnet eu-central-h1/new: private subnet eu-central-h1/old has 10.0.0.0/26"), "{said}");
+        home.succeed(&["apply", "--prune", "inventory.yaml"]);
+        let again = home.succeed(&["apply", "--prune", "inventory.yaml"]);
+        assert!(again.contains("0 to create, 0 to update, 0 to delete"), "{again}");
+    }
+
+    async fn impossible_changes_are_refused(home: Home) {
+        home.apply(&two_projects());
+        let file = home.path().join("inventory.yaml");
+        let said = |inventory: String, arguments: &[&str]| {
+            std::fs::write(&file, inventory).expect("the folder is writable");
+            home.fail(&[&["apply", "inventory.yaml"], arguments].concat())
+        };
+        let other_id = two_projects().replace(SHOP, "pj11111111111111111111111z");
+        assert!(said(other_id, &[]).contains("exists with the id pjj99grz61ddttq24cf6gc6atm, which cannot change"));
+        let other_net = two_projects().replacen("net4: 10.61.7.0/26", "net4: 10.61.7.64/26", 1).replacen(", private_ipv4: 10.61.7.9", "", 1);
+        assert!(said(other_net, &[]).contains("has the network 10.61.7.0/26, which cannot change"));
+        assert_eq!(home.apply(&two_projects()), "0 to create, 0 to update, 0 to delete: applied\n");
+    }
+}
+
+#[test]
+fn everything_wrong_with_an_inventory_is_reported_at_once() {
+    let home = Home::sqlite();
+    let file = home.path().join("inventory.yaml");
+    let said = |text: &str| {
+        std::fs::write(&file, text).expect("the folder is writable");
+        home.fail(&["apply", "inventory.yaml"])
+    };
+    let cases = [
+        include_str!("wrong.yaml"),
+        "locations: []\nproject: []\n",
+        "locations:\n  - name: [1]\n",
+        "locations:\n  - name: a\n    name: b\n",
+        "locations: [\n",
+        "locations:\n  - { name: a, postgres: \"yes\" }\n",
+        "locations:\n  - name: 123\n",
+        "",
+        "# nothing\n",
+        "null\n",
+        "projects: []\n---\nprojects: []\n",
+        "projects:\n",
+        "projects: [shop]\n",
+        "projects:\n  - name: null\n",
+        "projects:\n  - name: shop\n    vms: [{ name: a, location: us-east-a2, size: standard-2, storage_size_gib: many, unix_user: deploy }]\n",
+        "projects:\n  - { name: a, vms: [{ name: a, location: us-east-a2, size: standard-2, storage_size_gib: 1, unix_user: deploy, ip6: \"2001:db8::2\" }] }\n  \
+         - { name: b, vms: [{ name: a, location: us-east-a2, size: standard-2, storage_size_gib: 1, unix_user: deploy, ip6: \"2001:DB8:0:0::2\" }] }\n",
+        "projects:\n  - name: shop\n    firewalls: [{ name: a, location: us-east-a2, rules: [{ cidr: \"::/0\", port_range: \"80\" }, { cidr: \"0::/0\", port_range: \"80..80\" }] }]\n",
+        // The long form of an address, whose short form another interface could get.
+        "projects:\n  - name: shop\n    private_subnets:\n      - { name: a, location: us-east-a2, net6: \"fd61:7a0c:55e1:9200::/64\", nics: [{ name: n, private_ipv6: \"fd61:7a0c:55e1:9200:0:0:0:4\" }] }\n",
+    ];
+    let reported: Vec<String> = cases.into_iter().map(said).collect();
+    let missing = home.fail(&["apply", "missing.yaml"]);
+    assert_snapshot!(
+        "wrong_inventories",
+        format!("{}\n{missing}", reported.join("\n"))
+    );
+}
+
+#[test]
+fn invalid_utf8_in_an_inventory_is_reported_where_it_is() {
+    let home = Home::sqlite();
+    std::fs::write(
+        home.path().join("inventory.yaml"),
+        b"locations: []\nprojects: [ \xff ]\n",
+    )
+    .expect("it is writable");
+    let said = home.fail(&["apply", "inventory.yaml"]);
+    assert!(
+        said.contains("inventory.yaml:2:13: must be UTF-8"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_schema_of_inventories_is_published() {
+    let home = Home::sqlite();
+    let schema: serde_json::Value =
+        serde_json::from_str(&home.succeed(&["schema"])).expect("it is JSON");
+    assert_json_snapshot!("inventory_schema", schema);
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/inventory.schema.json");
+    let published = std::fs::read_to_string(published).expect("the schema is beside the crate");
+    assert_eq!(
+        published,
+        format!("{schema:#}\n"),
+        "run `stratusd schema > crates/stratusd/inventory.schema.json`"
+    );
+    // Check inventories with an independent validator.
+    let validator = jsonschema::draft202012::new(&schema).expect("it is a schema");
+    assert!(
+        validator
+            .is_valid(&serde_json::json!({ "locations": [{ "name": "here" }], "projects": [] }))
+    );
+    assert!(!validator.is_valid(&serde_json::json!({ "locations": [{ "nam": "here" }] })));
+}

@@ -1,0 +1,163 @@
+//! Limits on heads and connections.
+
+use std::io::{ErrorKind, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::target::{GET, Target, read_response, status_and_type, time_until_cut};
+use crate::support::eventually;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invalid_heads_are_rejected() {
+    let target = Target::new(&[]);
+    let huge = format!(
+        "GET / HTTP/1.1\r\nhost: x\r\nx-large: {}\r\n\r\n",
+        "a".repeat(1 << 20)
+    );
+    assert_eq!(status_and_type(&target.raw(huge.as_bytes())).0, 431);
+    let many: String = (0..1000)
+        .map(|number| format!("x-{number}: 1\r\n"))
+        .collect();
+    assert_eq!(
+        status_and_type(&target.raw(format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes()))
+            .0,
+        431
+    );
+    assert_eq!(
+        status_and_type(&target.raw(b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n")).0,
+        400
+    );
+    assert_eq!(
+        status_and_type(
+            &target.raw(
+                b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"
+            )
+        )
+        .0,
+        400
+    );
+    let conflicting = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n";
+    // RFC 9112, section 6.3: the length does not count, and the connection ends with the response,
+    // so that nobody can take the same bytes for another request.
+    let response = target.raw(
+        &[
+            &conflicting[..],
+            b"GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n",
+        ]
+        .concat(),
+    );
+    assert_eq!(response.matches("HTTP/1.1 ").count(), 1, "{response}");
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_is_too_large_is_rejected_and_the_next_is_served() {
+    let target = Target::new(&[]);
+    let mut stream = target.connect();
+    let large = "a".repeat(40_000);
+    for (request, id) in [
+        (
+            format!(
+                "GET /nothing HTTP/1.1\r\nhost: x\r\nx-request-id: mine\r\nx-large: {large}\r\n\r\n"
+            ),
+            "mine",
+        ),
+        (format!("GET /{large} HTTP/1.1\r\nhost: x\r\n\r\n"), ""),
+    ] {
+        stream.write_all(request.as_bytes()).expect("it is open");
+        let response = read_response(&mut stream);
+        assert_eq!(
+            status_and_type(&response),
+            (431, "BadRequest".to_owned()),
+            "{response}"
+        );
+        let request_id = response
+            .lines()
+            .find_map(|line| line.strip_prefix("x-request-id: "));
+        assert!(
+            request_id.is_some_and(|it| !it.is_empty() && it.starts_with(id)),
+            "{response}"
+        );
+    }
+    stream.write_all(GET).expect("it is open");
+    assert_eq!(
+        status_and_type(&read_response(&mut stream)),
+        (401, "MissingCredentials".to_owned())
+    );
+    target.still_serves().await;
+    let metrics = reqwest::get(format!("{}/metrics", target.service.management))
+        .await
+        .expect("the service responds");
+    let metrics = metrics.text().await.expect("it is text");
+    assert!(
+        metrics.contains("stratus_requests_total{operation=\"none\",status=\"431\"} 2"),
+        "{metrics}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_management_port_has_limits_of_its_own() {
+    let target = Target::new(&[]);
+    let address = target
+        .service
+        .management
+        .strip_prefix("http://")
+        .expect("it speaks HTTP");
+    let connect = || {
+        let stream = TcpStream::connect(address).expect("the service listens");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("it can be set");
+        stream
+    };
+    let time = time_until_cut(
+        connect(),
+        &[b"GET /healthz HTTP/1.1\r\nhost: "],
+        Duration::ZERO,
+    );
+    assert!(
+        (4500..15_000).contains(&time.as_millis()),
+        "a slow head was heard for {time:?}"
+    );
+    let held: Vec<TcpStream> = (0..65).map(|_| connect()).collect();
+    assert_eq!(closed_of(&held).await, 1);
+    drop(held);
+    target.still_serves().await;
+    let health = format!("{}/healthz", target.service.management);
+    let healthy = eventually(async || reqwest::get(&health).await.ok())
+        .await
+        .expect("those that left make room");
+    assert_eq!(healthy.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_connection_too_many_is_closed_and_the_others_are_not() {
+    let target = Target::new(&["--max-connections", "4"]);
+    let held: Vec<TcpStream> = (0..5).map(|_| target.connect()).collect();
+    assert_eq!(closed_of(&held).await, 1);
+    drop(held);
+    let caller = target.caller();
+    let served = eventually(async || {
+        caller
+            .try_call(reqwest::Method::GET, "/postgres", None)
+            .await
+            .ok()
+    });
+    served.await.expect("those that left make room").ok();
+    target.still_serves().await;
+}
+
+/// Waits until the service has closed connections. Returns how many.
+async fn closed_of(held: &[TcpStream]) -> usize {
+    for stream in held {
+        stream.set_nonblocking(true).expect("it can be set");
+    }
+    let is_closed = |stream: &&TcpStream| match stream.peek(&mut [0]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    };
+    let closed = eventually(async || {
+        Some(held.iter().filter(is_closed).count()).filter(|closed| *closed > 0)
+    });
+    closed.await.unwrap_or_default()
+}

@@ -1,0 +1,349 @@
+//! The reconciler with a provisioner that records what it is asked to do.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use stratusd::domain::{Surroundings, World};
+use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
+use stratusd::seal::Sealer;
+use stratusd::storage::Store;
+use tokio_util::sync::CancellationToken;
+
+use super::watching::{Watched, Watching};
+use super::{PLACE, store};
+use crate::on_both;
+use crate::support::bare::{Bare, BareRequest};
+use crate::support::inventory::SHOP;
+use crate::support::{Home, eventually};
+
+/// Long enough to be renewed in time on a busy machine.
+const LEASE: Duration = Duration::from_secs(6);
+
+on_both! {
+    async fn workers_share_the_work_and_never_a_database(home: Home) {
+        let bare = Bare::new(home).await;
+        let paths: Vec<String> =
+            (0..30).map(|number| format!("/project/{SHOP}{PLACE}/postgres/shared-{number}")).collect();
+        for path in &paths {
+            let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
+            let (status, ..) = bare.call(&BareRequest { method: "POST", path: path.clone(), body }).await;
+            assert_eq!(status, 200);
+        }
+        let watched = Arc::new(Watched::default());
+        let stop = CancellationToken::new();
+        let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+        let mut workers = Vec::new();
+        for _ in 0..3 {
+            // Each has its own connections, as a replica has.
+            let reconciler = reconciler(&bare.home, &keys, Arc::clone(&watched)).await;
+            workers.push(tokio::spawn(reconciler.run(stop.clone())));
+        }
+        let is_done =
+            async || watched.finished.load(Ordering::SeqCst) >= 30 && !is_anything_due(&bare.store).await;
+        eventually(async || is_done().await.then_some(())).await.expect("it is done");
+        stop.cancel();
+        for worker in workers {
+            worker.await.expect("a worker ends");
+        }
+        assert_eq!(watched.overlaps.load(Ordering::SeqCst), 0, "two workers were at one database at the same time");
+        assert_eq!(watched.finished.load(Ordering::SeqCst), 30, "each database is made once");
+        assert!(watched.passwords.lock().unwrap().values().all(|password| password.len() == 32));
+        for path in paths {
+            let (_, _, body) = bare.call(&BareRequest { method: "GET", path, body: None }).await;
+            let database: Value = serde_json::from_slice(&body).expect("it is JSON");
+            assert_eq!(database["state"], "running", "{database}");
+        }
+    }
+}
+
+/// A call that hangs blocks neither its worker nor the shutdown of the service.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_hangs_is_cancelled() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
+    let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
+    assert_eq!(
+        bare.call(&BareRequest {
+            method: "POST",
+            path,
+            body
+        })
+        .await
+        .0,
+        200
+    );
+    for (step_limit, grace) in [
+        (Duration::from_millis(300), LEASE),
+        (LEASE * 100, Duration::from_millis(300)),
+    ] {
+        let watched = Arc::new(Watched::default());
+        let _hangs = watched.holds_passwords.lock().await;
+        let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+        let config = ReconcilerConfig {
+            step_limit,
+            grace,
+            is_alone: true,
+            ..config()
+        };
+        let around = around(&keys);
+        let (store, steps) = (store(&bare.home).await, Arc::new(Steps::default()));
+        let reconciler = Reconciler::new(
+            store,
+            around,
+            Watching(Arc::clone(&watched)),
+            config,
+            Arc::clone(&steps),
+        );
+        let stop = CancellationToken::new();
+        let worker = tokio::spawn(reconciler.run(stop.clone()));
+        if step_limit < LEASE {
+            let has_failed = async || (steps.failed.load(Ordering::SeqCst) > 0).then_some(());
+            eventually(has_failed)
+                .await
+                .expect("the step counts as failed");
+        } else {
+            let is_asked =
+                async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+            eventually(is_asked).await.expect("the step has begun");
+        }
+        stop.cancel();
+        tokio::time::timeout(Duration::from_mins(1), worker)
+            .await
+            .expect("it ends in time")
+            .expect("it ends well");
+    }
+}
+
+/// The provisioner gets changes of the high availability, and the networks that may connect.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn availability_and_networks_reach_the_provisioner() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let ask = async |method: &'static str, name: &str, body: Value| {
+        let path = format!("/project/{SHOP}{PLACE}/postgres/{name}");
+        let (status, _, body) = bare
+            .call(&BareRequest {
+                method,
+                path,
+                body: Some(body),
+            })
+            .await;
+        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+    };
+    ask(
+        "POST",
+        "open",
+        json!({ "size": "standard-2", "storage_size": 64 }),
+    )
+    .await;
+    ask(
+        "POST",
+        "closed",
+        json!({ "size": "standard-2", "storage_size": 64, "restrict_by_default": true }),
+    )
+    .await;
+    let watched = Arc::new(Watched::default());
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+    let stop = CancellationToken::new();
+    let worker = tokio::spawn(
+        reconciler(&bare.home, &keys, Arc::clone(&watched))
+            .await
+            .run(stop.clone()),
+    );
+    let wait = async |is_done: &dyn Fn() -> bool| {
+        eventually(async || is_done().then_some(()))
+            .await
+            .expect("it comes to that");
+    };
+    wait(&|| watched.finished.load(Ordering::SeqCst) >= 2).await;
+    assert!(
+        watched.resized.lock().unwrap().is_empty(),
+        "they were created in the wanted shape"
+    );
+    ask("PATCH", "open", json!({ "ha_type": "sync" })).await;
+    wait(&|| {
+        watched
+            .resized
+            .lock()
+            .unwrap()
+            .values()
+            .any(|shape| shape.ha_type == "sync")
+    })
+    .await;
+    assert_eq!(
+        watched.resized.lock().unwrap().len(),
+        1,
+        "of the other nothing was changed"
+    );
+    let open_to = watched.open_to.lock().unwrap().clone();
+    assert_eq!(open_to["open"], ["0.0.0.0/0", "::/0"]);
+    assert!(open_to["closed"].is_empty());
+    stop.cancel();
+    worker.await.expect("a worker ends");
+}
+
+/// A worker that cannot renew its lease stops before another one can claim the database.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_ends_with_its_lease() {
+    let Some((home, mut cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    let bare = Bare::new(home).await;
+    let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
+    let body = Some(json!({ "size": "standard-2", "storage_size": 64 }));
+    assert_eq!(
+        bare.call(&BareRequest {
+            method: "POST",
+            path,
+            body
+        })
+        .await
+        .0,
+        200
+    );
+    let watched = Arc::new(Watched::default());
+    // The provisioner blocks until long after the end of the lease.
+    let at_the_door = watched.holds_passwords.lock().await;
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+    let stop = CancellationToken::new();
+    let worker = tokio::spawn(
+        reconciler(&bare.home, &keys, Arc::clone(&watched))
+            .await
+            .run(stop.clone()),
+    );
+    let is_asked = async || (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(());
+    eventually(is_asked).await.expect("the step has begun");
+    let begun = Instant::now();
+    cluster.stop();
+    while watched.passwords_begun.load(Ordering::SeqCst) > 0 {
+        assert!(
+            begun.elapsed() < LEASE * 5,
+            "the step goes on though its lease has ended"
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // The lease is renewed after each third of its time, and is valid until its end if that fails.
+    assert!(
+        begun.elapsed() > LEASE / 2,
+        "it was given up long before: {:?}",
+        begun.elapsed()
+    );
+    drop(at_the_door);
+    stop.cancel();
+    cluster.start_again();
+    worker.await.expect("a worker ends");
+}
+
+/// A password that is set while the provisioner sets the one before reaches the provisioner too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_that_is_changed_meanwhile_is_set_again() {
+    let bare = Bare::new(Home::sqlite()).await;
+    let path = format!("/project/{SHOP}{PLACE}/postgres/orders");
+    let ask = async |path: String, body: Value| {
+        let (status, _, body) = bare
+            .call(&BareRequest {
+                method: "POST",
+                path,
+                body: Some(body),
+            })
+            .await;
+        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+    };
+    ask(
+        path.clone(),
+        json!({ "size": "standard-2", "storage_size": 64 }),
+    )
+    .await;
+    let watched = Arc::new(Watched::default());
+    // The provisioner blocks when it sets a password.
+    let at_the_door = watched.holds_passwords.lock().await;
+    let config = ReconcilerConfig {
+        lease: Duration::from_hours(1),
+        observe_every: Duration::from_millis(1),
+        poll: Duration::from_millis(5),
+        step_limit: Duration::from_mins(10),
+        grace: Duration::from_mins(1),
+        is_alone: true,
+    };
+    let (store, around, steps) = (
+        bare.store.clone(),
+        bare.around.clone(),
+        Arc::new(Steps::default()),
+    );
+    let stop = CancellationToken::new();
+    let reconciler = Reconciler::new(store, around, Watching(Arc::clone(&watched)), config, steps);
+    let worker = tokio::spawn(reconciler.run(stop.clone()));
+    // The clock of this service only advances with requests.
+    let tick = async || {
+        bare.call(&BareRequest {
+            method: "GET",
+            path: path.clone(),
+            body: None,
+        })
+        .await
+    };
+    let is_on_its_way = eventually(async || {
+        tick().await;
+        (watched.asked_for_password.load(Ordering::SeqCst) > 0).then_some(())
+    });
+    is_on_its_way
+        .await
+        .expect("the first password is on its way");
+    ask(
+        format!("{path}/reset-superuser-password"),
+        json!({ "password": "Changed-Meanwhile-1" }),
+    )
+    .await;
+    drop(at_the_door);
+    let is_set = eventually(async || {
+        tick().await;
+        watched
+            .passwords
+            .lock()
+            .unwrap()
+            .values()
+            .any(|password| password == "Changed-Meanwhile-1")
+            .then_some(())
+    });
+    is_set.await.expect("the second password is set");
+    stop.cancel();
+    worker.await.expect("a worker ends");
+}
+
+async fn is_anything_due(store: &Store) -> bool {
+    let mut reader = store.reader().await.expect("it can be read");
+    let now = World::real().now();
+    stratusd::storage::database::is_anything_due(&mut reader.connection(), now)
+        .await
+        .expect("it can be read")
+}
+
+async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconciler<Watching> {
+    Reconciler::new(
+        store(home).await,
+        around(keys),
+        Watching(watched),
+        config(),
+        Arc::new(Steps::default()),
+    )
+}
+
+fn around(keys: &str) -> Surroundings {
+    Surroundings {
+        world: World::real(),
+        sealer: Arc::new(Sealer::parse(keys).expect("the keys are good")),
+        service_domain: "stratus.example".to_owned(),
+    }
+}
+
+fn config() -> ReconcilerConfig {
+    ReconcilerConfig {
+        lease: LEASE,
+        observe_every: Duration::from_hours(1),
+        poll: Duration::from_millis(10),
+        step_limit: Duration::from_mins(10),
+        grace: Duration::from_mins(1),
+        is_alone: false,
+    }
+}

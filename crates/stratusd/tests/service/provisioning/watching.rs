@@ -1,0 +1,149 @@
+//! A provisioner for tests, which records what it is asked to do.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use stratusd::provision::{
+    ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted,
+};
+
+/// The calls that a provisioner has recorded. All workers share it.
+#[derive(Default)]
+pub struct Watched {
+    pub at_work: Mutex<HashMap<String, Arc<AtomicUsize>>>,
+    pub made: Mutex<HashMap<String, u32>>,
+    pub resized: Mutex<HashMap<String, Shape>>,
+    pub open_to: Mutex<HashMap<String, Vec<String>>>,
+    pub passwords: Mutex<HashMap<String, String>>,
+    pub overlaps: AtomicU64,
+    pub finished: AtomicUsize,
+    pub asked_for_password: AtomicUsize,
+    pub passwords_begun: AtomicUsize,
+    /// Held by a test to block calls that set a password.
+    pub holds_passwords: tokio::sync::Mutex<()>,
+}
+
+/// A provisioner that records its calls, and those for one database that overlap.
+pub struct Watching(pub Arc<Watched>);
+
+impl Watching {
+    async fn at(&self, wanted: &Wanted) {
+        let count = Arc::clone(
+            self.0
+                .at_work
+                .lock()
+                .unwrap()
+                .entry(wanted.id.clone())
+                .or_default(),
+        );
+        let _begun = Begun::of(&count);
+        if count.load(Ordering::SeqCst) > 1 {
+            self.0.overlaps.fetch_add(1, Ordering::SeqCst);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+impl Provisioner for Watching {
+    async fn observe(&self, wanted: &Wanted) -> Result<Option<Observed>, ProvisionError> {
+        self.at(wanted).await;
+        let steps = self
+            .0
+            .made
+            .lock()
+            .unwrap()
+            .get(&wanted.id)
+            .copied()
+            .unwrap_or_default();
+        Ok((steps >= 2).then(|| Observed {
+            is_available: true,
+            shape: {
+                let made = Shape {
+                    ha_type: "none".to_owned(),
+                    ..wanted.shape.clone()
+                };
+                self.0
+                    .resized
+                    .lock()
+                    .unwrap()
+                    .get(&wanted.id)
+                    .cloned()
+                    .unwrap_or(made)
+            },
+            used_bytes: 0,
+            earliest_restore_time: None,
+            latest_restore_time: 0,
+        }))
+    }
+
+    async fn create(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        self.at(wanted).await;
+        *self
+            .0
+            .made
+            .lock()
+            .unwrap()
+            .entry(wanted.id.clone())
+            .or_insert(0) += 1;
+        self.0
+            .open_to
+            .lock()
+            .unwrap()
+            .insert(wanted.name.clone(), wanted.open_to.clone());
+        Ok(Progress::Pending(Duration::from_millis(5)))
+    }
+
+    async fn resize(&self, wanted: &Wanted) -> Result<Progress, ProvisionError> {
+        self.0
+            .resized
+            .lock()
+            .unwrap()
+            .insert(wanted.id.clone(), wanted.shape.clone());
+        Ok(Progress::Done)
+    }
+
+    async fn set_password(
+        &self,
+        wanted: &Wanted,
+        password: &Password,
+    ) -> Result<(), ProvisionError> {
+        self.at(wanted).await;
+        self.0.asked_for_password.fetch_add(1, Ordering::SeqCst);
+        let _begun = Begun::of(&self.0.passwords_begun);
+        let _held = self.0.holds_passwords.lock().await;
+        self.0
+            .passwords
+            .lock()
+            .unwrap()
+            .insert(wanted.id.clone(), password.expose().to_owned());
+        Ok(())
+    }
+
+    async fn connection(&self, wanted: &Wanted) -> Result<ConnectionDetails, ProvisionError> {
+        self.at(wanted).await;
+        self.0.finished.fetch_add(1, Ordering::SeqCst);
+        Ok(ConnectionDetails {
+            host: format!("{}.{}.stratus.example", wanted.name, wanted.id),
+            ca_certificates: "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n".to_owned(),
+            server_certificate: String::new(),
+        })
+    }
+}
+
+/// Counts a call until it ends or is cancelled.
+struct Begun<'c>(&'c AtomicUsize);
+
+impl<'c> Begun<'c> {
+    fn of(count: &'c AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

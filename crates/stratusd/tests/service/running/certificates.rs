@@ -1,0 +1,153 @@
+//! TLS: the certificate, and reloading it.
+
+use std::time::Duration;
+
+use super::{home, send_signal, start};
+use crate::support::eventually;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_certificate_is_taken_without_a_restart() {
+    let home = home();
+    let (certificate, key) = (home.path().join("cert.pem"), home.path().join("key.pem"));
+    let issue = || {
+        let (made, made_key) = issued();
+        std::fs::write(&key, made_key).expect("the folder is writable");
+        std::fs::write(&certificate, &made).expect("the folder is writable");
+        made
+    };
+    let first = issue();
+    let service = home.serve(&["--tls-certificate", "cert.pem", "--tls-key", "key.pem"]);
+    assert!(
+        service.base.starts_with("https://127.0.0.1:"),
+        "{}",
+        service.base
+    );
+    let url = format!(
+        "{}/openapi.json",
+        service.base.replace("127.0.0.1", "localhost")
+    );
+    assert_eq!(
+        trusting(&first)
+            .get(&url)
+            .send()
+            .await
+            .expect("it is trusted")
+            .status(),
+        200
+    );
+    let second = issue();
+    let is_taken = eventually(async || trusting(&second).get(&url).send().await.ok())
+        .await
+        .is_some();
+    assert!(is_taken, "the new certificate was not taken");
+    assert!(
+        trusting(&first).get(&url).send().await.is_err(),
+        "the old certificate is still there"
+    );
+    // A broken certificate does not replace the old one.
+    std::fs::write(&certificate, "no certificate").expect("the folder is writable");
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!(
+        trusting(&second)
+            .get(&url)
+            .send()
+            .await
+            .expect("it is trusted")
+            .status(),
+        200
+    );
+    let third = issue();
+    let is_taken = eventually(async || trusting(&third).get(&url).send().await.ok())
+        .await
+        .is_some();
+    assert!(
+        is_taken,
+        "the certificate after the broken one was not taken"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sighup_reloads_a_certificate_whose_time_has_not_changed() {
+    let home = home();
+    let write = |(certificate, key): &(String, String)| {
+        for (name, text) in [("cert.pem", certificate), ("key.pem", key)] {
+            let path = home.path().join(name);
+            std::fs::write(&path, text).expect("the folder is writable");
+            let file = std::fs::File::options()
+                .write(true)
+                .open(&path)
+                .expect("it is there");
+            file.set_modified(std::time::UNIX_EPOCH)
+                .expect("the file is ours");
+        }
+    };
+    let (first, second) = (issued(), issued());
+    write(&first);
+    let (mut service, base) = start(
+        &home,
+        &["--tls-certificate", "cert.pem", "--tls-key", "key.pem"],
+    );
+    let url = format!("{}/openapi.json", base.replace("127.0.0.1", "localhost"));
+    write(&second);
+    let before = trusting(&first.0)
+        .get(&url)
+        .send()
+        .await
+        .map(|response| response.status().as_u16());
+    send_signal(&service, "-HUP");
+    let trusting_second = trusting(&second.0);
+    let after = eventually(async || trusting_second.get(&url).send().await.ok()).await;
+    let _ = service.kill();
+    let _ = service.wait();
+    assert_eq!(
+        (
+            before.ok(),
+            after.map(|response| response.status().as_u16())
+        ),
+        (Some(200), Some(200))
+    );
+}
+
+#[test]
+fn a_key_without_a_certificate_is_refused() {
+    let home = home();
+    for name in ["cert.pem", "key.pem"] {
+        std::fs::write(home.path().join(name), "nothing of the kind\n")
+            .expect("the folder is writable");
+    }
+    let serve = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--management-listen",
+        "127.0.0.1:0",
+        "--tls-key",
+        "key.pem",
+    ];
+    let said = home.fail(&serve);
+    assert!(said.contains("go together"), "{said}");
+    let said = home.fail(&[&serve[..], &["--tls-certificate", "cert.pem"]].concat());
+    assert!(
+        said.contains("there is no certificate in PEM in cert.pem"),
+        "{said}"
+    );
+    let said = home.fail(&[&serve[..], &["--tls-certificate", "missing.pem"]].concat());
+    assert!(said.contains("failed to read missing.pem"), "{said}");
+}
+
+/// Returns a self-signed certificate and its key, in PEM.
+fn issued() -> (String, String) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+        .expect("a certificate can be made");
+    (made.cert.pem(), made.signing_key.serialize_pem())
+}
+
+/// Returns a client that trusts only a certificate.
+fn trusting(pem: &str) -> reqwest::Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let root = reqwest::Certificate::from_pem(pem.as_bytes()).expect("it is one");
+    reqwest::Client::builder()
+        .tls_certs_only([root])
+        .build()
+        .expect("a client can be made")
+}
