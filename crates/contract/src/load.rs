@@ -1,10 +1,12 @@
 //! Loads a contract: reads the document and the local files that it refers to, builds the model and
 //! lints it.
 
+mod dialect;
+mod files;
 mod survey;
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::build::{Built, build};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -13,13 +15,15 @@ use crate::gather::gather;
 use crate::lint;
 use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Formats};
-use crate::node::{Node, NodeValue};
+use crate::node::Node;
 use crate::normalise::{correct_sections, normalise};
-use crate::read::{MAX_BYTES, read};
+use crate::read::read;
 use crate::resolve::Resolver;
 use crate::source::{SourceFile, Sources, Span};
 use crate::syntax;
 
+use dialect::dialect;
+use files::{clean, identity, read_file, relative};
 use survey::{Survey, Target};
 
 /// The number of files that a contract may have.
@@ -275,126 +279,4 @@ fn is_wrong(diagnostics: &[Diagnostic]) -> bool {
     diagnostics
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error)
-}
-
-/// Returns the dialect of the document, or reports that it is not one that is supported.
-fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
-    if !matches!(root.value, NodeValue::Object(_)) {
-        diagnostics.push(
-            Diagnostic::error(
-                "wrong-type",
-                root.span,
-                format!("the document must be an object, not {}", root.kind()),
-            )
-            .help("an OpenAPI document starts with `openapi: 3.1.0`"),
-        );
-        return None;
-    }
-    if let Some(swagger) = root.entry("swagger") {
-        diagnostics.push(
-            Diagnostic::error(
-                "swagger-2",
-                swagger.key_span,
-                "this is a Swagger 2.0 document, and only OpenAPI 3.0 and 3.1 are read",
-            )
-            .help("convert it to OpenAPI 3, for example at https://converter.swagger.io"),
-        );
-        return None;
-    }
-    let Some(version) = root.get("openapi") else {
-        diagnostics.push(
-            Diagnostic::error(
-                "missing-version",
-                root.span,
-                "the document does not say which version of OpenAPI it is written in",
-            )
-            .help("add `openapi: 3.1.0` at the top level"),
-        );
-        return None;
-    };
-    let diagnostic = match (&version.value, version.as_str()) {
-        (_, Some(text)) if is_version(text, "3.0") => return Some(Dialect::V30),
-        (_, Some(text)) if is_version(text, "3.1") => return Some(Dialect::V31),
-        (_, Some(text)) => Diagnostic::error(
-            "unsupported-version",
-            version.span,
-            format!("OpenAPI `{text}` is not read, only 3.0 and 3.1 are"),
-        )
-        .help("write `3.1.0`, and only what that version knows"),
-        (NodeValue::Number(number), _) => Diagnostic::error(
-            "unsupported-version",
-            version.span,
-            format!("`openapi` must be a string, and {number} is a number"),
-        )
-        .help("write all three parts, such as `3.1.0`, or quote it"),
-        _ => Diagnostic::error(
-            "unsupported-version",
-            version.span,
-            format!("`openapi` must be a string, not {}", version.kind()),
-        )
-        .help("write `3.1.0`"),
-    };
-    diagnostics.push(diagnostic);
-    None
-}
-
-fn is_version(text: &str, minor: &str) -> bool {
-    text.strip_prefix(minor)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-fn read_file(path: &Path) -> Result<Vec<u8>, String> {
-    let about = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
-    if !about.is_file() {
-        return Err("cannot be read: it is not a file".to_owned());
-    }
-    if about.len() > MAX_BYTES as u64 {
-        return Err(format!("is larger than {MAX_BYTES} bytes"));
-    }
-    std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))
-}
-
-/// Returns the canonical path, which is equal for two paths to the same file.
-fn identity(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| clean(path))
-}
-
-/// Removes `.` and, where the parent is known, `..` from a path.
-fn clean(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir
-                if matches!(out.components().next_back(), Some(Component::Normal(_))) =>
-            {
-                out.pop();
-            }
-            other => out.push(other),
-        }
-    }
-    out
-}
-
-/// Returns a path relative to the folder of the first document, with forward slashes on every
-/// machine.
-fn relative(path: &Path, base: &Path) -> String {
-    let base = clean(base);
-    let mut rest = path;
-    let mut ups = String::new();
-    let mut from = base.as_path();
-    loop {
-        if let Ok(inside) = path.strip_prefix(from) {
-            rest = inside;
-            break;
-        }
-        let Some(parent) = from.parent() else { break };
-        from = parent;
-        ups.push_str("../");
-    }
-    let parts: Vec<_> = rest
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy().into_owned())
-        .collect();
-    ups + &parts.join("/")
 }

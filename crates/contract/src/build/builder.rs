@@ -8,9 +8,11 @@ use crate::node::Node;
 use crate::node_ref::{NodeRef, address};
 use crate::resolve::Resolver;
 
+/// Builds a contract from nodes. Each `impl` beside this file adds one kind of object.
 pub(super) struct Builder<'r, 'a> {
     pub(super) resolver: &'r Resolver<'a>,
     pub(super) dialect: Dialect,
+    /// The schemas read so far, by id.
     pub(super) schemas: Vec<Schema>,
     /// The schemas by the address of their node.
     pub(super) ids: HashMap<usize, SchemaId>,
@@ -28,6 +30,7 @@ pub(super) struct Builder<'r, 'a> {
     pub(super) moved: HashMap<std::rc::Rc<str>, (SchemaId, SchemaId)>,
     /// The schemas with a discriminator.
     pub(super) discriminated: Vec<SchemaId>,
+    /// The number of bytes that may still be copied.
     pub(super) budget: u64,
     /// Addresses of the operations that are being built, outermost first. A callback may lead back
     /// to one of them.

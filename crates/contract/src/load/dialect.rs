@@ -1,0 +1,71 @@
+//! The dialect of a document.
+
+use crate::diagnostic::Diagnostic;
+use crate::model::Dialect;
+use crate::node::{Node, NodeValue};
+
+/// Returns the dialect of the document, or reports that it is not one that is supported.
+pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
+    if !matches!(root.value, NodeValue::Object(_)) {
+        diagnostics.push(
+            Diagnostic::error(
+                "wrong-type",
+                root.span,
+                format!("the document must be an object, not {}", root.kind()),
+            )
+            .help("an OpenAPI document starts with `openapi: 3.1.0`"),
+        );
+        return None;
+    }
+    if let Some(swagger) = root.entry("swagger") {
+        diagnostics.push(
+            Diagnostic::error(
+                "swagger-2",
+                swagger.key_span,
+                "this is a Swagger 2.0 document, and only OpenAPI 3.0 and 3.1 are read",
+            )
+            .help("convert it to OpenAPI 3, for example at https://converter.swagger.io"),
+        );
+        return None;
+    }
+    let Some(version) = root.get("openapi") else {
+        diagnostics.push(
+            Diagnostic::error(
+                "missing-version",
+                root.span,
+                "the document does not say which version of OpenAPI it is written in",
+            )
+            .help("add `openapi: 3.1.0` at the top level"),
+        );
+        return None;
+    };
+    let diagnostic = match (&version.value, version.as_str()) {
+        (_, Some(text)) if is_version(text, "3.0") => return Some(Dialect::V30),
+        (_, Some(text)) if is_version(text, "3.1") => return Some(Dialect::V31),
+        (_, Some(text)) => Diagnostic::error(
+            "unsupported-version",
+            version.span,
+            format!("OpenAPI `{text}` is not read, only 3.0 and 3.1 are"),
+        )
+        .help("write `3.1.0`, and only what that version knows"),
+        (NodeValue::Number(number), _) => Diagnostic::error(
+            "unsupported-version",
+            version.span,
+            format!("`openapi` must be a string, and {number} is a number"),
+        )
+        .help("write all three parts, such as `3.1.0`, or quote it"),
+        _ => Diagnostic::error(
+            "unsupported-version",
+            version.span,
+            format!("`openapi` must be a string, not {}", version.kind()),
+        )
+        .help("write `3.1.0`"),
+    };
+    diagnostics.push(diagnostic);
+    None
+}
+
+fn is_version(text: &str, minor: &str) -> bool {
+    text.strip_prefix(minor)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

@@ -1,0 +1,62 @@
+//! Files and their paths.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::read::MAX_BYTES;
+
+/// Reads a regular file that is not too large. The error completes the sentence "the file …".
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    let about = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
+    if !about.is_file() {
+        return Err("cannot be read: it is not a file".to_owned());
+    }
+    if about.len() > MAX_BYTES as u64 {
+        return Err(format!("is larger than {MAX_BYTES} bytes"));
+    }
+    std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))
+}
+
+/// Returns the canonical path, which is equal for two paths to the same file.
+pub(super) fn identity(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| clean(path))
+}
+
+/// Removes `.` and, where the parent is known, `..` from a path.
+pub(super) fn clean(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir
+                if matches!(out.components().next_back(), Some(Component::Normal(_))) =>
+            {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Returns a path relative to the folder of the first document, with forward slashes on every
+/// machine.
+pub(super) fn relative(path: &Path, base: &Path) -> String {
+    let base = clean(base);
+    let mut rest = path;
+    let mut ups = String::new();
+    let mut from = base.as_path();
+    loop {
+        if let Ok(inside) = path.strip_prefix(from) {
+            rest = inside;
+            break;
+        }
+        let Some(parent) = from.parent() else { break };
+        from = parent;
+        ups.push_str("../");
+    }
+    let parts: Vec<_> = rest
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    ups + &parts.join("/")
+}
