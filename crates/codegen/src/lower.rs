@@ -5,11 +5,21 @@
 //! accept more than the schema does, it carries the pointer of a compiled check, so that what is accepted
 //! is always exactly what the contract says.
 
+mod collection;
+mod enumeration;
+mod error;
 mod flatten;
+mod form;
+mod integer;
+mod object;
 mod operation;
 mod reach;
 mod recursion;
+mod reference;
+mod scalar;
 mod schema;
+mod security;
+mod tag;
 mod union;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -61,14 +71,14 @@ pub fn lower_both<'c>(
         None
     };
     let own = directions.pop().expect("the contract itself is the first");
-    let error = operation::shared_error(&types, &own.operations);
+    let error = error::shared_error(&types, &own.operations);
     let events = others
         .as_ref()
         .map(|direction| direction.operations.as_slice())
         .unwrap_or_default();
     reach::mark(&mut types, &own.operations, events, error.as_ref());
     let others = others.map(|direction| {
-        let error = operation::shared_error(&types, &direction.operations);
+        let error = error::shared_error(&types, &direction.operations);
         direction.api(names(true), types.clone(), error)
     });
     (own.api(names(false), types, error), others)
@@ -91,7 +101,7 @@ impl<'c> Direction<'c> {
         Api {
             contract,
             names,
-            security: operation::security_schemes(contract),
+            security: security::security_schemes(contract),
             tags,
             types,
             operations,
@@ -161,7 +171,7 @@ impl<'c> Lowering<'c> {
     }
 
     fn direction(&mut self, contract: &'c Contract, names: &CrateNames) -> Direction<'c> {
-        let tags = operation::tags(contract, names);
+        let tags = tag::tags(contract, names);
         let operations = operation::operations(self, contract, &tags);
         Direction {
             contract,

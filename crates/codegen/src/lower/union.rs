@@ -1,13 +1,16 @@
 //! `oneOf` and `anyOf`: null beside a type, values, tags, and the rest by trial.
 
+mod tags;
+
 use std::collections::HashSet;
 
-use contract::model::{Discriminator, Keywords, SchemaId, SchemaKind, Types};
+use contract::model::{Keywords, SchemaId, SchemaKind, Types};
 use serde_json::Value;
 
 use super::Lowering;
+use super::enumeration::variants_of;
 use super::flatten::{Alternatives, Flat};
-use super::schema::{Form, Shape, Subject, variants_of};
+use super::form::{Form, Shape, Subject};
 use crate::ir::{Choice, TypeKind, TypeRef, Union, Variant};
 use crate::names;
 
@@ -127,70 +130,6 @@ impl Lowering<'_> {
             variants,
             check: None,
         }
-    }
-
-    /// Tags by `discriminator`, if it names every alternative.
-    fn declared_tags(
-        &self,
-        members: &[SchemaId],
-        discriminator: &Discriminator,
-    ) -> Option<(String, Vec<Vec<String>>)> {
-        let tags: Vec<Vec<String>> = members
-            .iter()
-            .map(|member| {
-                let member = self.contract.resolve(*member);
-                discriminator
-                    .mapping
-                    .iter()
-                    .filter(|(_, target)| self.contract.resolve(*target) == member)
-                    .map(|(value, _)| value.clone())
-                    .collect()
-            })
-            .collect();
-        let all_objects = members.iter().all(|member| {
-            let flat = Flat::of(self.contract, &[*member]);
-            flat.types.is_none_or(|types| types == Types::OBJECT)
-        });
-        (all_objects && tags.iter().all(|tags| !tags.is_empty()))
-            .then(|| (discriminator.property.clone(), tags))
-    }
-
-    /// Tags by a property that every alternative requires with a value of its own.
-    fn constant_tags(&self, members: &[SchemaId]) -> Option<(String, Vec<Vec<String>>)> {
-        let flats: Vec<Flat> = members
-            .iter()
-            .map(|member| Flat::of(self.contract, &[*member]))
-            .collect();
-        let first = flats.first()?;
-        first.properties.keys().find_map(|property| {
-            let mut seen = HashSet::new();
-            let mut tags = Vec::with_capacity(flats.len());
-            for flat in &flats {
-                if flat.types != Some(Types::OBJECT) || !flat.required.contains(property) {
-                    return None;
-                }
-                let values = self.string_values(flat.properties.get(property)?)?;
-                let [Value::String(value)] = values.as_slice() else {
-                    return None;
-                };
-                if !seen.insert(value.clone()) {
-                    return None;
-                }
-                tags.push(vec![value.clone()]);
-            }
-            Some((property.clone(), tags))
-        })
-    }
-
-    /// The values of a schema that is a closed set of strings.
-    fn string_values(&self, ids: &[SchemaId]) -> Option<Vec<Value>> {
-        let flat = Flat::of(self.contract, ids);
-        let strings = flat.types.is_none_or(|types| types == Types::STRING)
-            && flat.choices.is_empty()
-            && !flat.residual
-            && !flat.speaks_of_strings();
-        flat.values
-            .filter(|values| strings && !values.is_empty() && values.iter().all(Value::is_string))
     }
 
     /// Alternatives that are all sets of strings, as one enumeration.

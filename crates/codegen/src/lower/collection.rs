@@ -1,0 +1,50 @@
+//! Lists and maps.
+
+use super::Lowering;
+use super::flatten::{AdditionalProperties, Flat};
+use super::form::{Shape, Subject};
+use crate::ir::{Array, Map, TypeKind, TypeRef};
+
+impl Lowering<'_> {
+    pub(super) fn array(&mut self, flat: &Flat, subject: &Subject<'_>) -> Shape {
+        let hint = format!("{}Item", subject.name);
+        let (items, exact) = match flat.items.as_slice() {
+            _ if flat.positional => (TypeRef::Any, true),
+            [] => (TypeRef::Any, true),
+            ids => self.type_of_all(ids, &hint),
+        };
+        let constrained = flat.min_items.is_some() || flat.max_items.is_some() || flat.unique_items;
+        let check = (flat.residual || !exact).then(|| subject.check.clone());
+        if !constrained && check.is_none() {
+            return Shape::Type(TypeRef::Vec(Box::new(items)));
+        }
+        Shape::Item(TypeKind::Array(Array {
+            items,
+            min_items: flat.min_items,
+            max_items: flat.max_items,
+            unique_items: flat.unique_items,
+            check,
+        }))
+    }
+
+    pub(super) fn map(&mut self, flat: &Flat, subject: &Subject<'_>, undeclared: bool) -> Shape {
+        let values = match &flat.additional {
+            AdditionalProperties::Follow(id) => {
+                self.type_of(*id, &format!("{}Value", subject.name))
+            }
+            AdditionalProperties::Unsaid
+            | AdditionalProperties::Refused
+            | AdditionalProperties::Any => TypeRef::Any,
+        };
+        let residual = flat.residual || undeclared || !flat.dependent_required.is_empty();
+        if !residual && flat.min_properties.is_none() && flat.max_properties.is_none() {
+            return Shape::Type(TypeRef::Map(Box::new(values)));
+        }
+        Shape::Item(TypeKind::Map(Map {
+            values,
+            min_properties: flat.min_properties,
+            max_properties: flat.max_properties,
+            check: residual.then(|| subject.check.clone()),
+        }))
+    }
+}

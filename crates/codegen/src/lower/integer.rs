@@ -1,0 +1,67 @@
+//! Which of Rust's integers holds what a schema allows.
+
+use serde_json::Number;
+
+use super::flatten::Flat;
+use crate::ir::Primitive;
+
+/// The integer that holds what a schema allows: by format, so that moving a bound keeps the type.
+pub(super) fn integer(flat: &Flat) -> Primitive {
+    let not_negative = flat
+        .minimum
+        .as_ref()
+        .and_then(Number::as_f64)
+        .is_some_and(|low| low >= 0.0);
+    match flat.format.as_deref() {
+        Some("int8") => Primitive::I8,
+        Some("int16") => Primitive::I16,
+        Some("int32") => Primitive::I32,
+        Some("uint8") => Primitive::U8,
+        Some("uint16") => Primitive::U16,
+        Some("uint32") => Primitive::U32,
+        Some("uint64") => Primitive::U64,
+        Some("uint") if not_negative => Primitive::U64,
+        _ if flat
+            .maximum
+            .as_ref()
+            .is_some_and(|high| high.as_i64().is_none() && high.is_u64())
+            && not_negative =>
+        {
+            Primitive::U64
+        }
+        _ => Primitive::I64,
+    }
+}
+
+/// Whether an integer's own type can say all of its bounds: steps are whole, and no bound lies beyond the far end.
+pub(super) fn is_exact(flat: &Flat, inner: Primitive) -> bool {
+    let (low, high) = range(inner);
+    let is = |bound: &Option<Number>, holds: &dyn Fn(f64) -> bool| {
+        bound.as_ref().and_then(Number::as_f64).is_none_or(holds)
+    };
+    is(&flat.multiple_of, &|step| {
+        step.fract() == 0.0 && step < high
+    }) && [&flat.minimum, &flat.exclusive_minimum]
+        .iter()
+        .all(|bound| is(bound, &|bound| bound < high))
+        && [&flat.maximum, &flat.exclusive_maximum]
+            .iter()
+            .all(|bound| is(bound, &|bound| bound > low))
+}
+
+/// The ends of an integer's type; those of 64 bits as near as a float comes.
+pub(super) fn range(inner: Primitive) -> (f64, f64) {
+    match inner {
+        Primitive::I8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
+        Primitive::I16 => (f64::from(i16::MIN), f64::from(i16::MAX)),
+        Primitive::U8 => (0.0, f64::from(u8::MAX)),
+        Primitive::U16 => (0.0, f64::from(u16::MAX)),
+        Primitive::I32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
+        Primitive::U32 => (0.0, f64::from(u32::MAX)),
+        Primitive::U64 => (0.0, TWO_POW_64),
+        _ => (-TWO_POW_64 / 2.0, TWO_POW_64 / 2.0),
+    }
+}
+
+/// One beyond the largest `u64`.
+const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;

@@ -1,0 +1,55 @@
+//! Strings and numbers.
+
+use super::flatten::Flat;
+use super::form::Shape;
+use crate::ir::{Primitive, Scalar, TypeKind, TypeRef};
+
+pub(super) fn string(flat: &Flat, check: Option<String>) -> Shape {
+    let lengths = flat.min_length.is_some() || flat.max_length.is_some() || flat.pattern.is_some();
+    if !lengths && !flat.secret && check.is_none() {
+        match flat.format.as_deref() {
+            Some("ipv4") => return Shape::Type(TypeRef::Primitive(Primitive::Ipv4Addr)),
+            Some("ipv6") => return Shape::Type(TypeRef::Primitive(Primitive::Ipv6Addr)),
+            Some(format) if crate::ir::format_is_enforced(format) => {}
+            _ => return Shape::Type(TypeRef::Primitive(Primitive::String)),
+        }
+    }
+    Shape::Item(TypeKind::Scalar(scalar(Primitive::String, flat, check)))
+}
+
+pub(super) fn number(inner: Primitive, flat: &Flat, check: Option<String>) -> Shape {
+    let implied_minimum = matches!(
+        inner,
+        Primitive::U8 | Primitive::U16 | Primitive::U32 | Primitive::U64
+    ) && flat
+        .minimum
+        .as_ref()
+        .is_none_or(|minimum| minimum.as_u64() == Some(0));
+    let bounded = flat.maximum.is_some()
+        || flat.exclusive_minimum.is_some()
+        || flat.exclusive_maximum.is_some()
+        || flat.multiple_of.is_some()
+        || (flat.minimum.is_some() && !implied_minimum);
+    if bounded || flat.secret || check.is_some() {
+        Shape::Item(TypeKind::Scalar(scalar(inner, flat, check)))
+    } else {
+        Shape::Type(TypeRef::Primitive(inner))
+    }
+}
+
+pub(super) fn scalar(inner: Primitive, flat: &Flat, check: Option<String>) -> Scalar {
+    Scalar {
+        inner,
+        min_length: flat.min_length,
+        max_length: flat.max_length,
+        pattern: flat.pattern.clone(),
+        format: flat.format.clone(),
+        minimum: flat.minimum.clone(),
+        maximum: flat.maximum.clone(),
+        exclusive_minimum: flat.exclusive_minimum.clone(),
+        exclusive_maximum: flat.exclusive_maximum.clone(),
+        multiple_of: flat.multiple_of.clone(),
+        secret: flat.secret,
+        check,
+    }
+}
