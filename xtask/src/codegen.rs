@@ -79,15 +79,15 @@ pub(crate) fn run(
             Exit::Stale
         });
     }
-    let written = emit::write(&folder, &files)?;
-    for path in &written.removed {
+    let emitted = emit::write(&folder, &files)?;
+    for path in &emitted.removed {
         writeln!(out, "removed {}", folder.join(path).display())?;
     }
     let summary = Summary::new("wrote", &folder, &files, &contract, start);
     report(
         out,
         &Summary {
-            changed: Some(written.files.len()),
+            changed: Some(emitted.written.len()),
             ..summary
         },
     )?;

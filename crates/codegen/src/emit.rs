@@ -15,14 +15,14 @@ pub(crate) use scan::MARK;
 pub use scan::is_generated;
 
 use crate::File;
-use scan::Place;
+use scan::Entry;
 
 /// Writes files below a folder, and removes what was generated there before and is not any more.
 ///
 /// A file that is right already is not touched. Each is replaced in one step, so that nobody reads half of one.
-pub fn write(out: &Path, files: &[File]) -> Result<Written, EmitError> {
+pub fn write(out: &Path, files: &[File]) -> Result<Emitted, EmitError> {
     let differences = compare(out, files)?;
-    let mut written = Written::default();
+    let mut emitted = Emitted::default();
     // The file that marks a crate as generated comes first: an interrupted run can then be repeated.
     let (marks, others): (Vec<_>, Vec<_>) = differences
         .into_iter()
@@ -31,16 +31,16 @@ pub fn write(out: &Path, files: &[File]) -> Result<Written, EmitError> {
         match difference {
             Difference::Changed { file, .. } | Difference::Missing { file } => {
                 replace(out, file)?;
-                written.files.push(file.path.clone());
+                emitted.written.push(file.path.clone());
             }
             Difference::Orphaned { path } => {
                 remove(out, &path)?;
-                written.removed.push(path);
+                emitted.removed.push(path);
             }
         }
     }
-    written.files.sort();
-    Ok(written)
+    emitted.written.sort();
+    Ok(emitted)
 }
 
 /// What differs between files and the folder that should hold them; nothing is written.
@@ -75,9 +75,9 @@ pub fn check(out: &Path, files: &[File]) -> Result<Vec<Stale>, EmitError> {
 
 /// What [`write()`] has done; both lists are sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Written {
+pub struct Emitted {
     /// Files that are new or have changed.
-    pub files: Vec<String>,
+    pub written: Vec<String>,
     /// Files that are gone.
     pub removed: Vec<String>,
 }
@@ -176,13 +176,13 @@ fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, Emi
     for file in files {
         expected.insert(file.path.as_str());
         match scan::look(out, &file.path)? {
-            Place::Absent => differences.push(Difference::Missing { file }),
-            Place::Link => differences.push(Difference::Changed {
+            Entry::Absent => differences.push(Difference::Missing { file }),
+            Entry::Link => differences.push(Difference::Changed {
                 file,
                 found: Vec::new(),
             }),
-            Place::File(found) if found == file.text.as_bytes() => {}
-            Place::File(found) => {
+            Entry::File(found) if found == file.text.as_bytes() => {}
+            Entry::File(found) => {
                 if !file.path.contains('/') && !scan::starts_with_mark(&found) {
                     return Err(EmitError::NotGenerated(out.join(&file.path)));
                 }

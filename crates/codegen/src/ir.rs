@@ -9,7 +9,7 @@ mod paging;
 mod types;
 
 pub use item::{
-    Additional, Array, Choice, Enumeration, Field, Map, Object, Scalar, Union, Variant,
+    Additional, Array, Enumeration, Field, Map, Object, Scalar, Selection, Union, Variant,
     format_is_enforced,
 };
 pub use operation::{Body, Media, MediaKind, Operation, Parameter, Response};
@@ -47,7 +47,7 @@ impl Api<'_> {
 
     /// Whether some name in Rust is written in other letters than ASCII's.
     #[must_use]
-    pub fn has_other_letters(&self) -> bool {
+    pub fn has_non_ascii_names(&self) -> bool {
         let of_operations = self.operations.iter().any(|operation| {
             let inputs = operation.parameters.iter().map(|parameter| &parameter.name);
             let outputs = operation
@@ -65,7 +65,7 @@ impl Api<'_> {
             || self
                 .types
                 .iter()
-                .any(|def| !def.name.is_ascii() || def.kind.has_other_letters())
+                .any(|def| !def.name.is_ascii() || def.kind.has_non_ascii_names())
     }
 
     /// The operations of a tag, in the document's order.

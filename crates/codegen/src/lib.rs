@@ -120,7 +120,7 @@ pub fn check_prefix(prefix: &str) -> Result<(), Error> {
         !word.is_empty()
             && word
                 .chars()
-                .all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit())
+                .all(|character| character.is_ascii_lowercase() || character.is_ascii_digit())
     };
     let starts_well = prefix.starts_with(|first: char| first.is_ascii_lowercase());
     if starts_well && prefix.len() <= LONGEST_PREFIX && prefix.split('-').all(is_word) {

@@ -159,7 +159,7 @@ impl<'c> Lowering<'c> {
             .collect();
         let names = names::unique_all(&mut self.taken, &wanted);
         for ((_, id), rust) in self.contract.components.iter().zip(names) {
-            let type_id = self.slot();
+            let type_id = self.reserve_slot();
             self.reserved.insert(*id, (type_id, rust));
             self.lowered.insert(*id, TypeRef::Named(type_id));
         }
@@ -180,8 +180,8 @@ impl<'c> Lowering<'c> {
         }
     }
 
-    /// Reserves a place for an item.
-    fn slot(&mut self) -> TypeId {
+    /// Reserves a slot for an item.
+    fn reserve_slot(&mut self) -> TypeId {
         self.types.push(None);
         TypeId(self.types.len() - 1)
     }

@@ -121,7 +121,7 @@ const MAX_LENGTH: usize = 96;
 
 /// A type's or trait's name: `PascalCase`. Never empty, never reserved.
 pub(crate) fn pascal(words: &str) -> String {
-    let name = legal(&spell_out(words).to_pascal_case(), "N");
+    let name = legal_identifier(&spell_out(words).to_pascal_case(), "N");
     if RESERVED_TYPES.contains(&name.as_str()) {
         format!("{name}Type")
     } else {
@@ -131,7 +131,10 @@ pub(crate) fn pascal(words: &str) -> String {
 
 /// The name of a tag's trait in the server crate: `LoadBalancerApi`.
 pub(crate) fn server_trait(words: &str) -> String {
-    format!("{}Api", legal(&spell_out(words).to_pascal_case(), "N"))
+    format!(
+        "{}Api",
+        legal_identifier(&spell_out(words).to_pascal_case(), "N")
+    )
 }
 
 /// The name of a tag's trait in the client crate: `ClientLoadBalancerExt`, as progenitor names it.
@@ -141,7 +144,7 @@ pub(crate) fn client_trait(words: &str) -> String {
 
 /// A variant's name: `PascalCase`. It lives in its enum's scope, so only `Self` is reserved.
 pub(crate) fn variant(words: &str) -> String {
-    match legal(&spell_out(words).to_pascal_case(), "N") {
+    match legal_identifier(&spell_out(words).to_pascal_case(), "N") {
         name if name == "Self" => "SelfValue".to_owned(),
         name => name,
     }
@@ -149,7 +152,7 @@ pub(crate) fn variant(words: &str) -> String {
 
 /// A field's, function's or module's name: `snake_case`, without `r#`. Never empty.
 pub(crate) fn snake(words: &str) -> String {
-    legal(&spell_out(words).to_snake_case(), "n")
+    legal_identifier(&spell_out(words).to_snake_case(), "n")
 }
 
 /// A `snake_case` name as an identifier: `r#type`, and `self_` where `r#` does not help.
@@ -223,12 +226,12 @@ pub(crate) fn first_free(name: String, mut is_free: impl FnMut(&str) -> bool) ->
     }
 }
 
-/// Signs that would vanish, as words, where they carry the meaning: `+1` and `-1` must differ.
+/// Characters that would vanish, as words, where they carry the meaning: `+1` and `-1` must differ.
 fn spell_out(words: &str) -> String {
     let has_letters = words.chars().any(char::is_alphanumeric);
     let mut spelled = String::with_capacity(words.len());
-    for (at, sign) in words.chars().enumerate() {
-        let word = match sign {
+    for (at, character) in words.chars().enumerate() {
+        let word = match character {
             '+' if at == 0 || !has_letters => "plus",
             '-' if at == 0 || !has_letters => "minus",
             '<' => "less",
@@ -246,13 +249,13 @@ fn spell_out(words: &str) -> String {
             '~' if !has_letters => "tilde",
             '_' if !has_letters => "underscore",
             ' ' if !has_letters => "space",
-            _ if sign.is_alphanumeric() => {
-                spelled.push(sign);
+            _ if character.is_alphanumeric() => {
+                spelled.push(character);
                 continue;
             }
             // Nothing else tells two such names apart, and a number would depend on their order.
             _ if !has_letters => {
-                spelled.push_str(&format!(" u{:x} ", u32::from(sign)));
+                spelled.push_str(&format!(" u{:x} ", u32::from(character)));
                 continue;
             }
             _ => {
@@ -272,10 +275,10 @@ fn spell_out(words: &str) -> String {
 }
 
 /// Drops what no identifier may hold, and puts `prefix` before what none may begin with.
-fn legal(name: &str, prefix: &str) -> String {
+fn legal_identifier(name: &str, prefix: &str) -> String {
     let kept: String = name
         .chars()
-        .filter(|sign| unicode_ident::is_xid_continue(*sign))
+        .filter(|character| unicode_ident::is_xid_continue(*character))
         .take(MAX_LENGTH)
         .collect();
     match kept.chars().next() {

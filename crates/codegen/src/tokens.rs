@@ -82,7 +82,7 @@ pub(crate) fn primitive_tokens(primitive: Primitive) -> TokenStream {
 
 /// For the root of a crate: leave to the contract names that the compiler takes for typing errors in another script.
 pub(crate) fn letters(api: &Api<'_>) -> Option<TokenStream> {
-    api.has_other_letters().then(
+    api.has_non_ascii_names().then(
         || quote!(#![allow(mixed_script_confusables, uncommon_codepoints, reason = "names are the contract's own")]),
     )
 }

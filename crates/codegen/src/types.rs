@@ -25,7 +25,7 @@ pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     let mut files = vec![
         File {
             path: format!("{root}/lib.rs"),
-            text: rust_file(library(api)),
+            text: rust_file(crate_root(api)),
         },
         File {
             path: format!("{root}/schemas.json"),
@@ -95,7 +95,10 @@ struct Module<'a> {
 
 fn modules<'a>(api: &'a Api<'_>) -> Vec<Module<'a>> {
     let of = |wanted: Option<usize>| -> Vec<&TypeDef> {
-        api.types.iter().filter(|def| home(def) == wanted).collect()
+        api.types
+            .iter()
+            .filter(|def| tag_of_module(def) == wanted)
+            .collect()
     };
     let shared = Module {
         name: SHARED,
@@ -114,14 +117,14 @@ fn modules<'a>(api: &'a Api<'_>) -> Vec<Module<'a>> {
 }
 
 /// The tag whose module an item lives in; none for the shared one.
-fn home(def: &TypeDef) -> Option<usize> {
+fn tag_of_module(def: &TypeDef) -> Option<usize> {
     match def.tags.len() {
         1 => def.tags.first().copied(),
         _ => None,
     }
 }
 
-fn library(api: &Api<'_>) -> TokenStream {
+fn crate_root(api: &Api<'_>) -> TokenStream {
     let title = format!(
         "The types of {}: what its requests and responses carry, checked when they are made and when they are read.\n\n\
          A type accepts exactly what its schema in the contract accepts. \
@@ -170,7 +173,7 @@ fn schemas(api: &Api<'_>) -> TokenStream {
     let each = |entry: &dyn Fn(&str, TokenStream) -> TokenStream| -> Vec<TokenStream> {
         let entries = api.types.iter().filter_map(|def| {
             let name = ident(&def.name);
-            let gate = home(def).map(|tag| {
+            let gate = tag_of_module(def).map(|tag| {
                 let feature = &api.tags[tag].feature;
                 quote!(#[cfg(feature = #feature)])
             });
@@ -225,7 +228,9 @@ fn module_text(api: &Api<'_>, module: &Module<'_>) -> String {
         .iter()
         .flat_map(|def| def.kind.mentions())
         .map(|id| api.type_def(id))
-        .filter(|other| home(other) != module.types.first().and_then(|def| home(def)))
+        .filter(|other| {
+            tag_of_module(other) != module.types.first().and_then(|def| tag_of_module(def))
+        })
         .map(|other| other.name.as_str())
         .collect();
     let imports: Vec<_> = imports.into_iter().map(ident).collect();

@@ -43,13 +43,13 @@ pub(super) fn unified(path: &str, found: &str, wanted: &str) -> String {
 
 /// A line as a terminal may show it: not too wide, and without what would drive the terminal.
 fn shown(line: &str) -> String {
-    let mut signs = line.chars().map(|sign| match sign {
+    let mut characters = line.chars().map(|character| match character {
         '\t' => ' ',
-        sign if sign.is_control() => '\u{fffd}',
-        sign => sign,
+        character if character.is_control() => '\u{fffd}',
+        character => character,
     });
-    let mut out: String = signs.by_ref().take(MOST_CHARACTERS).collect();
-    if signs.next().is_some() {
+    let mut out: String = characters.by_ref().take(MOST_CHARACTERS).collect();
+    if characters.next().is_some() {
         out.push('…');
     }
     out.push('\n');

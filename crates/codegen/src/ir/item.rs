@@ -89,23 +89,6 @@ pub struct Scalar {
     pub check: Option<String>,
 }
 
-impl Scalar {
-    /// Whether any value of the inner type will do.
-    #[must_use]
-    pub fn is_unconstrained(&self) -> bool {
-        self.min_length.is_none()
-            && self.max_length.is_none()
-            && self.pattern.is_none()
-            && self.minimum.is_none()
-            && self.maximum.is_none()
-            && self.exclusive_minimum.is_none()
-            && self.exclusive_maximum.is_none()
-            && self.multiple_of.is_none()
-            && self.check.is_none()
-            && !self.format.as_deref().is_some_and(format_is_enforced)
-    }
-}
-
 /// The formats that the run time checks; the others are documentation.
 #[must_use]
 pub fn format_is_enforced(format: &str) -> bool {
@@ -177,7 +160,7 @@ pub struct Enumeration {
 #[derive(Debug, Clone)]
 pub struct Union {
     /// How the variant is told.
-    pub choice: Choice,
+    pub selection: Selection,
     /// The variants in the document's order.
     pub variants: Vec<Variant>,
     /// Pointer into the schema bundle when keywords remain.
@@ -186,7 +169,7 @@ pub struct Union {
 
 /// How a union's variant is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
+pub enum Selection {
     /// By the value of this property.
     Tag(String),
     /// Exactly one variant accepts.

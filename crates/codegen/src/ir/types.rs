@@ -95,7 +95,7 @@ pub enum Primitive {
 
 impl TypeKind {
     /// Whether the name of a part is written in other letters than ASCII's.
-    pub(super) fn has_other_letters(&self) -> bool {
+    pub(super) fn has_non_ascii_names(&self) -> bool {
         match self {
             Self::Object(object) => object.fields.iter().any(|field| !field.name.is_ascii()),
             Self::Enumeration(values) => values.variants.iter().any(|(name, _)| !name.is_ascii()),
@@ -116,20 +116,20 @@ impl TypeKind {
     pub fn mentions(&self) -> Vec<TypeId> {
         let mut ids = Vec::new();
         match self {
-            Self::Alias(ty) => ty.mentions_into(&mut ids),
+            Self::Alias(ty) => ty.collect_mentions(&mut ids),
             Self::Object(object) => {
                 for field in &object.fields {
-                    field.ty.mentions_into(&mut ids);
+                    field.ty.collect_mentions(&mut ids);
                 }
                 if let Additional::Kept { ty, .. } = &object.additional {
-                    ty.mentions_into(&mut ids);
+                    ty.collect_mentions(&mut ids);
                 }
             }
-            Self::Array(array) => array.items.mentions_into(&mut ids),
-            Self::Map(map) => map.values.mentions_into(&mut ids),
+            Self::Array(array) => array.items.collect_mentions(&mut ids),
+            Self::Map(map) => map.values.collect_mentions(&mut ids),
             Self::Union(union) => {
                 for variant in &union.variants {
-                    variant.ty.mentions_into(&mut ids);
+                    variant.ty.collect_mentions(&mut ids);
                 }
             }
             Self::Scalar(_) | Self::Enumeration(_) | Self::Json { .. } => {}
@@ -142,16 +142,16 @@ impl TypeRef {
     /// Whether it mentions an item.
     pub(crate) fn mentions(&self, id: TypeId) -> bool {
         let mut ids = Vec::new();
-        self.mentions_into(&mut ids);
+        self.collect_mentions(&mut ids);
         ids.contains(&id)
     }
 
     /// Adds the items that a type mentions.
-    pub(crate) fn mentions_into(&self, ids: &mut Vec<TypeId>) {
+    pub(crate) fn collect_mentions(&self, ids: &mut Vec<TypeId>) {
         match self {
             Self::Named(id) => ids.push(*id),
             Self::Vec(inner) | Self::Map(inner) | Self::Nullable(inner) | Self::Boxed(inner) => {
-                inner.mentions_into(ids);
+                inner.collect_mentions(ids);
             }
             Self::Primitive(_) | Self::Any => {}
         }

@@ -1,12 +1,12 @@
 //! Lists and maps.
 
 use super::Lowering;
-use super::flatten::{AdditionalProperties, Flat};
-use super::form::{Shape, Subject};
+use super::flatten::{AdditionalProperties, FlatSchema};
+use super::form::{Form, Subject};
 use crate::ir::{Array, Map, TypeKind, TypeRef};
 
 impl Lowering<'_> {
-    pub(super) fn array(&mut self, flat: &Flat, subject: &Subject<'_>) -> Shape {
+    pub(super) fn array(&mut self, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
         let hint = format!("{}Item", subject.name);
         let (items, exact) = match flat.items.as_slice() {
             _ if flat.positional => (TypeRef::Any, true),
@@ -16,9 +16,9 @@ impl Lowering<'_> {
         let constrained = flat.min_items.is_some() || flat.max_items.is_some() || flat.unique_items;
         let check = (flat.residual || !exact).then(|| subject.check.clone());
         if !constrained && check.is_none() {
-            return Shape::Type(TypeRef::Vec(Box::new(items)));
+            return Form::Type(TypeRef::Vec(Box::new(items)));
         }
-        Shape::Item(TypeKind::Array(Array {
+        Form::Item(TypeKind::Array(Array {
             items,
             min_items: flat.min_items,
             max_items: flat.max_items,
@@ -27,20 +27,25 @@ impl Lowering<'_> {
         }))
     }
 
-    pub(super) fn map(&mut self, flat: &Flat, subject: &Subject<'_>, undeclared: bool) -> Shape {
+    pub(super) fn map(
+        &mut self,
+        flat: &FlatSchema,
+        subject: &Subject<'_>,
+        undeclared: bool,
+    ) -> Form {
         let values = match &flat.additional {
             AdditionalProperties::Follow(id) => {
                 self.type_of(*id, &format!("{}Value", subject.name))
             }
-            AdditionalProperties::Unsaid
+            AdditionalProperties::Unspecified
             | AdditionalProperties::Refused
             | AdditionalProperties::Any => TypeRef::Any,
         };
         let residual = flat.residual || undeclared || !flat.dependent_required.is_empty();
         if !residual && flat.min_properties.is_none() && flat.max_properties.is_none() {
-            return Shape::Type(TypeRef::Map(Box::new(values)));
+            return Form::Type(TypeRef::Map(Box::new(values)));
         }
-        Shape::Item(TypeKind::Map(Map {
+        Form::Item(TypeKind::Map(Map {
             values,
             min_properties: flat.min_properties,
             max_properties: flat.max_properties,

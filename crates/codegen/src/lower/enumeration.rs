@@ -4,27 +4,28 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use contract::model::Types;
-use serde_json::{Number, Value};
+use contract::number::compare;
+use serde_json::Value;
 
-use super::flatten::Flat;
-use super::form::{Form, Shape, Subject};
+use super::flatten::FlatSchema;
+use super::form::{Form, NullableForm, Subject};
 use super::integer::{integer, range};
 use crate::ir::{Enumeration, TypeKind};
 use crate::names;
 
-pub(super) fn enumeration(flat: &Flat, subject: &Subject<'_>) -> Form {
+pub(super) fn enumeration(flat: &FlatSchema, subject: &Subject<'_>) -> NullableForm {
     if flat.residual || !flat.choices.is_empty() {
-        return Form::json(&subject.check);
+        return NullableForm::json(&subject.check);
     }
     let mut values = Vec::new();
     for value in flat.values.iter().flatten() {
-        if values.contains(value) || !flat.types.is_none_or(|types| accepts(types, value)) {
+        if values.contains(value) || !flat.types.is_none_or(|types| has_type(types, value)) {
             continue;
         }
-        match is_within(flat, value) {
+        match satisfies_bounds(flat, value) {
             Some(true) => values.push(value.clone()),
             Some(false) => {}
-            None => return Form::json(&subject.check),
+            None => return NullableForm::json(&subject.check),
         }
     }
     let null = values.iter().any(Value::is_null);
@@ -32,17 +33,17 @@ pub(super) fn enumeration(flat: &Flat, subject: &Subject<'_>) -> Form {
         values.retain(|value| !value.is_null());
     }
     if values.is_empty() {
-        return Form::json(&subject.check);
+        return NullableForm::json(&subject.check);
     }
     let nullable = null && !values[0].is_null();
-    Form {
-        shape: Shape::Item(TypeKind::Enumeration(variants_of(values, flat.extensible))),
+    NullableForm {
+        form: Form::Item(TypeKind::Enumeration(variants_of(values, flat.extensible))),
         nullable,
     }
 }
 
 /// Whether a listed value is one that the other keywords accept too; none if only the compiled schema can say.
-fn is_within(flat: &Flat, value: &Value) -> Option<bool> {
+fn satisfies_bounds(flat: &FlatSchema, value: &Value) -> Option<bool> {
     match value {
         Value::Null | Value::Bool(_) => Some(true),
         Value::String(text) => {
@@ -81,21 +82,13 @@ fn is_within(flat: &Flat, value: &Value) -> Option<bool> {
                     .is_some_and(|number| (low..=high).contains(&number));
             for (bound, holds) in bounds {
                 if let Some(bound) = bound {
-                    within &= holds(compared(number, bound)?);
+                    within &= holds(compare(number, bound)?);
                 }
             }
             Some(within)
         }
-        Value::Array(_) => (!flat.speaks_of_arrays()).then_some(true),
-        Value::Object(_) => (!flat.speaks_of_objects()).then_some(true),
-    }
-}
-
-/// Two numbers in order: exactly if both are integers, else as floats.
-fn compared(one: &Number, other: &Number) -> Option<Ordering> {
-    match (one.as_i128(), other.as_i128()) {
-        (Some(one), Some(other)) => Some(one.cmp(&other)),
-        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
+        Value::Array(_) => (!flat.constrains_arrays()).then_some(true),
+        Value::Object(_) => (!flat.constrains_objects()).then_some(true),
     }
 }
 
@@ -132,7 +125,7 @@ pub(super) fn only_null() -> TypeKind {
 }
 
 /// Whether a value is of one of the types.
-fn accepts(types: Types, value: &Value) -> bool {
+fn has_type(types: Types, value: &Value) -> bool {
     match value {
         Value::Null => types.contains(Types::NULL),
         Value::Bool(_) => types.contains(Types::BOOLEAN),

@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 
 /// Everything that holds at once for a value.
 #[derive(Debug, Default)]
-pub(super) struct Flat {
+pub(super) struct FlatSchema {
     /// Allowed types; none means any.
     pub types: Option<Types>,
     /// Allowed values.
@@ -61,7 +61,7 @@ pub(super) struct Flat {
 pub(super) enum AdditionalProperties {
     /// Nothing.
     #[default]
-    Unsaid,
+    Unspecified,
     /// They are refused.
     Refused,
     /// They follow this schema.
@@ -78,7 +78,7 @@ pub(super) struct Alternatives {
     pub discriminator: Option<Discriminator>,
 }
 
-impl Flat {
+impl FlatSchema {
     /// Flattens the conjunction of several schemas.
     pub(super) fn of(contract: &Contract, ids: &[SchemaId]) -> Self {
         let mut flat = Self {
@@ -93,18 +93,18 @@ impl Flat {
     }
 
     /// Whether some keyword speaks of objects.
-    pub(super) fn speaks_of_objects(&self) -> bool {
+    pub(super) fn constrains_objects(&self) -> bool {
         !self.properties.is_empty()
             || self.closed_as_a_whole
             || !self.required.is_empty()
-            || self.additional != AdditionalProperties::Unsaid
+            || self.additional != AdditionalProperties::Unspecified
             || self.min_properties.is_some()
             || self.max_properties.is_some()
             || !self.dependent_required.is_empty()
     }
 
     /// Whether some keyword speaks of arrays.
-    pub(super) fn speaks_of_arrays(&self) -> bool {
+    pub(super) fn constrains_arrays(&self) -> bool {
         !self.items.is_empty()
             || self.positional
             || self.min_items.is_some()
@@ -113,7 +113,7 @@ impl Flat {
     }
 
     /// Whether some keyword speaks of strings.
-    pub(super) fn speaks_of_strings(&self) -> bool {
+    pub(super) fn constrains_strings(&self) -> bool {
         self.min_length.is_some()
             || self.max_length.is_some()
             || self.pattern.is_some()
@@ -124,7 +124,7 @@ impl Flat {
     }
 
     /// Whether some keyword speaks of numbers.
-    pub(super) fn speaks_of_numbers(&self) -> bool {
+    pub(super) fn constrains_numbers(&self) -> bool {
         self.minimum.is_some()
             || self.maximum.is_some()
             || self.exclusive_minimum.is_some()
@@ -213,17 +213,17 @@ impl Flat {
             k.exclusive_maximum.as_ref(),
             Ordering::Less,
         );
-        self.residual |= keep_one(&mut self.multiple_of, k.multiple_of.as_ref());
+        self.residual |= keep_first(&mut self.multiple_of, k.multiple_of.as_ref());
     }
 
     fn add_strings(&mut self, k: &Keywords, formats: Formats) {
         self.min_length = self.min_length.max(k.min_length);
         self.max_length = least(self.max_length, k.max_length);
-        self.residual |= keep_one(&mut self.pattern, k.pattern.as_ref());
+        self.residual |= keep_first(&mut self.pattern, k.pattern.as_ref());
         let counts = |format: &&String| {
             formats == Formats::Assertion || !crate::ir::format_is_enforced(format)
         };
-        self.residual |= keep_one(&mut self.format, k.format.as_ref().filter(counts));
+        self.residual |= keep_first(&mut self.format, k.format.as_ref().filter(counts));
     }
 
     fn add_arrays(&mut self, k: &Keywords) {
@@ -263,7 +263,7 @@ impl Flat {
             // Beside another part, `additionalProperties` forbids what that part declares: the compiled
             // schema sorts that out.
             self.additional = match self.additional {
-                AdditionalProperties::Unsaid => AdditionalProperties::Follow(additional),
+                AdditionalProperties::Unspecified => AdditionalProperties::Follow(additional),
                 _ => AdditionalProperties::Any,
             };
             self.residual |= self.parts > 0;
@@ -288,11 +288,11 @@ impl Flat {
     }
 
     /// Settles `additionalProperties: false` (or `unevaluatedProperties: false` on plain parts) as refusal.
-    pub(super) fn settle(&mut self, contract: &Contract) {
+    pub(super) fn settle_additional_properties(&mut self, contract: &Contract) {
         if self.closed_as_a_whole {
             let is_plain = !self.residual
                 && self.choices.is_empty()
-                && self.additional == AdditionalProperties::Unsaid;
+                && self.additional == AdditionalProperties::Unspecified;
             self.additional = if is_plain {
                 AdditionalProperties::Refused
             } else {
@@ -342,7 +342,7 @@ fn tighten(kept: &mut Option<Number>, new: Option<&Number>, tighter: Ordering) {
 }
 
 /// Keeps the first of two values that cannot be merged; says whether a second, different one remains.
-fn keep_one<T: PartialEq + Clone>(kept: &mut Option<T>, new: Option<&T>) -> bool {
+fn keep_first<T: PartialEq + Clone>(kept: &mut Option<T>, new: Option<&T>) -> bool {
     match (kept.as_ref(), new) {
         (None, Some(new)) => {
             *kept = Some(new.clone());

@@ -4,36 +4,36 @@ use contract::model::{SchemaId, Types};
 
 use super::Lowering;
 use super::enumeration::{enumeration, only_null};
-use super::flatten::Flat;
+use super::flatten::FlatSchema;
 use super::integer::{integer, is_exact};
 use super::scalar::{number, string};
-use crate::ir::{Choice, Primitive, TypeKind, TypeRef, Union, Variant};
+use crate::ir::{Primitive, Selection, TypeKind, TypeRef, Union, Variant};
 
 /// What a schema becomes: an existing type, or an item that needs a name; null aside.
-pub(super) struct Form {
-    pub shape: Shape,
+pub(super) struct NullableForm {
+    pub form: Form,
     /// Whether null is accepted too.
     pub nullable: bool,
 }
 
 /// A form without null.
-pub(super) enum Shape {
+pub(super) enum Form {
     /// A type that needs no item.
     Type(TypeRef),
     /// An item.
     Item(TypeKind),
 }
 
-impl Form {
-    pub(super) fn of(shape: Shape) -> Self {
+impl NullableForm {
+    pub(super) fn of(form: Form) -> Self {
         Self {
-            shape,
+            form,
             nullable: false,
         }
     }
 
     pub(super) fn json(check: &str) -> Self {
-        Self::of(Shape::Item(TypeKind::Json {
+        Self::of(Form::Item(TypeKind::Json {
             check: Some(check.to_owned()),
         }))
     }
@@ -51,11 +51,11 @@ pub(super) struct Subject<'a> {
 
 impl Lowering<'_> {
     /// Chooses the form.
-    pub(super) fn form(&mut self, subject: &Subject<'_>) -> Form {
-        let mut flat = Flat::of(self.contract, subject.ids);
-        flat.settle(self.contract);
+    pub(super) fn form(&mut self, subject: &Subject<'_>) -> NullableForm {
+        let mut flat = FlatSchema::of(self.contract, subject.ids);
+        flat.settle_additional_properties(self.contract);
         if flat.never {
-            return Form::json(&subject.check);
+            return NullableForm::json(&subject.check);
         }
         if self.implies_types()
             && flat.types.is_none()
@@ -74,17 +74,17 @@ impl Lowering<'_> {
     }
 
     /// A form by `type`, without values or alternatives.
-    pub(super) fn plain(&mut self, flat: &Flat, subject: &Subject<'_>) -> Form {
+    pub(super) fn plain(&mut self, flat: &FlatSchema, subject: &Subject<'_>) -> NullableForm {
         let Some(types) = flat.types else {
             let anything = !flat.residual
-                && !flat.speaks_of_objects()
-                && !flat.speaks_of_arrays()
-                && !flat.speaks_of_strings()
-                && !flat.speaks_of_numbers();
+                && !flat.constrains_objects()
+                && !flat.constrains_arrays()
+                && !flat.constrains_strings()
+                && !flat.constrains_numbers();
             return if anything {
-                Form::of(Shape::Type(TypeRef::Any))
+                NullableForm::of(Form::Type(TypeRef::Any))
             } else {
-                Form::json(&subject.check)
+                NullableForm::json(&subject.check)
             };
         };
         let null = types.contains(Types::NULL);
@@ -94,21 +94,21 @@ impl Lowering<'_> {
         }
         if types.is_empty() {
             return if null && !flat.residual {
-                Form::of(Shape::Item(only_null()))
+                NullableForm::of(Form::Item(only_null()))
             } else {
-                Form::json(&subject.check)
+                NullableForm::json(&subject.check)
             };
         }
         if null && flat.residual {
-            return Form::json(&subject.check);
+            return NullableForm::json(&subject.check);
         }
-        Form {
-            shape: self.shape_of_types(types, flat, subject),
+        NullableForm {
+            form: self.form_of_types(types, flat, subject),
             nullable: null,
         }
     }
 
-    fn shape_of_types(&mut self, types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
+    fn form_of_types(&mut self, types: Types, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
         let integer = integer(flat);
         let residual = flat.residual || (types == Types::INTEGER && !is_exact(flat, integer));
         let check = residual.then(|| subject.check.clone());
@@ -116,8 +116,8 @@ impl Lowering<'_> {
             Types::STRING => string(flat, check),
             Types::INTEGER => number(integer, flat, check),
             Types::NUMBER => number(Primitive::F64, flat, check),
-            Types::BOOLEAN if check.is_none() => Shape::Type(TypeRef::Primitive(Primitive::Bool)),
-            Types::BOOLEAN => Shape::Item(TypeKind::Json { check }),
+            Types::BOOLEAN if check.is_none() => Form::Type(TypeRef::Primitive(Primitive::Bool)),
+            Types::BOOLEAN => Form::Item(TypeKind::Json { check }),
             Types::ARRAY => self.array(flat, subject),
             Types::OBJECT => self.object(flat, subject),
             several => several_types(several, flat, subject),
@@ -126,12 +126,12 @@ impl Lowering<'_> {
 }
 
 /// The type that a schema's keywords speak of, if they agree on one.
-fn implied(flat: &Flat) -> Option<Types> {
+fn implied(flat: &FlatSchema) -> Option<Types> {
     let spoken = [
-        (flat.speaks_of_objects(), Types::OBJECT),
-        (flat.speaks_of_arrays(), Types::ARRAY),
-        (flat.speaks_of_strings(), Types::STRING),
-        (flat.speaks_of_numbers(), Types::NUMBER),
+        (flat.constrains_objects(), Types::OBJECT),
+        (flat.constrains_arrays(), Types::ARRAY),
+        (flat.constrains_strings(), Types::STRING),
+        (flat.constrains_numbers(), Types::NUMBER),
     ];
     let mut types = spoken
         .iter()
@@ -144,14 +144,14 @@ fn implied(flat: &Flat) -> Option<Types> {
 }
 
 /// Several types at once: a union of plain ones, or any JSON with a check.
-fn several_types(types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
+fn several_types(types: Types, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
     let constrained = flat.residual
-        || flat.speaks_of_objects()
-        || flat.speaks_of_arrays()
-        || flat.speaks_of_strings()
-        || flat.speaks_of_numbers();
+        || flat.constrains_objects()
+        || flat.constrains_arrays()
+        || flat.constrains_strings()
+        || flat.constrains_numbers();
     if constrained {
-        return Shape::Item(TypeKind::Json {
+        return Form::Item(TypeKind::Json {
             check: Some(subject.check.clone()),
         });
     }
@@ -176,8 +176,8 @@ fn several_types(types: Types, flat: &Flat, subject: &Subject<'_>) -> Shape {
         (Types::ARRAY, "Array", TypeRef::Vec(any())),
         (Types::OBJECT, "Object", TypeRef::Map(any())),
     ];
-    Shape::Item(TypeKind::Union(Union {
-        choice: Choice::AnyOf,
+    Form::Item(TypeKind::Union(Union {
+        selection: Selection::AnyOf,
         variants: members
             .into_iter()
             .filter(|(member, ..)| types.contains(*member))

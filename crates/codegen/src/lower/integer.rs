@@ -2,11 +2,11 @@
 
 use serde_json::Number;
 
-use super::flatten::Flat;
+use super::flatten::FlatSchema;
 use crate::ir::Primitive;
 
 /// The integer that holds what a schema allows: by format, so that moving a bound keeps the type.
-pub(super) fn integer(flat: &Flat) -> Primitive {
+pub(super) fn integer(flat: &FlatSchema) -> Primitive {
     let not_negative = flat
         .minimum
         .as_ref()
@@ -34,7 +34,7 @@ pub(super) fn integer(flat: &Flat) -> Primitive {
 }
 
 /// Whether an integer's own type can say all of its bounds: steps are whole, and no bound lies beyond the far end.
-pub(super) fn is_exact(flat: &Flat, inner: Primitive) -> bool {
+pub(super) fn is_exact(flat: &FlatSchema, inner: Primitive) -> bool {
     let (low, high) = range(inner);
     let is = |bound: &Option<Number>, holds: &dyn Fn(f64) -> bool| {
         bound.as_ref().and_then(Number::as_f64).is_none_or(holds)

@@ -6,13 +6,13 @@ use contract::model::{SchemaId, SchemaKind};
 use serde_json::Value;
 
 use super::Lowering;
-use super::flatten::{AdditionalProperties, Flat};
-use super::form::{Shape, Subject};
+use super::flatten::{AdditionalProperties, FlatSchema};
+use super::form::{Form, Subject};
 use crate::ir::{Additional, Field, Object, TypeKind, TypeRef};
 use crate::names;
 
 impl Lowering<'_> {
-    pub(super) fn object(&mut self, flat: &Flat, subject: &Subject<'_>) -> Shape {
+    pub(super) fn object(&mut self, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
         let undeclared = flat
             .required
             .iter()
@@ -37,16 +37,18 @@ impl Lowering<'_> {
         }
         let additional = match &flat.additional {
             // A required property that nobody declares has to be kept somewhere.
-            AdditionalProperties::Unsaid if undeclared => kept(TypeRef::Any, &mut taken),
-            AdditionalProperties::Unsaid => Additional::Open,
+            AdditionalProperties::Unspecified if undeclared => {
+                kept_in_map(TypeRef::Any, &mut taken)
+            }
+            AdditionalProperties::Unspecified => Additional::Open,
             AdditionalProperties::Refused => Additional::Closed,
-            AdditionalProperties::Any => kept(TypeRef::Any, &mut taken),
+            AdditionalProperties::Any => kept_in_map(TypeRef::Any, &mut taken),
             AdditionalProperties::Follow(id) => {
                 let values = self.type_of(*id, &format!("{}AdditionalProperty", subject.name));
-                kept(values, &mut taken)
+                kept_in_map(values, &mut taken)
             }
         };
-        Shape::Item(TypeKind::Object(Object {
+        Form::Item(TypeKind::Object(Object {
             fields,
             additional,
             min_properties: flat.min_properties,
@@ -59,7 +61,7 @@ impl Lowering<'_> {
 
     fn field(
         &self,
-        flat: &Flat,
+        flat: &FlatSchema,
         (wire, name): (&str, &str),
         schema: SchemaId,
         ty: TypeRef,
@@ -96,14 +98,14 @@ impl Lowering<'_> {
     }
 }
 
-fn kept(ty: TypeRef, taken: &mut HashSet<String>) -> Additional {
+fn kept_in_map(ty: TypeRef, taken: &mut HashSet<String>) -> Additional {
     Additional::Kept {
         ty,
         field: names::unique(taken, "additional_properties".to_owned()),
     }
 }
 
-fn dependent_required(flat: &Flat) -> Option<Value> {
+fn dependent_required(flat: &FlatSchema) -> Option<Value> {
     (!flat.dependent_required.is_empty()).then(|| {
         Value::Object(
             flat.dependent_required

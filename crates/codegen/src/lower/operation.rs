@@ -57,7 +57,7 @@ pub(super) fn operations(
                 path: operation.path.clone(),
                 segments: operation.segments.clone(),
                 tag: by_name[&operation.tag.as_deref()],
-                docs: joined(
+                docs: join_docs(
                     operation.summary.as_deref(),
                     operation.description.as_deref(),
                 ),
@@ -72,7 +72,7 @@ pub(super) fn operations(
         .collect()
 }
 
-fn joined(summary: Option<&str>, description: Option<&str>) -> String {
+fn join_docs(summary: Option<&str>, description: Option<&str>) -> String {
     match (summary, description) {
         (Some(summary), Some(description)) if summary.trim() != description.trim() => {
             format!("{}\n\n{}", summary.trim(), description.trim())

@@ -15,29 +15,29 @@ pub(super) fn mark(
 ) {
     let edges: Vec<Vec<TypeId>> = types.iter().map(|def| def.kind.mentions()).collect();
     for operation in operations {
-        for id in reached(&edges, asked(operation)) {
+        for id in reached(&edges, request_types(operation)) {
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_request = true;
         }
-        for id in reached(&edges, returned(operation)) {
+        for id in reached(&edges, response_types(operation)) {
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_response = true;
         }
     }
     // Features name the tags of the API's own operations: what travels the other way is there without any.
     for event in events {
-        for id in reached(&edges, asked(event).chain(returned(event))) {
+        for id in reached(&edges, request_types(event).chain(response_types(event))) {
             types[id.0].tags = BTreeSet::new();
         }
     }
     if let Some(TypeRef::Named(id)) = error {
         types[id.0].tags = BTreeSet::new();
     }
-    share(types, &edges);
+    untag_mentioned(types, &edges);
 }
 
 /// The types of a request.
-fn asked(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
+fn request_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     let parameters = operation.parameters.iter().map(|parameter| &parameter.ty);
     let bodies = operation
         .body
@@ -47,7 +47,7 @@ fn asked(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
 }
 
 /// The types of all responses.
-fn returned(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
+fn response_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     operation.responses.iter().flat_map(|response| {
         let headers = response.headers.iter().map(|header| &header.ty);
         headers.chain(response.media.iter().filter_map(|media| media.ty.as_ref()))
@@ -55,7 +55,7 @@ fn returned(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
 }
 
 /// What a type without tags mentions must be there without any feature as well.
-fn share(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {
+fn untag_mentioned(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {
     let free: Vec<TypeRef> = types
         .iter()
         .enumerate()
@@ -76,7 +76,7 @@ fn reached<'t>(
     let mut found = BTreeSet::new();
     let mut open = Vec::new();
     for root in roots {
-        root.mentions_into(&mut open);
+        root.collect_mentions(&mut open);
     }
     while let Some(id) = open.pop() {
         if found.insert(id) {

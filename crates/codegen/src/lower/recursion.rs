@@ -5,7 +5,7 @@ use crate::ir::{Additional, TypeDef, TypeId, TypeKind, TypeRef};
 /// Puts a `Box` on every direct edge inside a cycle, and turns aliases that only mean themselves into any JSON.
 pub(super) fn break_cycles(types: &mut [TypeDef]) {
     break_alias_cycles(types);
-    let edges: Vec<Vec<TypeId>> = types.iter().map(|def| held(&def.kind)).collect();
+    let edges: Vec<Vec<TypeId>> = types.iter().map(|def| held_by_value(&def.kind)).collect();
     let components = strongly_connected(&edges);
     for at in 0..types.len() {
         let in_cycle = |target: TypeId| components[target.0] == components[at];
@@ -38,7 +38,9 @@ fn break_alias_cycles(types: &mut [TypeDef]) {
             let TypeKind::Alias(target) = &types[at].kind else {
                 break;
             };
-            let Some(next) = directly(target) else { break };
+            let Some(next) = named_directly(target) else {
+                break;
+            };
             at = next.0;
             if at == start {
                 types[start].kind = TypeKind::Json { check: None };
@@ -49,9 +51,9 @@ fn break_alias_cycles(types: &mut [TypeDef]) {
 }
 
 /// The items that an item holds by value. Lists and maps hold theirs behind a pointer already.
-fn held(kind: &TypeKind) -> Vec<TypeId> {
+fn held_by_value(kind: &TypeKind) -> Vec<TypeId> {
     match kind {
-        TypeKind::Alias(ty) => directly(ty).into_iter().collect(),
+        TypeKind::Alias(ty) => named_directly(ty).into_iter().collect(),
         TypeKind::Object(object) => {
             // Kept properties are in a map.
             let (Additional::Open | Additional::Closed | Additional::Kept { .. }) =
@@ -59,13 +61,13 @@ fn held(kind: &TypeKind) -> Vec<TypeId> {
             object
                 .fields
                 .iter()
-                .filter_map(|field| directly(&field.ty))
+                .filter_map(|field| named_directly(&field.ty))
                 .collect()
         }
         TypeKind::Union(union) => union
             .variants
             .iter()
-            .filter_map(|variant| directly(&variant.ty))
+            .filter_map(|variant| named_directly(&variant.ty))
             .collect(),
         TypeKind::Scalar(_)
         | TypeKind::Array(_)
@@ -75,10 +77,10 @@ fn held(kind: &TypeKind) -> Vec<TypeId> {
     }
 }
 
-fn directly(ty: &TypeRef) -> Option<TypeId> {
+fn named_directly(ty: &TypeRef) -> Option<TypeId> {
     match ty {
         TypeRef::Named(id) => Some(*id),
-        TypeRef::Nullable(inner) => directly(inner),
+        TypeRef::Nullable(inner) => named_directly(inner),
         TypeRef::Primitive(_)
         | TypeRef::Vec(_)
         | TypeRef::Map(_)

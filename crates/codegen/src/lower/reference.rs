@@ -8,7 +8,7 @@ use super::Lowering;
 impl Lowering<'_> {
     /// The schema that a reference means, be it wrapped in an `allOf` that only annotates it: so does 3.0, where
     /// nothing may stand beside a reference.
-    pub(super) fn followed(&self, id: SchemaId) -> SchemaId {
+    pub(super) fn follow_references(&self, id: SchemaId) -> SchemaId {
         let mut id = self.contract.resolve(id);
         let mut seen = Vec::new();
         while self.contract.schema(id).component.is_none()

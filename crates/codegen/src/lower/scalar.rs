@@ -1,23 +1,23 @@
 //! Strings and numbers.
 
-use super::flatten::Flat;
-use super::form::Shape;
+use super::flatten::FlatSchema;
+use super::form::Form;
 use crate::ir::{Primitive, Scalar, TypeKind, TypeRef};
 
-pub(super) fn string(flat: &Flat, check: Option<String>) -> Shape {
+pub(super) fn string(flat: &FlatSchema, check: Option<String>) -> Form {
     let lengths = flat.min_length.is_some() || flat.max_length.is_some() || flat.pattern.is_some();
     if !lengths && !flat.secret && check.is_none() {
         match flat.format.as_deref() {
-            Some("ipv4") => return Shape::Type(TypeRef::Primitive(Primitive::Ipv4Addr)),
-            Some("ipv6") => return Shape::Type(TypeRef::Primitive(Primitive::Ipv6Addr)),
+            Some("ipv4") => return Form::Type(TypeRef::Primitive(Primitive::Ipv4Addr)),
+            Some("ipv6") => return Form::Type(TypeRef::Primitive(Primitive::Ipv6Addr)),
             Some(format) if crate::ir::format_is_enforced(format) => {}
-            _ => return Shape::Type(TypeRef::Primitive(Primitive::String)),
+            _ => return Form::Type(TypeRef::Primitive(Primitive::String)),
         }
     }
-    Shape::Item(TypeKind::Scalar(scalar(Primitive::String, flat, check)))
+    Form::Item(TypeKind::Scalar(scalar(Primitive::String, flat, check)))
 }
 
-pub(super) fn number(inner: Primitive, flat: &Flat, check: Option<String>) -> Shape {
+pub(super) fn number(inner: Primitive, flat: &FlatSchema, check: Option<String>) -> Form {
     let implied_minimum = matches!(
         inner,
         Primitive::U8 | Primitive::U16 | Primitive::U32 | Primitive::U64
@@ -31,13 +31,13 @@ pub(super) fn number(inner: Primitive, flat: &Flat, check: Option<String>) -> Sh
         || flat.multiple_of.is_some()
         || (flat.minimum.is_some() && !implied_minimum);
     if bounded || flat.secret || check.is_some() {
-        Shape::Item(TypeKind::Scalar(scalar(inner, flat, check)))
+        Form::Item(TypeKind::Scalar(scalar(inner, flat, check)))
     } else {
-        Shape::Type(TypeRef::Primitive(inner))
+        Form::Type(TypeRef::Primitive(inner))
     }
 }
 
-pub(super) fn scalar(inner: Primitive, flat: &Flat, check: Option<String>) -> Scalar {
+pub(super) fn scalar(inner: Primitive, flat: &FlatSchema, check: Option<String>) -> Scalar {
     Scalar {
         inner,
         min_length: flat.min_length,

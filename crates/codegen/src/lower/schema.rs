@@ -3,8 +3,8 @@
 use contract::model::{SchemaId, SchemaKind};
 
 use super::Lowering;
-use super::flatten::Flat;
-use super::form::{Shape, Subject};
+use super::flatten::FlatSchema;
+use super::form::{Form, Subject};
 use super::scalar::scalar;
 use crate::ir::{Array, Map, Object, Primitive, Scalar, TypeId, TypeKind, TypeRef, Union};
 use crate::names;
@@ -12,14 +12,14 @@ use crate::names;
 impl Lowering<'_> {
     /// The type of a schema; an inline one that needs an item is called `hint`.
     pub(super) fn type_of(&mut self, id: SchemaId, hint: &str) -> TypeRef {
-        let id = self.followed(id);
+        let id = self.follow_references(id);
         if let Some(known) = self.lowered.get(&id) {
             return known.clone();
         }
         // An inline schema may hold itself through a reference into the document: it then needs an item
         // whatever it turns out to be, and this is its place.
-        let place = self.slot();
-        let before = self.lowered.insert(id, TypeRef::Named(place));
+        let slot = self.reserve_slot();
+        let before = self.lowered.insert(id, TypeRef::Named(slot));
         debug_assert!(before.is_none(), "a schema is lowered once");
         let name = names::unique(&mut self.taken, hint.to_owned());
         let form = self.form(&Subject {
@@ -27,20 +27,20 @@ impl Lowering<'_> {
             name: &name,
             check: self.check_pointer(id),
         });
-        let ty = match form.shape {
-            Shape::Item(kind) => {
-                self.finish(place, name, id, None, kind);
-                nullable(TypeRef::Named(place), form.nullable)
+        let ty = match form.form {
+            Form::Item(kind) => {
+                self.finish(slot, name, id, None, kind);
+                nullable(TypeRef::Named(slot), form.nullable)
             }
             // A list of itself has to be an item, since an alias cannot hold itself.
-            Shape::Type(ty) if ty.mentions(place) => {
+            Form::Type(ty) if ty.mentions(slot) => {
                 let kind = self.item_of(id, ty);
-                self.finish(place, name, id, None, kind);
-                nullable(TypeRef::Named(place), form.nullable)
+                self.finish(slot, name, id, None, kind);
+                nullable(TypeRef::Named(slot), form.nullable)
             }
-            Shape::Type(ty) => {
+            Form::Type(ty) => {
                 let ty = nullable(ty, form.nullable);
-                self.give_back(place, name, id, &ty);
+                self.release_slot(slot, name, id, &ty);
                 ty
             }
         };
@@ -60,15 +60,15 @@ impl Lowering<'_> {
             name: &name,
             check: String::new(),
         });
-        let ty = match form.shape {
-            Shape::Type(ty) => {
+        let ty = match form.form {
+            Form::Type(ty) => {
                 self.taken.remove(&name);
                 ty
             }
-            Shape::Item(kind) => {
-                let place = self.slot();
-                self.finish(place, name, ids[0], None, without_check(kind));
-                TypeRef::Named(place)
+            Form::Item(kind) => {
+                let slot = self.reserve_slot();
+                self.finish(slot, name, ids[0], None, without_check(kind));
+                TypeRef::Named(slot)
             }
         };
         (nullable(ty, form.nullable), false)
@@ -88,20 +88,20 @@ impl Lowering<'_> {
             check: self.check_pointer(id),
         });
         if form.nullable {
-            let inner = match form.shape {
-                Shape::Type(ty) => ty,
-                Shape::Item(kind) => {
+            let inner = match form.form {
+                Form::Type(ty) => ty,
+                Form::Item(kind) => {
                     let inner = names::unique(&mut self.taken, format!("{name}Value"));
-                    let place = self.slot();
-                    self.finish(place, inner, id, None, kind);
-                    TypeRef::Named(place)
+                    let slot = self.reserve_slot();
+                    self.finish(slot, inner, id, None, kind);
+                    TypeRef::Named(slot)
                 }
             };
             return TypeKind::Alias(nullable(inner, true));
         }
-        match form.shape {
-            Shape::Item(kind) => kind,
-            Shape::Type(ty) => self.item_of(id, ty),
+        match form.form {
+            Form::Item(kind) => kind,
+            Form::Type(ty) => self.item_of(id, ty),
         }
     }
 
@@ -127,7 +127,7 @@ impl Lowering<'_> {
             | TypeRef::Nullable(_)
             | TypeRef::Boxed(_) => TypeKind::Alias(ty),
             TypeRef::Primitive(primitive) => {
-                let flat = Flat::of(self.contract, &[id]);
+                let flat = FlatSchema::of(self.contract, &[id]);
                 let inner = match primitive {
                     Primitive::Ipv4Addr | Primitive::Ipv6Addr => Primitive::String,
                     other => other,
@@ -137,13 +137,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// The place of an inline schema that needed no item: dropped, unless something refers to it.
-    fn give_back(&mut self, place: TypeId, name: String, id: SchemaId, ty: &TypeRef) {
-        if place.0 + 1 == self.types.len() {
+    /// The slot of an inline schema that needed no item: dropped, unless something refers to it.
+    fn release_slot(&mut self, slot: TypeId, name: String, id: SchemaId, ty: &TypeRef) {
+        if slot.0 + 1 == self.types.len() {
             self.types.pop();
             self.taken.remove(&name);
         } else {
-            self.finish(place, name, id, None, TypeKind::Alias(ty.clone()));
+            self.finish(slot, name, id, None, TypeKind::Alias(ty.clone()));
         }
     }
 

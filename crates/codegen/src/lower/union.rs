@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::Lowering;
 use super::enumeration::variants_of;
-use super::flatten::{Alternatives, Flat};
-use super::form::{Form, Shape, Subject};
-use crate::ir::{Choice, TypeKind, TypeRef, Union, Variant};
+use super::flatten::{Alternatives, FlatSchema};
+use super::form::{Form, NullableForm, Subject};
+use crate::ir::{Selection, TypeKind, TypeRef, Union, Variant};
 use crate::names;
 
 impl Lowering<'_> {
     /// The form of a schema with alternatives.
-    pub(super) fn choice(&mut self, mut flat: Flat, subject: &Subject<'_>) -> Form {
+    pub(super) fn choice(&mut self, mut flat: FlatSchema, subject: &Subject<'_>) -> NullableForm {
         if self.only_requires(&flat) {
             // Alternatives that differ in what they require: the fields are the same, the check tells.
             flat.choices.clear();
@@ -27,22 +27,22 @@ impl Lowering<'_> {
             return self.plain(&flat, subject);
         }
         let [alternatives] = flat.choices.as_slice() else {
-            return Form::json(&subject.check);
+            return NullableForm::json(&subject.check);
         };
         let alternatives = alternatives.clone();
         if flat.residual
-            || flat.speaks_of_objects()
-            || flat.speaks_of_arrays()
-            || flat.speaks_of_strings()
-            || flat.speaks_of_numbers()
+            || flat.constrains_objects()
+            || flat.constrains_arrays()
+            || flat.constrains_strings()
+            || flat.constrains_numbers()
             || !self.types_agree(&flat, &alternatives)
         {
-            return Form::json(&subject.check);
+            return NullableForm::json(&subject.check);
         }
         self.alternatives(&alternatives, subject)
     }
 
-    fn alternatives(&mut self, alternatives: &Alternatives, subject: &Subject<'_>) -> Form {
+    fn alternatives(&mut self, alternatives: &Alternatives, subject: &Subject<'_>) -> NullableForm {
         let (nulls, members): (Vec<SchemaId>, Vec<SchemaId>) = alternatives
             .members
             .iter()
@@ -51,33 +51,33 @@ impl Lowering<'_> {
             (0, _) => false,
             (1, _) | (_, false) => true,
             // Null would match two alternatives, and so none.
-            (_, true) => return Form::json(&subject.check),
+            (_, true) => return NullableForm::json(&subject.check),
         };
         if null && alternatives.exactly_one && members.iter().any(|id| self.accepts_null(*id)) {
-            return Form::json(&subject.check);
+            return NullableForm::json(&subject.check);
         }
-        let shape = match members.as_slice() {
-            [] => return Form::json(&subject.check),
+        let form = match members.as_slice() {
+            [] => return NullableForm::json(&subject.check),
             [only] => {
                 let ty = self.type_of(*only, subject.name);
                 return match ty {
-                    TypeRef::Nullable(inner) => Form {
-                        shape: Shape::Type(*inner),
+                    TypeRef::Nullable(inner) => NullableForm {
+                        form: Form::Type(*inner),
                         nullable: true,
                     },
-                    ty => Form {
-                        shape: Shape::Type(ty),
+                    ty => NullableForm {
+                        form: Form::Type(ty),
                         nullable: null,
                     },
                 };
             }
-            several => match self.values(several, alternatives.exactly_one) {
-                Some(enumeration) => Shape::Item(enumeration),
-                None => Shape::Item(TypeKind::Union(self.union(several, alternatives, subject))),
+            several => match self.string_enumeration(several, alternatives.exactly_one) {
+                Some(enumeration) => Form::Item(enumeration),
+                None => Form::Item(TypeKind::Union(self.union(several, alternatives, subject))),
             },
         };
-        Form {
-            shape,
+        NullableForm {
+            form,
             nullable: null,
         }
     }
@@ -122,10 +122,10 @@ impl Lowering<'_> {
                 same == 1 && !matches!(variants[at].ty, TypeRef::Any | TypeRef::Nullable(_));
         }
         Union {
-            choice: match tags {
-                Some((property, _)) => Choice::Tag(property),
-                None if alternatives.exactly_one => Choice::OneOf,
-                None => Choice::AnyOf,
+            selection: match tags {
+                Some((property, _)) => Selection::Tag(property),
+                None if alternatives.exactly_one => Selection::OneOf,
+                None => Selection::AnyOf,
             },
             variants,
             check: None,
@@ -133,11 +133,11 @@ impl Lowering<'_> {
     }
 
     /// Alternatives that are all sets of strings, as one enumeration.
-    fn values(&self, members: &[SchemaId], exactly_one: bool) -> Option<TypeKind> {
+    fn string_enumeration(&self, members: &[SchemaId], exactly_one: bool) -> Option<TypeKind> {
         let mut all: Vec<Value> = Vec::new();
         let mut extensible = false;
         for member in members {
-            extensible |= Flat::of(self.contract, &[*member]).extensible;
+            extensible |= FlatSchema::of(self.contract, &[*member]).extensible;
             for value in self.string_values(&[*member])? {
                 match all.contains(&value) {
                     true if exactly_one => return None,
@@ -150,8 +150,8 @@ impl Lowering<'_> {
     }
 
     /// Whether every alternative only lists required properties.
-    fn only_requires(&self, flat: &Flat) -> bool {
-        flat.speaks_of_objects()
+    fn only_requires(&self, flat: &FlatSchema) -> bool {
+        flat.constrains_objects()
             && flat
                 .choices
                 .iter()
@@ -172,10 +172,10 @@ impl Lowering<'_> {
     }
 
     /// Whether `type` beside the alternatives says nothing that they do not say themselves.
-    fn types_agree(&self, flat: &Flat, alternatives: &Alternatives) -> bool {
+    fn types_agree(&self, flat: &FlatSchema, alternatives: &Alternatives) -> bool {
         let Some(types) = flat.types else { return true };
         alternatives.members.iter().all(|member| {
-            Flat::of(self.contract, &[*member])
+            FlatSchema::of(self.contract, &[*member])
                 .types
                 .is_some_and(|own| types.contains(own))
         })
@@ -192,7 +192,7 @@ impl Lowering<'_> {
     }
 
     fn accepts_null(&self, id: SchemaId) -> bool {
-        let flat = Flat::of(self.contract, &[id]);
+        let flat = FlatSchema::of(self.contract, &[id]);
         let typed = flat.types.is_none_or(|types| types.contains(Types::NULL));
         let valued = flat
             .values
@@ -203,7 +203,7 @@ impl Lowering<'_> {
 
     /// Words for a variant's name: the component, the title, the tag, the type.
     fn variant_words(&self, member: SchemaId, tags: &[String]) -> Option<String> {
-        let member = self.followed(member);
+        let member = self.follow_references(member);
         let schema = self.contract.schema(member);
         if let Some(component) = &schema.component {
             return Some(component.clone());

@@ -4,15 +4,21 @@
 pub(super) fn one_line(text: &str) -> String {
     let spaced: String = text
         .chars()
-        .map(|sign| if is_harmless(sign) { sign } else { ' ' })
+        .map(|character| {
+            if is_harmless(character) {
+                character
+            } else {
+                ' '
+            }
+        })
         .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a character only shows itself: neither control nor one that turns the direction of what follows.
-fn is_harmless(sign: char) -> bool {
-    !sign.is_control()
-        && !matches!(sign, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+fn is_harmless(character: char) -> bool {
+    !character.is_control()
+        && !matches!(character, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// At most so many characters, cut at a word where there is one.
@@ -32,12 +38,14 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
-    for sign in text.chars() {
-        match sign {
+    for character in text.chars() {
+        match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            sign if sign.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(sign))),
-            sign => out.push(sign),
+            character if character.is_control() => {
+                out.push_str(&format!("\\u{:04X}", u32::from(character)))
+            }
+            character => out.push(character),
         }
     }
     out.push('"');
@@ -46,7 +54,8 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// A feature's name as a key of TOML.
 pub(super) fn feature_key(name: &str) -> String {
-    let is_bare = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_');
+    let is_bare =
+        |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     if !name.is_empty() && name.chars().all(is_bare) {
         name.to_owned()
     } else {
@@ -58,25 +67,25 @@ pub(super) fn feature_key(name: &str) -> String {
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let line = one_line(text);
-    let mut signs = line.chars().peekable();
+    let mut characters = line.chars().peekable();
     let mut after_digit = false;
-    while let Some(sign) = signs.next() {
-        let is_markup = match sign {
+    while let Some(character) = characters.next() {
+        let is_markup = match character {
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '!' | '#' | '$' => {
                 true
             }
             // At a line's start these make a list or a heading.
             '-' | '+' | '=' => out.is_empty(),
-            '.' | ')' => after_digit && signs.peek().is_none_or(|next| *next == ' '),
+            '.' | ')' => after_digit && characters.peek().is_none_or(|next| *next == ' '),
             // Bare addresses become links in some readers.
-            ':' | '@' => signs.peek().is_some_and(|next| *next != ' '),
+            ':' | '@' => characters.peek().is_some_and(|next| *next != ' '),
             _ => false,
         };
         if is_markup {
             out.push('\\');
         }
-        out.push(sign);
-        after_digit = sign.is_ascii_digit();
+        out.push(character);
+        after_digit = character.is_ascii_digit();
     }
     out
 }

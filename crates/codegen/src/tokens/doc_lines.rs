@@ -48,8 +48,8 @@ const RAW_HTML: [&str; 6] = ["<pre", "<script", "<style", "<textarea", "<!", "<?
 
 /// Whether a character makes text read differently from what it is: those that reverse the direction.
 /// rustc refuses them in comments and literals.
-pub(crate) fn is_deceptive(sign: char) -> bool {
-    matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+pub(crate) fn is_deceptive(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The lines of a doc comment, each with its leading space: no control characters, and no block that
@@ -57,7 +57,7 @@ pub(crate) fn is_deceptive(sign: char) -> bool {
 pub(super) fn doc_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut fence: Option<Fence> = None;
-    let mut before = Before::Gap;
+    let mut preceding = Preceding::Gap;
     for line in text.trim().lines() {
         let line = shown(line);
         if let Some(open) = &fence {
@@ -66,7 +66,7 @@ pub(super) fn doc_lines(text: &str) -> Vec<String> {
                 fence = None;
             } else if open.is_closed_by(&line) {
                 lines.push(open.closing());
-                (fence, before) = (None, Before::Gap);
+                (fence, preceding) = (None, Preceding::Gap);
                 continue;
             } else {
                 lines.push(open.content(&line).to_owned());
@@ -75,12 +75,12 @@ pub(super) fn doc_lines(text: &str) -> Vec<String> {
         }
         if let Some(open) = Fence::opened_by(&line) {
             // HTML would go on until an empty line.
-            lines.extend((before == Before::Html).then(String::new));
+            lines.extend((preceding == Preceding::Html).then(String::new));
             lines.push(open.opening());
             fence = Some(open);
         } else {
-            let line = prose(&line, before);
-            before = before.then(&line);
+            let line = prose(&line, preceding);
+            preceding = preceding.then(&line);
             lines.push(line);
         }
     }
@@ -100,11 +100,11 @@ pub(super) fn doc_lines(text: &str) -> Vec<String> {
 /// A line without what cannot be seen.
 fn shown(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
-    for sign in line.chars() {
-        match sign {
-            _ if is_deceptive(sign) => shown.extend(sign.escape_unicode()),
-            _ if sign.is_control() => shown.push(' '),
-            _ => shown.push(sign),
+    for character in line.chars() {
+        match character {
+            _ if is_deceptive(character) => shown.extend(character.escape_unicode()),
+            _ if character.is_control() => shown.push(' '),
+            _ => shown.push(character),
         }
     }
     shown.truncate(shown.trim_end().len());
@@ -113,8 +113,8 @@ fn shown(line: &str) -> String {
 
 /// A block of code between two fences.
 struct Fence {
-    /// The fence itself: three or more of one sign.
-    signs: String,
+    /// The fence itself: three or more of one character.
+    characters: String,
     language: &'static str,
     /// How far the author has indented it.
     indent: usize,
@@ -124,12 +124,13 @@ struct Fence {
 impl Fence {
     fn opened_by(line: &str) -> Option<Self> {
         let inside = within(line);
-        let sign = inside
+        let character = inside
             .chars()
             .next()
-            .filter(|sign| matches!(sign, '`' | '~'))?;
-        let (signs, info) = inside.split_at(inside.len() - inside.trim_start_matches(sign).len());
-        if signs.len() < 3 || (sign == '`' && info.contains('`')) {
+            .filter(|character| matches!(character, '`' | '~'))?;
+        let (characters, info) =
+            inside.split_at(inside.len() - inside.trim_start_matches(character).len());
+        if characters.len() < 3 || (character == '`' && info.contains('`')) {
             return None;
         }
         let word = info
@@ -141,7 +142,7 @@ impl Fence {
             .find(|known| known.eq_ignore_ascii_case(word));
         let prefix = &line[..line.len() - inside.len()];
         Some(Self {
-            signs: signs.to_owned(),
+            characters: characters.to_owned(),
             language: language.unwrap_or(&"text"),
             indent: prefix.chars().count(),
             is_quoted: prefix.contains('>'),
@@ -149,11 +150,11 @@ impl Fence {
     }
 
     fn opening(&self) -> String {
-        format!("{}{}", self.signs, self.language)
+        format!("{}{}", self.characters, self.language)
     }
 
     fn closing(&self) -> String {
-        self.signs.clone()
+        self.characters.clone()
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
@@ -162,16 +163,19 @@ impl Fence {
         } else {
             line.trim_start()
         };
-        inside.len() >= self.signs.len() && inside.chars().all(|sign| self.signs.starts_with(sign))
+        inside.len() >= self.characters.len()
+            && inside
+                .chars()
+                .all(|character| self.characters.starts_with(character))
     }
 
     /// A line of the code, as far to the left as the fence.
     fn content<'l>(&self, line: &'l str) -> &'l str {
-        let is_margin = |sign: char| sign == ' ' || (self.is_quoted && sign == '>');
+        let is_margin = |character: char| character == ' ' || (self.is_quoted && character == '>');
         let margin = line
             .chars()
             .take(self.indent)
-            .take_while(|sign| is_margin(*sign))
+            .take_while(|character| is_margin(*character))
             .count();
         &line[margin..]
     }
@@ -201,9 +205,9 @@ fn marker(line: &str) -> Option<usize> {
         .or_else(|| line[length..].starts_with(' ').then_some(length))
 }
 
-/// What stands before a line.
+/// What stands preceding a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum Preceding {
     /// Nothing that the line could continue.
     Gap,
     /// A paragraph.
@@ -212,12 +216,12 @@ enum Before {
     Html,
 }
 
-impl Before {
+impl Preceding {
     fn then(self, line: &str) -> Self {
         let inside = within(line);
         let is_rule = inside
             .chars()
-            .all(|sign| matches!(sign, '*' | '-' | '_' | '=' | ' '));
+            .all(|character| matches!(character, '*' | '-' | '_' | '=' | ' '));
         match inside.chars().next() {
             None | Some('#' | '|') => Self::Gap,
             Some('<') => Self::Html,
@@ -229,10 +233,10 @@ impl Before {
 }
 
 /// A line outside blocks of code, which opens none by its indentation and no HTML that an empty line does not end.
-fn prose(line: &str, before: Before) -> String {
+fn prose(line: &str, preceding: Preceding) -> String {
     let mut rest = line;
     let mut made = String::with_capacity(line.len());
-    let mut may_continue = before == Before::Prose;
+    let mut may_continue = preceding == Preceding::Prose;
     loop {
         let inside = rest.trim_start_matches(' ');
         let indent = rest.len() - inside.len();

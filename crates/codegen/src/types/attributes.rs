@@ -74,7 +74,7 @@ pub(super) fn text_literal(text: &str) -> Literal {
     if !escapes
         || text
             .chars()
-            .any(|sign| sign.is_control() || crate::tokens::is_deceptive(sign))
+            .any(|character| character.is_control() || crate::tokens::is_deceptive(character))
     {
         return Literal::string(text);
     }

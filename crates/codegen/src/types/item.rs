@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::attributes::{self, Arguments, text_literal};
 use crate::ir::{
-    Additional, Api, Array, Choice, Enumeration, Field, Map, Object, Primitive, Scalar, TypeDef,
+    Additional, Api, Array, Enumeration, Field, Map, Object, Primitive, Scalar, Selection, TypeDef,
     TypeKind, TypeRef, Union,
 };
 use crate::tokens::{docs, ident, primitive_tokens, type_tokens};
@@ -283,10 +283,10 @@ fn enumeration_tokens(
 
 fn union_arguments(union: &Union) -> Arguments {
     let mut arguments = Arguments::default();
-    match &union.choice {
-        Choice::Tag(property) => arguments.text("tag", Some(property)),
-        Choice::OneOf => arguments.flag("one_of", true),
-        Choice::AnyOf => arguments.flag("any_of", true),
+    match &union.selection {
+        Selection::Tag(property) => arguments.text("tag", Some(property)),
+        Selection::OneOf => arguments.flag("one_of", true),
+        Selection::AnyOf => arguments.flag("any_of", true),
     }
     arguments.text("check", union.check.as_deref());
     arguments

@@ -4,7 +4,7 @@ use contract::model::{self, SchemaId, Types};
 
 use crate::ir::{Media, MediaKind, Primitive, TypeRef};
 use crate::lower::Lowering;
-use crate::lower::flatten::Flat;
+use crate::lower::flatten::FlatSchema;
 
 pub(super) fn media(
     lowering: &mut Lowering<'_>,
@@ -14,7 +14,7 @@ pub(super) fn media(
     content
         .iter()
         .map(|media| {
-            let kind = media_kind(&media.name, scalar_text(lowering, media.schema));
+            let kind = media_kind(&media.name, is_scalar_text(lowering, media.schema));
             let ty = match kind {
                 MediaKind::Bytes => None,
                 MediaKind::Text => Some(match media.schema {
@@ -41,9 +41,9 @@ pub(super) fn media(
 }
 
 /// Whether a schema is plain text or may be: then a `text/*` body holds it.
-fn scalar_text(lowering: &Lowering<'_>, schema: Option<SchemaId>) -> bool {
+fn is_scalar_text(lowering: &Lowering<'_>, schema: Option<SchemaId>) -> bool {
     let Some(schema) = schema else { return true };
-    let flat = Flat::of(lowering.contract, &[schema]);
+    let flat = FlatSchema::of(lowering.contract, &[schema]);
     flat.format.as_deref() != Some("binary")
         && flat
             .types

@@ -6,7 +6,7 @@ use contract::model::{Discriminator, SchemaId, Types};
 use serde_json::Value;
 
 use crate::lower::Lowering;
-use crate::lower::flatten::Flat;
+use crate::lower::flatten::FlatSchema;
 
 impl Lowering<'_> {
     /// Tags by `discriminator`, if it names every alternative.
@@ -28,7 +28,7 @@ impl Lowering<'_> {
             })
             .collect();
         let all_objects = members.iter().all(|member| {
-            let flat = Flat::of(self.contract, &[*member]);
+            let flat = FlatSchema::of(self.contract, &[*member]);
             flat.types.is_none_or(|types| types == Types::OBJECT)
         });
         (all_objects && tags.iter().all(|tags| !tags.is_empty()))
@@ -37,9 +37,9 @@ impl Lowering<'_> {
 
     /// Tags by a property that every alternative requires with a value of its own.
     pub(super) fn constant_tags(&self, members: &[SchemaId]) -> Option<(String, Vec<Vec<String>>)> {
-        let flats: Vec<Flat> = members
+        let flats: Vec<FlatSchema> = members
             .iter()
-            .map(|member| Flat::of(self.contract, &[*member]))
+            .map(|member| FlatSchema::of(self.contract, &[*member]))
             .collect();
         let first = flats.first()?;
         first.properties.keys().find_map(|property| {
@@ -64,11 +64,11 @@ impl Lowering<'_> {
 
     /// The values of a schema that is a closed set of strings.
     pub(super) fn string_values(&self, ids: &[SchemaId]) -> Option<Vec<Value>> {
-        let flat = Flat::of(self.contract, ids);
+        let flat = FlatSchema::of(self.contract, ids);
         let strings = flat.types.is_none_or(|types| types == Types::STRING)
             && flat.choices.is_empty()
             && !flat.residual
-            && !flat.speaks_of_strings();
+            && !flat.constrains_strings();
         flat.values
             .filter(|values| strings && !values.is_empty() && values.iter().all(Value::is_string))
     }
