@@ -1,7 +1,8 @@
-//! What the passes read: the contract with every Rust name and type decided.
+//! The intermediate representation (IR) that the passes read: the contract with every Rust name and
+//! type decided.
 //!
-//! [`lower`](crate::lower) makes it once; a pass never looks at a schema's keywords to choose a type, and never
-//! invents a name.
+//! [`lower`](crate::lower()) makes it once. A pass never looks at a schema's keywords to choose a
+//! type, and never invents a name, so that the crates of one contract agree with each other.
 
 mod item;
 mod operation;
@@ -19,33 +20,36 @@ pub use types::{Primitive, TypeDef, TypeId, TypeKind, TypeRef};
 use contract::Contract;
 use contract::model::SecurityKind;
 
-/// An API, ready to be written as Rust.
+/// An API with every Rust name and type decided.
 #[derive(Debug)]
 pub struct Api<'c> {
-    /// The contract it came from: descriptions, servers, the document itself.
+    /// The contract that the API was lowered from.
     pub contract: &'c Contract,
-    /// What the crates are called.
+    /// The names of the crates.
     pub names: CrateNames,
-    /// Groups of operations, declared order first. Each is a module and a cargo feature.
+    /// The groups of operations, in the order in which the document declares them. Each is a module
+    /// and a cargo feature.
     pub tags: Vec<Tag>,
-    /// Every item of the types crate: components in the document's order, then inline ones as they were met.
+    /// Every item of the types crate: components in the document's order, then inline schemas in
+    /// the order in which lowering met them.
     pub types: Vec<TypeDef>,
     /// Every operation, in the document's order.
     pub operations: Vec<Operation>,
-    /// Security schemes that some operation uses, in the document's order.
+    /// The security schemes that operations use, in the document's order.
     pub security: Vec<SecurityScheme>,
-    /// The type of every error body, when all 4XX, 5XX and default responses with a body agree on one JSON type.
+    /// The type of every error body, if all 4XX, 5XX and default responses with a body have the
+    /// same JSON type.
     pub error: Option<TypeRef>,
 }
 
 impl Api<'_> {
-    /// The item behind an index.
+    /// Returns the item with this index.
     #[must_use]
     pub fn type_def(&self, id: TypeId) -> &TypeDef {
         &self.types[id.0]
     }
 
-    /// Whether some name in Rust is written in other letters than ASCII's.
+    /// Returns whether some Rust name holds a character outside ASCII.
     #[must_use]
     pub fn has_non_ascii_names(&self) -> bool {
         let of_operations = self.operations.iter().any(|operation| {
@@ -68,7 +72,7 @@ impl Api<'_> {
                 .any(|def| !def.name.is_ascii() || def.kind.has_non_ascii_names())
     }
 
-    /// The operations of a tag, in the document's order.
+    /// Returns the operations of a tag, in the document's order.
     pub fn operations_of(&self, tag: usize) -> impl Iterator<Item = &Operation> {
         self.operations
             .iter()
@@ -76,17 +80,18 @@ impl Api<'_> {
     }
 }
 
-/// Names of the crates that belong together.
+/// The names of the crates of one contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrateNames {
-    /// Such as `api`; kebab-case.
+    /// What every crate's name begins with, in kebab-case, such as `api`.
     pub prefix: String,
-    /// Whether the operations are those that the API calls on its client's side.
+    /// Whether the operations are webhooks and callbacks, which the API calls, instead of its own.
     pub is_reversed: bool,
 }
 
 impl CrateNames {
-    /// Package name of a part: `types`, `client`, `server`. Both directions share one types crate.
+    /// Returns the package name of a part, which is `types`, `client` or `server`. Both directions
+    /// share one types crate.
     #[must_use]
     pub fn package(&self, part: &str) -> String {
         let part = match part {
@@ -97,7 +102,7 @@ impl CrateNames {
         format!("{}-{part}", self.prefix)
     }
 
-    /// The same as an identifier.
+    /// Returns the package name of a part as a Rust identifier.
     #[must_use]
     pub fn krate(&self, part: &str) -> String {
         self.package(part).replace('-', "_")
@@ -107,29 +112,30 @@ impl CrateNames {
 /// A group of operations.
 #[derive(Debug, Clone)]
 pub struct Tag {
-    /// The name in the document; none for operations without a tag.
+    /// The name in the document; `None` for the operations without a tag.
     pub name: Option<String>,
-    /// Module and file name, `snake_case`: `load_balancer`.
+    /// The name of the module and its file, in `snake_case`: `load_balancer`.
     pub module: String,
-    /// Cargo feature: `load-balancer` would differ from the tag's own spelling, so it is the module's name.
+    /// The cargo feature. It is the module's name, and not `load-balancer`, so that one search
+    /// finds both.
     pub feature: String,
-    /// The server's trait: `LoadBalancerApi`.
+    /// The name of the server's trait: `LoadBalancerApi`.
     pub server_trait: String,
-    /// The client's trait: `ClientLoadBalancerExt`.
+    /// The name of the client's trait: `ClientLoadBalancerExt`.
     pub client_trait: String,
-    /// A description in `CommonMark`.
+    /// The description, in `CommonMark`.
     pub description: Option<String>,
 }
 
-/// A security scheme in use.
+/// A security scheme that some operation uses.
 #[derive(Debug, Clone)]
 pub struct SecurityScheme {
     /// The name in the document.
     pub wire: String,
-    /// Rust identifier: `bearer`.
+    /// The Rust identifier: `bearer`.
     pub name: String,
-    /// What kind.
+    /// The kind of scheme.
     pub kind: SecurityKind,
-    /// A description in `CommonMark`.
+    /// The description, in `CommonMark`.
     pub description: Option<String>,
 }

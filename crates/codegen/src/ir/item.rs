@@ -1,42 +1,42 @@
-//! What each form of item holds.
+//! The items of the types crate, one struct for each form.
 
 use contract::model::SchemaId;
 use serde_json::{Number, Value};
 
 use super::{Primitive, TypeRef};
 
-/// A struct.
+/// A struct with named fields.
 #[derive(Debug, Clone, Default)]
 pub struct Object {
-    /// Declared properties in the document's order.
+    /// The declared properties, in the document's order.
     pub fields: Vec<Field>,
-    /// Properties beyond those.
+    /// What happens to properties that are not declared.
     pub additional: Additional,
     /// `minProperties`
     pub min_properties: Option<u64>,
     /// `maxProperties`
     pub max_properties: Option<u64>,
-    /// `dependentRequired`, as JSON
+    /// `dependentRequired`, as it is written in JSON
     pub dependent_required: Option<Value>,
-    /// Pointer into the schema bundle when keywords remain that fields cannot say.
+    /// The pointer of the compiled schema, if it has keywords that the fields cannot express.
     pub check: Option<String>,
-    /// What the struct of its required fields is called, where `…Fields` is another item's name.
+    /// The name of the struct of required fields, if `…Fields` is taken by another item.
     pub fields_name: Option<String>,
 }
 
 /// What an object does with properties that it does not declare.
 #[derive(Debug, Clone, Default)]
 pub enum Additional {
-    /// Ignored.
+    /// They are ignored.
     #[default]
     Open,
-    /// Refused.
+    /// They are refused.
     Closed,
-    /// Kept in a map with values of this type, in a field of this name.
+    /// They are kept in a map, in a field of their own.
     Kept {
-        /// The values' type.
+        /// The type of the map's values.
         ty: TypeRef,
-        /// The field, `additional_properties` unless taken.
+        /// The name of the field, `additional_properties` unless a property takes that name.
         field: String,
     },
 }
@@ -44,26 +44,26 @@ pub enum Additional {
 /// A field of a struct.
 #[derive(Debug, Clone)]
 pub struct Field {
-    /// The property's name on the wire.
+    /// The name of the property in JSON.
     pub wire: String,
-    /// Rust identifier, `r#` included where needed.
+    /// The Rust identifier, with `r#` where it is a keyword.
     pub name: String,
-    /// The type without the `Option`s of absence and null.
+    /// The type, without the `Option`s that stand for absence and null.
     pub ty: TypeRef,
-    /// Whether the property must be there.
+    /// Whether the property is required.
     pub required: bool,
-    /// Whether it may be null.
+    /// Whether the property may be null.
     pub nullable: bool,
-    /// What an absent property means.
+    /// The value that an absent property stands for.
     pub default: Option<Value>,
-    /// The property's own schema, for its annotations.
+    /// The property's schema, which has its annotations.
     pub schema: SchemaId,
 }
 
-/// A newtype over a primitive.
+/// A newtype over a string or number.
 #[derive(Debug, Clone)]
 pub struct Scalar {
-    /// What it wraps.
+    /// The wrapped type.
     pub inner: Primitive,
     /// `minLength`
     pub min_length: Option<u64>,
@@ -83,13 +83,15 @@ pub struct Scalar {
     pub exclusive_maximum: Option<Number>,
     /// `multipleOf`
     pub multiple_of: Option<Number>,
-    /// Whether it is never printed.
+    /// Whether the value is secret, so that its `Debug` output hides it.
     pub secret: bool,
-    /// Pointer into the schema bundle when keywords remain.
+    /// The pointer of the compiled schema, if it has keywords that the other fields cannot express.
     pub check: Option<String>,
 }
 
-/// The formats that the run time checks; the others are documentation.
+/// Returns whether the run time checks values of a format; every other format only documents.
+///
+/// The run time's checks are in `api_runtime::format`.
 #[must_use]
 pub fn format_is_enforced(format: &str) -> bool {
     matches!(
@@ -120,7 +122,7 @@ pub fn format_is_enforced(format: &str) -> bool {
 /// A newtype over a list.
 #[derive(Debug, Clone)]
 pub struct Array {
-    /// The items' type; nullable items are `Nullable`.
+    /// The type of the items; [`TypeRef::Nullable`] if an item may be null.
     pub items: TypeRef,
     /// `minItems`
     pub min_items: Option<u64>,
@@ -128,65 +130,65 @@ pub struct Array {
     pub max_items: Option<u64>,
     /// `uniqueItems`
     pub unique_items: bool,
-    /// Pointer into the schema bundle when keywords remain.
+    /// The pointer of the compiled schema, if it has keywords that the other fields cannot express.
     pub check: Option<String>,
 }
 
 /// A newtype over a map.
 #[derive(Debug, Clone)]
 pub struct Map {
-    /// The values' type.
+    /// The type of the values.
     pub values: TypeRef,
     /// `minProperties`
     pub min_properties: Option<u64>,
     /// `maxProperties`
     pub max_properties: Option<u64>,
-    /// Pointer into the schema bundle when keywords remain.
+    /// The pointer of the compiled schema, if it has keywords that the other fields cannot express.
     pub check: Option<String>,
 }
 
 /// A fixed set of values.
 #[derive(Debug, Clone)]
 pub struct Enumeration {
-    /// The values, each with its variant's name.
+    /// The name of each variant, with its value.
     pub variants: Vec<(String, Value)>,
     /// Whether every value is a string.
     pub strings: bool,
-    /// Name of the variant for values that are not listed, if the enumeration may grow.
+    /// The name of the variant for unlisted values, if the enumeration is extensible.
     pub unlisted: Option<String>,
 }
 
 /// One of several types.
 #[derive(Debug, Clone)]
 pub struct Union {
-    /// How the variant is told.
+    /// How the variant of a value is selected.
     pub selection: Selection,
-    /// The variants in the document's order.
+    /// The variants, in the document's order.
     pub variants: Vec<Variant>,
-    /// Pointer into the schema bundle when keywords remain.
+    /// The pointer of the compiled schema, if it has keywords that the other fields cannot express.
     pub check: Option<String>,
 }
 
-/// How a union's variant is told.
+/// How the variant of a union is selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// By the value of this property.
+    /// The value of this property names the variant.
     Tag(String),
-    /// Exactly one variant accepts.
+    /// The one variant that accepts the value; a value that two accept is refused.
     OneOf,
-    /// The variant that accepts and keeps the most, the first of several.
+    /// The variant that accepts the value and keeps the most of it; the first of several that do.
     AnyOf,
 }
 
 /// A variant of a union.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// Rust name.
+    /// The Rust name.
     pub name: String,
-    /// What it holds.
+    /// The type that the variant holds.
     pub ty: TypeRef,
-    /// The tag's values that choose it.
+    /// The values of the tag that select this variant.
     pub tags: Vec<String>,
-    /// Whether no other variant holds the same type, so that `From` is unambiguous.
+    /// Whether no other variant holds the same type, so that `From<T>` can be implemented.
     pub from: bool,
 }

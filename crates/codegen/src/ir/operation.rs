@@ -7,91 +7,91 @@ use serde_json::Value;
 
 use super::{PagedOperation, TypeRef};
 
-/// One operation.
+/// An operation with its Rust names and types.
 #[derive(Debug)]
 pub struct Operation {
-    /// Index into [`Contract::operations`](contract::Contract::operations).
+    /// The index into [`Contract::operations`](contract::Contract::operations).
     pub index: usize,
-    /// The operation id as the document spells it (or as it was derived).
+    /// The operation id as the document spells it, or as it was derived from method and path.
     pub id: String,
-    /// Rust identifier, `snake_case`, unique: `load_balancer_list`.
+    /// The Rust identifier, in `snake_case`, unique in the API: `load_balancer_list`.
     pub name: String,
-    /// The same in `PascalCase`: `LoadBalancerList`.
+    /// What the names of the operation's types begin with, in `PascalCase`: `LoadBalancerList`.
     pub pascal: String,
-    /// The method.
+    /// The HTTP method.
     pub method: Method,
-    /// The path as written.
+    /// The path template as the document writes it.
     pub path: String,
-    /// The path in parts.
+    /// The path template, split into literals and parameters.
     pub segments: Vec<PathPart>,
-    /// Index into [`Api::tags`](super::Api::tags).
+    /// The index into [`Api::tags`](super::Api::tags).
     pub tag: usize,
-    /// Summary and description, joined.
+    /// The summary and the description, as two paragraphs.
     pub docs: String,
-    /// Whether it is deprecated.
+    /// Whether the operation is deprecated.
     pub deprecated: bool,
-    /// Parameters in order.
+    /// The parameters, in the document's order.
     pub parameters: Vec<Parameter>,
-    /// The body.
+    /// The request body.
     pub body: Option<Body>,
-    /// Responses: codes, ranges, default.
+    /// The responses: codes first, then ranges, then `default`.
     pub responses: Vec<Response>,
-    /// What protects it.
+    /// The security requirements.
     pub security: Security,
-    /// How to walk it, if it is a list.
+    /// How to request page after page, if the operation is a list.
     pub paging: Option<PagedOperation>,
 }
 
-/// A parameter.
+/// A parameter of a request, or a header of a response.
 #[derive(Debug, Clone)]
 pub struct Parameter {
-    /// The name on the wire.
+    /// The name in the request or response.
     pub wire: String,
-    /// Rust identifier, unique in the operation (body's name `body` included).
+    /// The Rust identifier, unique among the parameters of the operation and never `body`.
     pub name: String,
-    /// Where it travels.
+    /// Where the parameter stands: path, query, header or cookie.
     pub location: Location,
-    /// How its value is written.
+    /// How the value is written as text.
     pub encoding: ParameterEncoding,
-    /// The type, without the `Option` of absence.
+    /// The type, without the `Option` that stands for absence.
     pub ty: TypeRef,
-    /// Its schema.
+    /// The schema of the value.
     pub schema: SchemaId,
-    /// Whether it must be there.
+    /// Whether the parameter is required.
     pub required: bool,
-    /// What its absence means.
+    /// The value that an absent parameter stands for.
     pub default: Option<Value>,
-    /// A description in `CommonMark`.
+    /// The description, in `CommonMark`.
     pub description: Option<String>,
-    /// Whether it is deprecated.
+    /// Whether the parameter is deprecated.
     pub deprecated: bool,
 }
 
-/// The body of a request.
+/// A request body.
 #[derive(Debug, Clone)]
 pub struct Body {
-    /// Whether it must be there.
+    /// Whether the body is required.
     pub required: bool,
-    /// What it may be, in the document's order.
+    /// The media types that it may have, in the document's order.
     pub media: Vec<Media>,
-    /// A description in `CommonMark`.
+    /// The description, in `CommonMark`.
     pub description: Option<String>,
 }
 
-/// A media type of a body or a response.
+/// A media type of a request or response body.
 #[derive(Debug, Clone)]
 pub struct Media {
-    /// The name as written.
+    /// The name as the document writes it.
     pub name: String,
-    /// How it is read and written.
+    /// How a body of this media type is read and written.
     pub kind: MediaKind,
-    /// The type; none for raw bytes and streams.
+    /// The type of the body, or of each event of a stream; `None` for bytes.
     pub ty: Option<TypeRef>,
-    /// Its schema.
+    /// The schema of the body.
     pub schema: Option<SchemaId>,
 }
 
-/// How a media type is read and written.
+/// How a body is read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MediaKind {
     /// `application/json`, `*/*+json`, `text/json`
@@ -100,35 +100,37 @@ pub enum MediaKind {
     Form,
     /// `multipart/*`
     Multipart,
-    /// `text/plain` and other text that holds a scalar
+    /// `text/plain` and other `text/*` whose schema is a string, number or boolean
     Text,
     /// `text/event-stream`
     EventStream,
-    /// Anything else: bytes.
+    /// Any other media type, as bytes
     Bytes,
 }
 
-/// A response.
+/// A response of an operation.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// For which statuses.
+    /// The status codes that it is for.
     pub status: StatusKey,
-    /// Variant name: `Ok`, `NotFound`, `ServerError` for 5XX, `Default`.
+    /// The name of its variant: `Ok`, `NotFound`, `ServerError` for `5XX`, `Default`.
     pub name: String,
-    /// Index into [`Contract::operations`](contract::Contract::operations)' responses.
+    /// The index into the responses of the contract's operation.
     pub index: usize,
-    /// Name under `components/responses` in `PascalCase`, if it comes from there.
+    /// The Rust name of its component under `components/responses`, if it is one.
     pub component: Option<String>,
-    /// A description in `CommonMark`.
+    /// The description, in `CommonMark`.
     pub description: String,
-    /// Headers.
+    /// The headers.
     pub headers: Vec<Parameter>,
-    /// What the body may be; empty for none.
+    /// The media types that the body may have; empty if there is no body.
     pub media: Vec<Media>,
 }
 
 impl Response {
-    /// Whether it is listed as a success or redirection, so that it belongs to the response and not the error.
+    /// Returns whether the status is below 400, so that a client gets the response as `Ok`.
+    ///
+    /// `default` is an error, since it covers all that the document does not list.
     #[must_use]
     pub fn is_success(&self) -> bool {
         match self.status {

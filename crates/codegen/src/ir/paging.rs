@@ -1,22 +1,22 @@
-//! How an operation's list is walked.
+//! Operations that return a list page by page.
 
 use super::TypeRef;
 
-/// How to walk a list.
+/// How to request the pages of a list one after the other.
 #[derive(Debug, Clone)]
 pub struct PagedOperation {
-    /// Index into the parameters: the cursor.
+    /// The index of the parameter that is the cursor.
     pub start_after: usize,
-    /// Index into the parameters: the page's size.
+    /// The index of the parameter that is the size of a page.
     pub page_size: Option<usize>,
-    /// Index into the parameters: the order.
+    /// The index of the parameter that orders the list.
     pub order_column: Option<usize>,
-    /// Field of the page that holds the items.
+    /// The field of the page that holds the items.
     pub items: String,
-    /// The items' type.
+    /// The type of an item.
     pub item: TypeRef,
-    /// The page's type.
+    /// The type of a page.
     pub page: TypeRef,
-    /// Property of an item that is the cursor when no order is given.
+    /// The property of an item that is the next page's cursor, if no order is given.
     pub key: String,
 }

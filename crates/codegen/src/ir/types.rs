@@ -1,4 +1,4 @@
-//! The items of the types crate, and the types by which fields and parameters name them.
+//! What an item of the types crate is, and how fields and parameters refer to one.
 
 use std::collections::BTreeSet;
 
@@ -6,34 +6,36 @@ use contract::model::SchemaId;
 
 use super::{Additional, Array, Enumeration, Map, Object, Scalar, Union};
 
-/// Index into [`Api::types`](super::Api::types).
+/// An index into [`Api::types`](super::Api::types).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub usize);
 
 /// One item of the types crate.
 #[derive(Debug, Clone)]
 pub struct TypeDef {
-    /// Rust name, `PascalCase`, unique in the crate.
+    /// The Rust name, in `PascalCase`, unique in the crate.
     pub name: String,
-    /// The schema it says.
+    /// The schema that the item was made from.
     pub schema: SchemaId,
-    /// Component name, if it is one.
+    /// The name of the schema's component, if it is one.
     pub component: Option<String>,
-    /// The tags whose operations reach it. One tag: it lives in that tag's module, behind its feature.
-    /// None or several: it lives in `shared`.
+    /// The tags whose operations reach the item.
+    ///
+    /// An item of one tag is in that tag's module, behind its feature; any other is in the module
+    /// `shared`.
     pub tags: BTreeSet<usize>,
-    /// A request carries it (parameters and bodies).
+    /// Whether some request carries it, in a parameter or body.
     pub in_request: bool,
-    /// A response carries it.
+    /// Whether some response carries it, in a header or body.
     pub in_response: bool,
-    /// What it is.
+    /// The form of the item.
     pub kind: TypeKind,
 }
 
-/// The forms of item.
+/// The forms that an item can have.
 #[derive(Debug, Clone)]
 pub enum TypeKind {
-    /// `pub type A = B;` for a component that only refers.
+    /// `pub type A = B;`, for a component that is only a reference.
     Alias(TypeRef),
     /// A struct with named fields.
     Object(Object),
@@ -45,35 +47,35 @@ pub enum TypeKind {
     Map(Map),
     /// A fixed set of values.
     Enumeration(Enumeration),
-    /// One of several types.
+    /// An enum with a variant for each of several types.
     Union(Union),
-    /// Any JSON, checked by the compiled schema if `check` is set.
+    /// A newtype over any JSON value, checked by the compiled schema if there is one.
     Json {
-        /// Pointer into the schema bundle.
+        /// The pointer of the compiled schema in the schema bundle.
         check: Option<String>,
     },
 }
 
-/// A type as a field or parameter names it.
+/// The type of a field, parameter or body.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TypeRef {
     /// An item of the types crate.
     Named(TypeId),
-    /// One of Rust's own.
+    /// A type of the standard library.
     Primitive(Primitive),
     /// `Vec<T>`
     Vec(Box<TypeRef>),
     /// `BTreeMap<String, T>`
     Map(Box<TypeRef>),
-    /// `Option<T>`: null or a value.
+    /// `Option<T>`, where `None` is null
     Nullable(Box<TypeRef>),
-    /// `Box<T>`, where a type would hold itself.
+    /// `Box<T>`, where a type would otherwise hold itself
     Boxed(Box<TypeRef>),
     /// `serde_json::Value`
     Any,
 }
 
-/// Rust's own types that stand for schemas.
+/// The types of the standard library that represent schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the variants are Rust's names")]
 pub enum Primitive {
@@ -94,7 +96,7 @@ pub enum Primitive {
 }
 
 impl TypeKind {
-    /// Whether the name of a part is written in other letters than ASCII's.
+    /// Returns whether the name of a field or variant holds a character outside ASCII.
     pub(super) fn has_non_ascii_names(&self) -> bool {
         match self {
             Self::Object(object) => object.fields.iter().any(|field| !field.name.is_ascii()),
@@ -111,7 +113,7 @@ impl TypeKind {
         }
     }
 
-    /// The items that an item mentions.
+    /// Returns the items that this item refers to.
     #[must_use]
     pub fn mentions(&self) -> Vec<TypeId> {
         let mut ids = Vec::new();
@@ -139,14 +141,14 @@ impl TypeKind {
 }
 
 impl TypeRef {
-    /// Whether it mentions an item.
+    /// Returns whether the type refers to an item.
     pub(crate) fn mentions(&self, id: TypeId) -> bool {
         let mut ids = Vec::new();
         self.collect_mentions(&mut ids);
         ids.contains(&id)
     }
 
-    /// Adds the items that a type mentions.
+    /// Adds the items that the type refers to.
     pub(crate) fn collect_mentions(&self, ids: &mut Vec<TypeId>) {
         match self {
             Self::Named(id) => ids.push(*id),

@@ -1,4 +1,4 @@
-//! Lists and maps.
+//! The form of lists and maps.
 
 use super::Lowering;
 use super::flatten::{AdditionalProperties, FlatSchema};
@@ -6,9 +6,12 @@ use super::form::{Form, Subject};
 use crate::ir::{Array, Map, TypeKind, TypeRef};
 
 impl Lowering<'_> {
+    /// Chooses the form of a list: `Vec` if nothing but the items is constrained, else an item.
     pub(super) fn array(&mut self, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
         let hint = format!("{}Item", subject.name);
         let (items, exact) = match flat.items.as_slice() {
+            // A tuple would hold the items by position, but not those beyond it, which are accepted
+            // too.
             _ if flat.positional => (TypeRef::Any, true),
             [] => (TypeRef::Any, true),
             ids => self.type_of_all(ids, &hint),
@@ -27,6 +30,8 @@ impl Lowering<'_> {
         }))
     }
 
+    /// Chooses the form of an object without declared properties. `undeclared` is whether one is
+    /// required all the same.
     pub(super) fn map(
         &mut self,
         flat: &FlatSchema,

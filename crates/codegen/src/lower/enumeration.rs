@@ -1,4 +1,4 @@
-//! Fixed sets of values.
+//! The form of listed values (`enum` and `const`).
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -13,6 +13,11 @@ use super::integer::{integer, range};
 use crate::ir::{Enumeration, TypeKind};
 use crate::names;
 
+/// Chooses the form of listed values: an enumeration of those that the other keywords accept as
+/// well.
+///
+/// A variant for a value that is never accepted could be made but not sent. Where only the compiled
+/// schema can decide, the form is any JSON with a check.
 pub(super) fn enumeration(flat: &FlatSchema, subject: &Subject<'_>) -> NullableForm {
     if flat.residual || !flat.choices.is_empty() {
         return NullableForm::json(&subject.check);
@@ -29,6 +34,7 @@ pub(super) fn enumeration(flat: &FlatSchema, subject: &Subject<'_>) -> NullableF
         }
     }
     let null = values.iter().any(Value::is_null);
+    // Beside other values null is an `Option`, as in every other form; alone it is a variant.
     if null && values.len() > 1 {
         values.retain(|value| !value.is_null());
     }
@@ -42,7 +48,8 @@ pub(super) fn enumeration(flat: &FlatSchema, subject: &Subject<'_>) -> NullableF
     }
 }
 
-/// Whether a listed value is one that the other keywords accept too; none if only the compiled schema can say.
+/// Returns whether the other keywords accept a listed value; `None` if only the compiled schema can
+/// decide.
 fn satisfies_bounds(flat: &FlatSchema, value: &Value) -> Option<bool> {
     match value {
         Value::Null | Value::Bool(_) => Some(true),
@@ -70,6 +77,7 @@ fn satisfies_bounds(flat: &FlatSchema, value: &Value) -> Option<bool> {
                 (&flat.exclusive_minimum, Ordering::is_gt),
                 (&flat.exclusive_maximum, Ordering::is_lt),
             ];
+            // A format such as `int32` refuses what its type cannot hold.
             let has_width = flat.types == Some(Types::INTEGER)
                 && matches!(
                     flat.format.as_deref(),
@@ -87,18 +95,22 @@ fn satisfies_bounds(flat: &FlatSchema, value: &Value) -> Option<bool> {
             }
             Some(within)
         }
+        // The parts of a list or an object are not compared with what constrains them.
         Value::Array(_) => (!flat.constrains_arrays()).then_some(true),
         Value::Object(_) => (!flat.constrains_objects()).then_some(true),
     }
 }
 
-/// An enumeration with a name for each value.
+/// Returns an enumeration of values, with a unique name for each.
+///
+/// It has a variant for unlisted values if it is `extensible` and all values are strings.
 pub(super) fn variants_of(values: Vec<Value>, extensible: bool) -> Enumeration {
     let strings = values.iter().all(Value::is_string);
     let wanted: Vec<_> = values
         .iter()
         .map(|value| match value {
             Value::String(text) => (text.as_str(), names::variant(text)),
+            // Their JSON would make no readable name.
             Value::Array(_) | Value::Object(_) => ("", "Variant".to_owned()),
             other => ("", names::variant(&other.to_string())),
         })
@@ -120,11 +132,13 @@ pub(super) fn variants_of(values: Vec<Value>, extensible: bool) -> Enumeration {
     }
 }
 
+/// Returns the enumeration whose only value is null.
 pub(super) fn only_null() -> TypeKind {
     TypeKind::Enumeration(variants_of(vec![Value::Null], false))
 }
 
-/// Whether a value is of one of the types.
+/// Returns whether a value has one of the types. A number without a fraction is an integer, such as
+/// `1.0`.
 fn has_type(types: Types, value: &Value) -> bool {
     match value {
         Value::Null => types.contains(Types::NULL),
@@ -137,6 +151,7 @@ fn has_type(types: Types, value: &Value) -> bool {
                         || number.as_f64().is_some_and(|n| n.fract() == 0.0)))
         }
         Value::String(_) => types.contains(Types::STRING),
+        // Values of lists and objects are not followed into their parts.
         Value::Array(_) => types.contains(Types::ARRAY),
         Value::Object(_) => types.contains(Types::OBJECT),
     }

@@ -1,8 +1,10 @@
-//! The type that every error has in common.
+//! The type that all error bodies of an API have in common.
 
 use crate::ir::{MediaKind, Operation, TypeDef, TypeKind, TypeRef};
 
-/// The one JSON type of every error body, if there is one.
+/// Returns the JSON type of every error body, if all of them have the same one and it is a struct.
+///
+/// The router makes rejections with it, so a list or a text would not do.
 pub(super) fn shared_error(types: &[TypeDef], operations: &[Operation]) -> Option<TypeRef> {
     let mut shared: Option<&TypeRef> = None;
     let errors = operations

@@ -1,4 +1,4 @@
-//! The tightest Rust form that can hold every value of a schema.
+//! The choice of the tightest Rust form that can hold every value of a schema.
 
 use contract::model::{SchemaId, Types};
 
@@ -9,22 +9,24 @@ use super::integer::{integer, is_exact};
 use super::scalar::{number, string};
 use crate::ir::{Primitive, Selection, TypeKind, TypeRef, Union, Variant};
 
-/// What a schema becomes: an existing type, or an item that needs a name; null aside.
+/// The Rust form of a schema, and whether the schema accepts null as well.
 pub(super) struct NullableForm {
+    /// The form of the values other than null.
     pub form: Form,
-    /// Whether null is accepted too.
+    /// Whether null is accepted.
     pub nullable: bool,
 }
 
-/// A form without null.
+/// The Rust form of a schema, without its nullability.
 pub(super) enum Form {
-    /// A type that needs no item.
+    /// A type that exists already: one of the standard library, or another item.
     Type(TypeRef),
-    /// An item.
+    /// A new item, which needs a name.
     Item(TypeKind),
 }
 
 impl NullableForm {
+    /// Creates the form of a schema that refuses null.
     pub(super) fn of(form: Form) -> Self {
         Self {
             form,
@@ -32,6 +34,9 @@ impl NullableForm {
         }
     }
 
+    /// Creates an item that holds any JSON value and checks it by the compiled schema.
+    ///
+    /// It is the form for whatever has no tighter one.
     pub(super) fn json(check: &str) -> Self {
         Self::of(Form::Item(TypeKind::Json {
             check: Some(check.to_owned()),
@@ -39,20 +44,22 @@ impl NullableForm {
     }
 }
 
-/// A schema or a conjunction of several on its way to a form.
+/// A schema, or a conjunction of several, whose form is being chosen.
 pub(super) struct Subject<'a> {
-    /// The schemas that hold at once.
+    /// The schemas that a value has to fit, all at once.
     pub ids: &'a [SchemaId],
-    /// What an item would be called.
+    /// The name of the item, if the form is one.
     pub name: &'a str,
-    /// Pointer of the compiled check, should one be needed.
+    /// The pointer of the compiled check, for a form that needs one.
     pub check: String,
 }
 
 impl Lowering<'_> {
-    /// Chooses the form.
-    pub(super) fn form(&mut self, subject: &Subject<'_>) -> NullableForm {
+    /// Chooses the form of a schema.
+    pub(super) fn choose_form(&mut self, subject: &Subject<'_>) -> NullableForm {
         let mut flat = FlatSchema::of(self.contract, subject.ids);
+        // After all keywords: whether a struct can refuse undeclared properties depends on every
+        // one of them.
         flat.settle_additional_properties(self.contract);
         if flat.never {
             return NullableForm::json(&subject.check);
@@ -62,33 +69,35 @@ impl Lowering<'_> {
             && flat.values.is_none()
             && flat.choices.is_empty()
         {
-            flat.types = implied(&flat);
+            flat.types = implied_type(&flat);
         }
+        // Values first, since they are tighter than whatever else is said; then alternatives; then
+        // `type`.
         if flat.values.is_some() {
             return enumeration(&flat, subject);
         }
         if !flat.choices.is_empty() {
-            return self.choice(flat, subject);
+            return self.form_of_choices(flat, subject);
         }
-        self.plain(&flat, subject)
+        self.form_by_type(&flat, subject)
     }
 
-    /// A form by `type`, without values or alternatives.
-    pub(super) fn plain(&mut self, flat: &FlatSchema, subject: &Subject<'_>) -> NullableForm {
+    /// Chooses the form by `type`, for a schema without listed values or alternatives.
+    pub(super) fn form_by_type(
+        &mut self,
+        flat: &FlatSchema,
+        subject: &Subject<'_>,
+    ) -> NullableForm {
         let Some(types) = flat.types else {
-            let anything = !flat.residual
-                && !flat.constrains_objects()
-                && !flat.constrains_arrays()
-                && !flat.constrains_strings()
-                && !flat.constrains_numbers();
-            return if anything {
-                NullableForm::of(Form::Type(TypeRef::Any))
-            } else {
+            return if flat.residual || flat.constrains_any_type() {
                 NullableForm::json(&subject.check)
+            } else {
+                NullableForm::of(Form::Type(TypeRef::Any))
             };
         };
         let null = types.contains(Types::NULL);
         let mut types = types.without(Types::NULL);
+        // Every integer is a number.
         if types.contains(Types::NUMBER) {
             types = types.without(Types::INTEGER);
         }
@@ -99,6 +108,7 @@ impl Lowering<'_> {
                 NullableForm::json(&subject.check)
             };
         }
+        // A compiled check sees the value only behind the `Option`, so it could not judge null.
         if null && flat.residual {
             return NullableForm::json(&subject.check);
         }
@@ -108,6 +118,7 @@ impl Lowering<'_> {
         }
     }
 
+    /// Chooses the form of one or several types, none of which is null.
     fn form_of_types(&mut self, types: Types, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
         let integer = integer(flat);
         let residual = flat.residual || (types == Types::INTEGER && !is_exact(flat, integer));
@@ -120,22 +131,22 @@ impl Lowering<'_> {
             Types::BOOLEAN => Form::Item(TypeKind::Json { check }),
             Types::ARRAY => self.array(flat, subject),
             Types::OBJECT => self.object(flat, subject),
-            several => several_types(several, flat, subject),
+            several => form_of_several(several, flat, subject),
         }
     }
 }
 
-/// The type that a schema's keywords speak of, if they agree on one.
-fn implied(flat: &FlatSchema) -> Option<Types> {
-    let spoken = [
+/// Returns the type that a schema's keywords constrain, if they all constrain the same one.
+fn implied_type(flat: &FlatSchema) -> Option<Types> {
+    let constrained = [
         (flat.constrains_objects(), Types::OBJECT),
         (flat.constrains_arrays(), Types::ARRAY),
         (flat.constrains_strings(), Types::STRING),
         (flat.constrains_numbers(), Types::NUMBER),
     ];
-    let mut types = spoken
+    let mut types = constrained
         .iter()
-        .filter(|(speaks, _)| *speaks)
+        .filter(|(is_constrained, _)| *is_constrained)
         .map(|(_, types)| *types);
     match (types.next(), types.next()) {
         (Some(types), None) => Some(types),
@@ -143,14 +154,9 @@ fn implied(flat: &FlatSchema) -> Option<Types> {
     }
 }
 
-/// Several types at once: a union of plain ones, or any JSON with a check.
-fn several_types(types: Types, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
-    let constrained = flat.residual
-        || flat.constrains_objects()
-        || flat.constrains_arrays()
-        || flat.constrains_strings()
-        || flat.constrains_numbers();
-    if constrained {
+/// Returns the form of several types: a union of unconstrained ones, else any JSON with a check.
+fn form_of_several(types: Types, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
+    if flat.residual || flat.constrains_any_type() {
         return Form::Item(TypeKind::Json {
             check: Some(subject.check.clone()),
         });

@@ -1,11 +1,14 @@
-//! Which of Rust's integers holds what a schema allows.
+//! The choice of the primitive that holds the integers of a schema.
 
 use serde_json::Number;
 
 use super::flatten::FlatSchema;
 use crate::ir::Primitive;
 
-/// The integer that holds what a schema allows: by format, so that moving a bound keeps the type.
+/// Returns the integer type of a schema.
+///
+/// The format decides, and not the bounds: `format: int32` with `maximum: 65535` is an `i32` and
+/// not a `u16`, so that a bound that moves changes no type in the code of a caller.
 pub(super) fn integer(flat: &FlatSchema) -> Primitive {
     let not_negative = flat
         .minimum
@@ -33,9 +36,13 @@ pub(super) fn integer(flat: &FlatSchema) -> Primitive {
     }
 }
 
-/// Whether an integer's own type can say all of its bounds: steps are whole, and no bound lies beyond the far end.
+/// Returns whether a newtype over `inner` can express all bounds of an integer.
+///
+/// It cannot if `multipleOf` has a fraction, or if a bound lies beyond the far end of the type and
+/// so excludes every value: the derive writes each bound as a literal of `inner`.
 pub(super) fn is_exact(flat: &FlatSchema, inner: Primitive) -> bool {
     let (low, high) = range(inner);
+    // An absent bound holds always.
     let is = |bound: &Option<Number>, holds: &dyn Fn(f64) -> bool| {
         bound.as_ref().and_then(Number::as_f64).is_none_or(holds)
     };
@@ -49,7 +56,8 @@ pub(super) fn is_exact(flat: &FlatSchema, inner: Primitive) -> bool {
             .all(|bound| is(bound, &|bound| bound > low))
 }
 
-/// The ends of an integer's type; those of 64 bits as near as a float comes.
+/// Returns the smallest and the largest value of an integer type; for 64 bits, as near as a float
+/// comes.
 pub(super) fn range(inner: Primitive) -> (f64, f64) {
     match inner {
         Primitive::I8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
@@ -63,5 +71,5 @@ pub(super) fn range(inner: Primitive) -> (f64, f64) {
     }
 }
 
-/// One beyond the largest `u64`.
+/// One more than the largest `u64`, since the largest itself is not a float.
 const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;

@@ -1,4 +1,4 @@
-//! Operations, their parameters, bodies and responses.
+//! Lowers operations with their parameters, bodies and responses.
 
 mod media;
 mod names;
@@ -19,7 +19,7 @@ use super::Lowering;
 use crate::ir::{Body, Operation, Parameter, Response, Tag, TypeRef};
 use crate::names::{identifier, pascal as pascal_case};
 
-/// Every operation of the document.
+/// Lowers every operation of a contract, in the document's order.
 pub(super) fn operations(
     lowering: &mut Lowering<'_>,
     contract: &Contract,
@@ -72,6 +72,7 @@ pub(super) fn operations(
         .collect()
 }
 
+/// Joins a summary and a description to two paragraphs, or one if they say the same.
 fn join_docs(summary: Option<&str>, description: Option<&str>) -> String {
     match (summary, description) {
         (Some(summary), Some(description)) if summary.trim() != description.trim() => {
@@ -82,6 +83,7 @@ fn join_docs(summary: Option<&str>, description: Option<&str>) -> String {
     }
 }
 
+/// Lowers the parameters of an operation whose types begin with `pascal`.
 fn parameters(
     lowering: &mut Lowering<'_>,
     operation: &model::Operation,
@@ -99,16 +101,20 @@ fn parameters(
     each.collect()
 }
 
+/// Lowers a parameter or a header. An inline schema that needs an item names it `hint`.
 fn lowered_parameter(
     lowering: &mut Lowering<'_>,
     parameter: &model::Parameter,
     hint: &str,
     name: &str,
 ) -> Parameter {
+    // A shared parameter names its type by itself, not by the operation that happens to be the
+    // first.
     let hint = match &parameter.component {
         Some(component) => pascal_case(component),
         None => hint.to_owned(),
     };
+    // A parameter is written as text, which has no null.
     let ty = match lowering.type_of(parameter.schema, &hint) {
         TypeRef::Nullable(inner) => *inner,
         other => other,
@@ -131,13 +137,16 @@ fn lowered_parameter(
     }
 }
 
-/// The default of a parameter, wherever its schema says it.
+/// Returns the default of a parameter, at its schema or behind a reference.
+///
+/// Unlike a property, a parameter is never part of a partial update, so any default may fill it in.
 fn default_of(lowering: &Lowering<'_>, schema: SchemaId) -> Option<Value> {
     lowering
         .own_default(schema)
         .or_else(|| lowering.own_default(lowering.contract.resolve(schema)))
 }
 
+/// Lowers a request body. `pascal` is what the names of the operation's types begin with.
 fn request_body(lowering: &mut Lowering<'_>, body: &model::RequestBody, pascal: &str) -> Body {
     let hint = match &body.component {
         Some(component) => pascal_case(component),
@@ -150,6 +159,7 @@ fn request_body(lowering: &mut Lowering<'_>, body: &model::RequestBody, pascal: 
     }
 }
 
+/// Lowers the responses of an operation, sorted by status.
 fn responses(
     lowering: &mut Lowering<'_>,
     operation: &model::Operation,

@@ -1,12 +1,13 @@
-//! Which operations reach which types: where a type lives, and whether requests or responses carry it.
+//! Finds the operations that reach each type, which decides the type's module and its feature.
 
 use std::collections::BTreeSet;
 
 use crate::ir::{Operation, TypeDef, TypeId, TypeRef};
 
-/// Marks every type with the tags that reach it and the directions it travels.
+/// Marks every type with the tags that reach it, and with whether requests or responses carry it.
 ///
-/// The type of every error is there whatever the tags, since client and router name it.
+/// A type without tags is in the module `shared`, and is compiled whichever features are on. The
+/// type of every error is such a type, since client and router name it in code without a feature.
 pub(super) fn mark(
     types: &mut [TypeDef],
     operations: &[Operation],
@@ -24,7 +25,8 @@ pub(super) fn mark(
             types[id.0].in_response = true;
         }
     }
-    // Features name the tags of the API's own operations: what travels the other way is there without any.
+    // A feature stands for a tag of the API's own operations, so the types of webhooks and
+    // callbacks have none.
     for event in events {
         for id in reached(&edges, request_types(event).chain(response_types(event))) {
             types[id.0].tags = BTreeSet::new();
@@ -36,7 +38,7 @@ pub(super) fn mark(
     untag_mentioned(types, &edges);
 }
 
-/// The types of a request.
+/// Returns the types of an operation's parameters and request body.
 fn request_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     let parameters = operation.parameters.iter().map(|parameter| &parameter.ty);
     let bodies = operation
@@ -46,7 +48,7 @@ fn request_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     parameters.chain(bodies)
 }
 
-/// The types of all responses.
+/// Returns the types of the headers and bodies of an operation's responses.
 fn response_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     operation.responses.iter().flat_map(|response| {
         let headers = response.headers.iter().map(|header| &header.ty);
@@ -54,7 +56,9 @@ fn response_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     })
 }
 
-/// What a type without tags mentions must be there without any feature as well.
+/// Takes the tags of the types that a type of `shared` refers to.
+///
+/// `shared` is compiled without any feature, so what it refers to has to be as well.
 fn untag_mentioned(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {
     let free: Vec<TypeRef> = types
         .iter()
@@ -69,6 +73,8 @@ fn untag_mentioned(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {
     }
 }
 
+/// Returns every item that can be reached from some types, each once, however they refer to each
+/// other.
 fn reached<'t>(
     edges: &[Vec<TypeId>],
     roots: impl Iterator<Item = &'t TypeRef>,

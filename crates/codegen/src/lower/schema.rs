@@ -1,45 +1,46 @@
-//! From a schema to a type: an existing one, or a new item with a name.
+//! The type of a schema, which is an existing type or a new item with a name.
 
 use contract::model::{SchemaId, SchemaKind};
 
 use super::Lowering;
 use super::flatten::FlatSchema;
-use super::form::{Form, Subject};
+use super::form::{Form, NullableForm, Subject};
 use super::scalar::scalar;
 use crate::ir::{Array, Map, Object, Primitive, Scalar, TypeId, TypeKind, TypeRef, Union};
 use crate::names;
 
 impl Lowering<'_> {
-    /// The type of a schema; an inline one that needs an item is called `hint`.
+    /// Returns the type of a schema. An inline schema that needs an item names it `hint`.
     pub(super) fn type_of(&mut self, id: SchemaId, hint: &str) -> TypeRef {
         let id = self.follow_references(id);
         if let Some(known) = self.lowered.get(&id) {
             return known.clone();
         }
-        // An inline schema may hold itself through a reference into the document: it then needs an item
-        // whatever it turns out to be, and this is its place.
+        // An inline schema can hold itself, through a reference to its own pointer. So it gets a
+        // slot before its form is known, to which such a reference leads, and gives it back if it
+        // needs no item.
         let slot = self.reserve_slot();
-        let before = self.lowered.insert(id, TypeRef::Named(slot));
-        debug_assert!(before.is_none(), "a schema is lowered once");
+        let previous = self.lowered.insert(id, TypeRef::Named(slot));
+        debug_assert!(previous.is_none(), "a schema is lowered once");
         let name = names::unique(&mut self.taken, hint.to_owned());
-        let form = self.form(&Subject {
+        let NullableForm { form, nullable } = self.choose_form(&Subject {
             ids: &[id],
             name: &name,
             check: self.check_pointer(id),
         });
-        let ty = match form.form {
+        let ty = match form {
             Form::Item(kind) => {
                 self.finish(slot, name, id, None, kind);
-                nullable(TypeRef::Named(slot), form.nullable)
+                with_null(TypeRef::Named(slot), nullable)
             }
-            // A list of itself has to be an item, since an alias cannot hold itself.
+            // A list of itself has to be an item: `Vec<T>` alone cannot name the `T` that it is.
             Form::Type(ty) if ty.mentions(slot) => {
                 let kind = self.item_of(id, ty);
                 self.finish(slot, name, id, None, kind);
-                nullable(TypeRef::Named(slot), form.nullable)
+                with_null(TypeRef::Named(slot), nullable)
             }
             Form::Type(ty) => {
-                let ty = nullable(ty, form.nullable);
+                let ty = with_null(ty, nullable);
                 self.release_slot(slot, name, id, &ty);
                 ty
             }
@@ -48,19 +49,23 @@ impl Lowering<'_> {
         ty
     }
 
-    /// The type of a conjunction of schemas; `false` when the type alone accepts more than they do.
+    /// Returns the type of a conjunction of schemas, and whether it accepts exactly what they
+    /// accept together.
+    ///
+    /// If it accepts more, the caller's item has to be checked by its compiled schema.
     pub(super) fn type_of_all(&mut self, ids: &[SchemaId], hint: &str) -> (TypeRef, bool) {
         if let [id] = ids {
             return (self.type_of(*id, hint), true);
         }
         let name = names::unique(&mut self.taken, hint.to_owned());
-        // The check of a conjunction belongs to the object around it, which knows a pointer that covers it.
-        let form = self.form(&Subject {
+        // No single pointer covers schemas of different places. The object or list around them has
+        // one that does, so its check is the one that is made, and the item here has none.
+        let NullableForm { form, nullable } = self.choose_form(&Subject {
             ids,
             name: &name,
             check: String::new(),
         });
-        let ty = match form.form {
+        let ty = match form {
             Form::Type(ty) => {
                 self.taken.remove(&name);
                 ty
@@ -71,10 +76,13 @@ impl Lowering<'_> {
                 TypeRef::Named(slot)
             }
         };
-        (nullable(ty, form.nullable), false)
+        (with_null(ty, nullable), false)
     }
 
-    /// The item that a component becomes: always one, so that its name stays when it grows constraints.
+    /// Returns the item of a component.
+    ///
+    /// A component is always an item, even where a type of the standard library would do, so that
+    /// callers keep its name when the contract adds a constraint to it.
     pub(super) fn component_kind(&mut self, id: SchemaId, name: &str) -> TypeKind {
         if let SchemaKind::Object(keywords) = &self.contract.schema(id).kind
             && let Some(target) = keywords.reference
@@ -82,13 +90,15 @@ impl Lowering<'_> {
         {
             return TypeKind::Alias(self.type_of(target, name));
         }
-        let form = self.form(&Subject {
+        let NullableForm { form, nullable } = self.choose_form(&Subject {
             ids: &[id],
             name,
             check: self.check_pointer(id),
         });
-        if form.nullable {
-            let inner = match form.form {
+        if nullable {
+            // The component's name is the alias of an `Option`, so what is inside needs another
+            // name.
+            let inner = match form {
                 Form::Type(ty) => ty,
                 Form::Item(kind) => {
                     let inner = names::unique(&mut self.taken, format!("{name}Value"));
@@ -97,15 +107,15 @@ impl Lowering<'_> {
                     TypeRef::Named(slot)
                 }
             };
-            return TypeKind::Alias(nullable(inner, true));
+            return TypeKind::Alias(with_null(inner, true));
         }
-        match form.form {
+        match form {
             Form::Item(kind) => kind,
             Form::Type(ty) => self.item_of(id, ty),
         }
     }
 
-    /// A component around a type that would need no item.
+    /// Returns an item around a type that needs none by itself.
     fn item_of(&self, id: SchemaId, ty: TypeRef) -> TypeKind {
         match ty {
             TypeRef::Any => TypeKind::Json { check: None },
@@ -128,6 +138,8 @@ impl Lowering<'_> {
             | TypeRef::Boxed(_) => TypeKind::Alias(ty),
             TypeRef::Primitive(primitive) => {
                 let flat = FlatSchema::of(self.contract, &[id]);
+                // The addresses are checked as formats of a string, so that the newtype keeps the
+                // text as written.
                 let inner = match primitive {
                     Primitive::Ipv4Addr | Primitive::Ipv6Addr => Primitive::String,
                     other => other,
@@ -137,7 +149,10 @@ impl Lowering<'_> {
         }
     }
 
-    /// The slot of an inline schema that needed no item: dropped, unless something refers to it.
+    /// Gives back the slot and name of an inline schema that needs no item.
+    ///
+    /// A slot that is not the last one any more cannot be removed, since later ones are known by
+    /// their index: it becomes an alias.
     fn release_slot(&mut self, slot: TypeId, name: String, id: SchemaId, ty: &TypeRef) {
         if slot.0 + 1 == self.types.len() {
             self.types.pop();
@@ -147,22 +162,23 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where the compiled check of a schema is found in the bundle.
+    /// Returns the pointer under which the schema bundle has the compiled check of a schema.
     pub(super) fn check_pointer(&self, id: SchemaId) -> String {
         contract::bundle::schema_pointer(self.contract, id)
     }
 }
 
-/// The type with null, once.
-pub(super) fn nullable(ty: TypeRef, null: bool) -> TypeRef {
+/// Wraps a type in [`TypeRef::Nullable`] if null is accepted and the type does not accept null
+/// itself.
+pub(super) fn with_null(ty: TypeRef, accepts_null: bool) -> TypeRef {
     match ty {
-        _ if !null => ty,
+        _ if !accepts_null => ty,
         TypeRef::Nullable(_) | TypeRef::Any => ty,
         other => TypeRef::Nullable(Box::new(other)),
     }
 }
 
-/// The same item without its check, where the object around it carries one.
+/// Removes the check of an item whose container is checked as a whole.
 fn without_check(kind: TypeKind) -> TypeKind {
     match kind {
         TypeKind::Object(object) => TypeKind::Object(Object {

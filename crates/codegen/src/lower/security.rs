@@ -1,4 +1,4 @@
-//! Security schemes in use.
+//! The security schemes that operations use.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use contract::Contract;
 use crate::ir::SecurityScheme;
 use crate::names;
 
-/// The security schemes that operations use.
+/// Returns the security schemes that some operation or the document as a whole requires.
 pub(super) fn security_schemes(contract: &Contract) -> Vec<SecurityScheme> {
     let used: HashSet<&str> = contract
         .operations

@@ -1,4 +1,4 @@
-//! Groups of operations.
+//! The groups of operations, each with a module, a feature and two traits.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,11 @@ use contract::Contract;
 use crate::ir::{CrateNames, Tag};
 use crate::names;
 
-/// What operations without a tag are grouped under.
+/// The name of the group of operations without a tag.
 const UNTAGGED: &str = "untagged";
 
-/// Every group that has an operation, declared order first.
+/// Returns every group that has an operation: the tags in the declared order, then the operations
+/// without one.
 pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
     let used: HashSet<Option<&str>> = contract
         .operations
@@ -34,7 +35,8 @@ pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
         )
     };
     let modules = unique([crates.krate("types")].into(), names::module);
-    // The router has a trait `Api` of its own; a tag cannot take it, since its name is never empty.
+    // The router's trait is called `Api`. No tag's trait can be, since something always stands
+    // before `Api`.
     let servers = unique(HashSet::new(), names::server_trait);
     let clients = unique(HashSet::new(), names::client_trait);
     let names = modules.into_iter().zip(servers.into_iter().zip(clients));
@@ -43,12 +45,7 @@ pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
         .cloned()
         .zip(names)
         .map(|((name, description), (module, traits))| Tag {
-            feature: module.trim_end_matches('_').to_owned()
-                + if module.ends_with('_') {
-                    "-operations"
-                } else {
-                    ""
-                },
+            feature: feature_name(&module),
             server_trait: traits.0,
             client_trait: traits.1,
             module,
@@ -56,4 +53,15 @@ pub(super) fn tags(contract: &Contract, crates: &CrateNames) -> Vec<Tag> {
             description,
         });
     tags.collect()
+}
+
+/// Returns the name of the feature of a module, which is the module's own name if that is free.
+///
+/// A module's name ends in `_` where the plain one is a keyword or is reserved, such as `default`,
+/// which is a feature of every crate.
+fn feature_name(module: &str) -> String {
+    match module.strip_suffix('_') {
+        Some(_) => format!("{}-operations", module.trim_end_matches('_')),
+        None => module.to_owned(),
+    }
 }

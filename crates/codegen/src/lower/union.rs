@@ -1,4 +1,9 @@
-//! `oneOf` and `anyOf`: null beside a type, values, tags, and the rest by trial.
+//! The form of `oneOf` and `anyOf`.
+//!
+//! Three forms are tighter than a union: an `Option` for null beside one type, an enumeration where
+//! every member lists strings, and a struct where the members only differ in what they require. A
+//! union selects its variant by a tag if there is one, which costs one look at the value, else by
+//! trying each variant.
 
 mod tags;
 
@@ -15,33 +20,37 @@ use crate::ir::{Selection, TypeKind, TypeRef, Union, Variant};
 use crate::names;
 
 impl Lowering<'_> {
-    /// The form of a schema with alternatives.
-    pub(super) fn choice(&mut self, mut flat: FlatSchema, subject: &Subject<'_>) -> NullableForm {
+    /// Chooses the form of a schema with `oneOf` or `anyOf`.
+    pub(super) fn form_of_choices(
+        &mut self,
+        mut flat: FlatSchema,
+        subject: &Subject<'_>,
+    ) -> NullableForm {
         if self.only_requires(&flat) {
-            // Alternatives that differ in what they require: the fields are the same, the check tells.
+            // The fields are the same whichever member accepts the value; the compiled schema
+            // checks which do.
             flat.choices.clear();
             flat.residual = true;
             if flat.types.is_none() && self.implies_types() {
                 flat.types = Some(Types::OBJECT);
             }
-            return self.plain(&flat, subject);
+            return self.form_by_type(&flat, subject);
         }
+        // Two choices at once, such as `oneOf` in two members of an `allOf`, would need a variant
+        // for each pair.
         let [alternatives] = flat.choices.as_slice() else {
             return NullableForm::json(&subject.check);
         };
         let alternatives = alternatives.clone();
-        if flat.residual
-            || flat.constrains_objects()
-            || flat.constrains_arrays()
-            || flat.constrains_strings()
-            || flat.constrains_numbers()
-            || !self.types_agree(&flat, &alternatives)
-        {
+        // What stands beside the alternatives constrains each of them, and a variant is the type of
+        // one alone.
+        if flat.residual || flat.constrains_any_type() || !self.types_agree(&flat, &alternatives) {
             return NullableForm::json(&subject.check);
         }
         self.alternatives(&alternatives, subject)
     }
 
+    /// Chooses the form of alternatives with nothing else beside them.
     fn alternatives(&mut self, alternatives: &Alternatives, subject: &Subject<'_>) -> NullableForm {
         let (nulls, members): (Vec<SchemaId>, Vec<SchemaId>) = alternatives
             .members
@@ -50,9 +59,10 @@ impl Lowering<'_> {
         let null = match (nulls.len(), alternatives.exactly_one) {
             (0, _) => false,
             (1, _) | (_, false) => true,
-            // Null would match two alternatives, and so none.
+            // Null fits two members, and `oneOf` accepts what fits one.
             (_, true) => return NullableForm::json(&subject.check),
         };
+        // The same with a member that accepts null among others.
         if null && alternatives.exactly_one && members.iter().any(|id| self.accepts_null(*id)) {
             return NullableForm::json(&subject.check);
         }
@@ -82,6 +92,7 @@ impl Lowering<'_> {
         }
     }
 
+    /// Returns a union with a variant for each member.
     fn union(
         &mut self,
         members: &[SchemaId],
@@ -113,6 +124,8 @@ impl Lowering<'_> {
                 from: false,
             });
         }
+        // Only now, when all types are known: two variants of one type would implement `From`
+        // twice.
         for at in 0..variants.len() {
             let same = variants
                 .iter()
@@ -132,7 +145,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Alternatives that are all sets of strings, as one enumeration.
+    /// Returns one enumeration of all values, if every member is a list of strings.
     fn string_enumeration(&self, members: &[SchemaId], exactly_one: bool) -> Option<TypeKind> {
         let mut all: Vec<Value> = Vec::new();
         let mut extensible = false;
@@ -140,6 +153,7 @@ impl Lowering<'_> {
             extensible |= FlatSchema::of(self.contract, &[*member]).extensible;
             for value in self.string_values(&[*member])? {
                 match all.contains(&value) {
+                    // `oneOf` refuses a value that two members list.
                     true if exactly_one => return None,
                     true => {}
                     false => all.push(value),
@@ -149,7 +163,7 @@ impl Lowering<'_> {
         Some(TypeKind::Enumeration(variants_of(all, extensible)))
     }
 
-    /// Whether every alternative only lists required properties.
+    /// Returns whether every member has nothing but `required`, beside an object's properties.
     fn only_requires(&self, flat: &FlatSchema) -> bool {
         flat.constrains_objects()
             && flat
@@ -171,7 +185,7 @@ impl Lowering<'_> {
                 })
     }
 
-    /// Whether `type` beside the alternatives says nothing that they do not say themselves.
+    /// Returns whether every member has a type that `type` beside the alternatives accepts.
     fn types_agree(&self, flat: &FlatSchema, alternatives: &Alternatives) -> bool {
         let Some(types) = flat.types else { return true };
         alternatives.members.iter().all(|member| {
@@ -181,6 +195,7 @@ impl Lowering<'_> {
         })
     }
 
+    /// Returns whether a schema accepts null alone.
     fn is_null(&self, id: SchemaId) -> bool {
         let id = self.contract.resolve(id);
         matches!(
@@ -191,6 +206,7 @@ impl Lowering<'_> {
         )
     }
 
+    /// Returns whether a schema accepts null among other values.
     fn accepts_null(&self, id: SchemaId) -> bool {
         let flat = FlatSchema::of(self.contract, &[id]);
         let typed = flat.types.is_none_or(|types| types.contains(Types::NULL));
@@ -201,7 +217,7 @@ impl Lowering<'_> {
         typed && valued && flat.choices.is_empty()
     }
 
-    /// Words for a variant's name: the component, the title, the tag, the type.
+    /// Returns words to name a variant by: the component, else the title, the tag or the type.
     fn variant_words(&self, member: SchemaId, tags: &[String]) -> Option<String> {
         let member = self.follow_references(member);
         let schema = self.contract.schema(member);
@@ -215,6 +231,7 @@ impl Lowering<'_> {
         keywords
             .title
             .clone()
+            // A longer title is a sentence.
             .filter(|title| title.len() <= 40)
             .or_else(|| tags.first().cloned())
             .or_else(|| {

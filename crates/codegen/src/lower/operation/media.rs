@@ -1,4 +1,4 @@
-//! Media types: how each is read and written, and the type that it carries.
+//! The media types of bodies: how each is read and written, and its type.
 
 use contract::model::{self, SchemaId, Types};
 
@@ -6,6 +6,7 @@ use crate::ir::{Media, MediaKind, Primitive, TypeRef};
 use crate::lower::Lowering;
 use crate::lower::flatten::FlatSchema;
 
+/// Lowers the media types of a body. An inline schema that needs an item names it `hint`.
 pub(super) fn media(
     lowering: &mut Lowering<'_>,
     content: &[model::MediaType],
@@ -40,7 +41,10 @@ pub(super) fn media(
         .collect()
 }
 
-/// Whether a schema is plain text or may be: then a `text/*` body holds it.
+/// Returns whether a body of `text/*` can be parsed as its schema, which has to be a string, number
+/// or boolean.
+///
+/// Without a schema it is a string; `format: binary` asks for the bytes.
 fn is_scalar_text(lowering: &Lowering<'_>, schema: Option<SchemaId>) -> bool {
     let Some(schema) = schema else { return true };
     let flat = FlatSchema::of(lowering.contract, &[schema]);
@@ -50,7 +54,7 @@ fn is_scalar_text(lowering: &Lowering<'_>, schema: Option<SchemaId>) -> bool {
             .is_some_and(|types| !types.contains(Types::OBJECT) && !types.contains(Types::ARRAY))
 }
 
-/// How a media type is read and written. Essence only: parameters and case do not matter.
+/// Returns how a body is read and written. Parameters of the media type and its case do not matter.
 fn media_kind(name: &str, scalar: bool) -> MediaKind {
     let essence = name
         .split(';')

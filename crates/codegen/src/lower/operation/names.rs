@@ -1,4 +1,4 @@
-//! The names of operations, of their parameters, and of the responses that the contract names.
+//! The names of operations, of their parameters, and of responses that are components.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,8 +9,11 @@ use super::status::status_name;
 use crate::ir::Tag;
 use crate::names;
 
-/// The names of every operation: as a method, and the stem of its types, none of which is another's in the module of
-/// its tag.
+/// Returns two names for every operation: its method, and the stem that its types begin with.
+///
+/// A stem is free if none of the operation's types has the name of another one's in the module of
+/// its tag. For example `VmOkBody` is the request body of an operation `vm_ok`, and the body of the
+/// 200 of an operation `vm`.
 pub(super) fn operation_names(
     contract: &Contract,
     tags: &[Tag],
@@ -23,6 +26,8 @@ pub(super) fn operation_names(
         .collect();
     let names = names::unique_all(&mut HashSet::new(), &wanted);
     let mut order: Vec<usize> = (0..names.len()).collect();
+    // Operations whose id is their method's name choose first: another id that only becomes the
+    // same name gets the number, in whichever order the two stand.
     order.sort_by_key(|at| names[*at] != contract.operations[*at].id);
     let mut stems = vec![String::new(); names.len()];
     let mut clients: HashSet<String> = tags.iter().map(|tag| tag.client_trait.clone()).collect();
@@ -49,7 +54,7 @@ pub(super) fn operation_names(
     names.into_iter().zip(stems).collect()
 }
 
-/// What follows an operation's stem in the names of the server's types.
+/// Returns what follows the stem in the names of an operation's types in the server crate.
 fn type_suffixes(operation: &model::Operation) -> Vec<String> {
     let mut suffixes = ["Request", "Response", "Error"].map(str::to_owned).to_vec();
     if operation
@@ -62,6 +67,7 @@ fn type_suffixes(operation: &model::Operation) -> Vec<String> {
     for response in operation
         .responses
         .iter()
+        // The types of the others are named by their component, in a module of their own.
         .filter(|response| response.component.is_none())
     {
         let name = status_name(response.status);
@@ -75,7 +81,7 @@ fn type_suffixes(operation: &model::Operation) -> Vec<String> {
     suffixes
 }
 
-/// The types of the responses that the contract names, which lie in one module.
+/// Returns the Rust name of every response that is a component. Their types are all in one module.
 pub(super) fn response_names(contract: &Contract) -> HashMap<String, String> {
     let mut several: HashMap<&str, bool> = HashMap::new();
     let mut order = Vec::new();
@@ -92,6 +98,7 @@ pub(super) fn response_names(contract: &Contract) -> HashMap<String, String> {
             order.push(component);
         }
     }
+    // An exact spelling keeps its name, as everywhere.
     order.sort_by_key(|component| names::pascal(component) != *component);
     let mut taken = HashSet::new();
     let mut name = |component: &str| {
@@ -109,7 +116,7 @@ pub(super) fn response_names(contract: &Contract) -> HashMap<String, String> {
     order.into_iter().map(&mut name).collect()
 }
 
-/// A name for each parameter, none of them one of these.
+/// Returns a unique name for each parameter, none of which is in `taken`.
 pub(super) fn parameter_names(parameters: &[model::Parameter], taken: &[&str]) -> Vec<String> {
     let mut taken: HashSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
     let wanted: Vec<_> = parameters

@@ -1,4 +1,4 @@
-//! Operations that follow the contract's paging convention.
+//! Finds the operations that follow the contract's paging convention.
 
 use contract::model::{self, Paging};
 
@@ -7,7 +7,10 @@ use crate::ir::{
 };
 use crate::lower::Lowering;
 
-/// How an operation is walked, if it follows the paging convention.
+/// Returns how to request the pages of an operation, if it follows the paging convention.
+///
+/// It does if it has the cursor among its query parameters and its first success is an object of
+/// JSON with the list of items.
 pub(super) fn paged(
     lowering: &Lowering<'_>,
     paging: &Paging,
@@ -41,6 +44,7 @@ pub(super) fn paged(
     })
 }
 
+/// Returns the fields of a type that is a struct, or an alias of one.
 fn fields_of<'t>(types: &'t [Option<TypeDef>], ty: &TypeRef) -> Option<&'t [Field]> {
     let TypeRef::Named(id) = ty else { return None };
     match &types[id.0].as_ref()?.kind {
@@ -50,6 +54,7 @@ fn fields_of<'t>(types: &'t [Option<TypeDef>], ty: &TypeRef) -> Option<&'t [Fiel
     }
 }
 
+/// Returns the items' type of a type that is a list, or an alias of one.
 fn items_of(types: &[Option<TypeDef>], ty: &TypeRef) -> Option<TypeRef> {
     match ty {
         TypeRef::Vec(items) => Some((**items).clone()),

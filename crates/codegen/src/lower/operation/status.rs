@@ -1,8 +1,8 @@
-//! What the variant of a status is called.
+//! The name of a response's variant.
 
 use contract::model::StatusKey;
 
-/// The variant of a status: the reason phrase of RFC 9110 and its kin.
+/// Returns the name of a status: its reason phrase in `PascalCase`, or the class of a range.
 pub(super) fn status_name(status: StatusKey) -> String {
     let name = match status {
         StatusKey::Default => "Default",

@@ -1,4 +1,4 @@
-//! Tags: the property whose value selects a union's variant.
+//! The tag of a union: the property whose value selects the variant.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,10 @@ use crate::lower::Lowering;
 use crate::lower::flatten::FlatSchema;
 
 impl Lowering<'_> {
-    /// Tags by `discriminator`, if it names every alternative.
+    /// Returns the tag that `discriminator` declares, with the values for each member.
+    ///
+    /// There is none if a member has no value, since a tagged union could never become that
+    /// variant.
     pub(super) fn declared_tags(
         &self,
         members: &[SchemaId],
@@ -27,6 +30,8 @@ impl Lowering<'_> {
                     .collect()
             })
             .collect();
+        // `discriminator` is only a hint in OpenAPI, so a member may accept values that have no
+        // properties.
         let all_objects = members.iter().all(|member| {
             let flat = FlatSchema::of(self.contract, &[*member]);
             flat.types.is_none_or(|types| types == Types::OBJECT)
@@ -35,7 +40,9 @@ impl Lowering<'_> {
             .then(|| (discriminator.property.clone(), tags))
     }
 
-    /// Tags by a property that every alternative requires with a value of its own.
+    /// Returns a property that every member requires and to which each gives a constant of its own.
+    ///
+    /// Such a property selects the one member that can accept a value, as a declared tag does.
     pub(super) fn constant_tags(&self, members: &[SchemaId]) -> Option<(String, Vec<Vec<String>>)> {
         let flats: Vec<FlatSchema> = members
             .iter()
@@ -62,7 +69,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The values of a schema that is a closed set of strings.
+    /// Returns the values of a schema that is nothing but a list of strings.
     pub(super) fn string_values(&self, ids: &[SchemaId]) -> Option<Vec<Value>> {
         let flat = FlatSchema::of(self.contract, ids);
         let strings = flat.types.is_none_or(|types| types == Types::STRING)
