@@ -79,15 +79,15 @@ pub(crate) fn run(
             Exit::Stale
         });
     }
-    let emitted = emit::write(&folder, &files)?;
-    for path in &emitted.removed {
+    let written = emit::write(&folder, &files)?;
+    for path in &written.removed {
         writeln!(out, "removed {}", folder.join(path).display())?;
     }
     let summary = Summary::new("wrote", &folder, &files, &contract, start);
     report(
         out,
         &Summary {
-            changed: Some(emitted.written.len()),
+            changed: Some(written.files.len()),
             ..summary
         },
     )?;

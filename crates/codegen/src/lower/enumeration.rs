@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use contract::model::Types;
 use contract::number::compare;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::flatten::FlatSchema;
 use super::form::{Form, NullableForm, Subject};
@@ -67,38 +67,42 @@ fn satisfies_bounds(flat: &FlatSchema, value: &Value) -> Option<bool> {
                     && flat.max_length.is_none_or(|most| length <= most),
             )
         }
-        Value::Number(number) => {
-            if flat.multiple_of.is_some() {
-                return None;
-            }
-            let bounds: [(_, fn(Ordering) -> bool); 4] = [
-                (&flat.minimum, Ordering::is_ge),
-                (&flat.maximum, Ordering::is_le),
-                (&flat.exclusive_minimum, Ordering::is_gt),
-                (&flat.exclusive_maximum, Ordering::is_lt),
-            ];
-            // A format such as `int32` refuses what its type cannot hold.
-            let has_width = flat.types == Some(Types::INTEGER)
-                && matches!(
-                    flat.format.as_deref(),
-                    Some("int8" | "int16" | "int32" | "uint8" | "uint16" | "uint32")
-                );
-            let (low, high) = range(integer(flat));
-            let mut within = !has_width
-                || number
-                    .as_f64()
-                    .is_some_and(|number| (low..=high).contains(&number));
-            for (bound, holds) in bounds {
-                if let Some(bound) = bound {
-                    within &= holds(compare(number, bound)?);
-                }
-            }
-            Some(within)
-        }
+        Value::Number(number) => satisfies_number_bounds(flat, number),
         // The parts of a list or an object are not compared with what constrains them.
         Value::Array(_) => (!flat.constrains_arrays()).then_some(true),
         Value::Object(_) => (!flat.constrains_objects()).then_some(true),
     }
+}
+
+/// Returns whether the other keywords accept a listed number; `None` if only the compiled schema
+/// can decide.
+fn satisfies_number_bounds(flat: &FlatSchema, number: &Number) -> Option<bool> {
+    if flat.multiple_of.is_some() {
+        return None;
+    }
+    let bounds: [(_, fn(Ordering) -> bool); 4] = [
+        (&flat.minimum, Ordering::is_ge),
+        (&flat.maximum, Ordering::is_le),
+        (&flat.exclusive_minimum, Ordering::is_gt),
+        (&flat.exclusive_maximum, Ordering::is_lt),
+    ];
+    // A format such as `int32` refuses what its type cannot hold.
+    let has_width = flat.types == Some(Types::INTEGER)
+        && matches!(
+            flat.format.as_deref(),
+            Some("int8" | "int16" | "int32" | "uint8" | "uint16" | "uint32")
+        );
+    let (low, high) = range(integer(flat));
+    let mut within = !has_width
+        || number
+            .as_f64()
+            .is_some_and(|number| (low..=high).contains(&number));
+    for (bound, holds) in bounds {
+        if let Some(bound) = bound {
+            within &= holds(compare(number, bound)?);
+        }
+    }
+    Some(within)
 }
 
 /// Returns an enumeration of values, with a unique name for each.

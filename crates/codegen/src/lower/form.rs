@@ -36,7 +36,7 @@ impl NullableForm {
 
     /// Creates an item that holds any JSON value and checks it by the compiled schema.
     ///
-    /// It is the form for whatever has no tighter one.
+    /// It is the form of schemas that have no tighter one.
     pub(super) fn json(check: &str) -> Self {
         Self::of(Form::Item(TypeKind::Json {
             check: Some(check.to_owned()),
@@ -71,8 +71,7 @@ impl Lowering<'_> {
         {
             flat.types = implied_type(&flat);
         }
-        // Values first, since they are tighter than whatever else is said; then alternatives; then
-        // `type`.
+        // Listed values are tighter than alternatives, and these are tighter than `type`.
         if flat.values.is_some() {
             return enumeration(&flat, subject);
         }

@@ -9,7 +9,7 @@ impl Lowering<'_> {
     /// Follows references from a schema to the one that they mean.
     ///
     /// An `allOf` of one reference, with nothing but annotations beside it, counts as a reference:
-    /// documents of 3.0 wrap references so, because 3.0 ignores whatever stands beside a `$ref`.
+    /// documents of 3.0 wrap references so, because 3.0 ignores what stands beside a `$ref`.
     pub(super) fn follow_references(&self, id: SchemaId) -> SchemaId {
         let mut id = self.contract.resolve(id);
         // Such wrappers can lead in a circle, which `resolve` cannot see.
@@ -69,7 +69,7 @@ fn has_only_annotations(keywords: &Keywords) -> bool {
 
 /// Returns whether a keyword other than `allOf` holds a schema that constrains the value.
 ///
-/// `$defs` constrains nothing, and neither do `then` and `else` without `if`.
+/// `$defs` constrains nothing. Without `if`, `then` and `else` constrain nothing as well.
 fn has_subschemas_beside_all_of(keywords: &Keywords) -> bool {
     let single = [
         keywords.reference,

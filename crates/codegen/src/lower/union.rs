@@ -124,16 +124,8 @@ impl Lowering<'_> {
                 from: false,
             });
         }
-        // Only now, when all types are known: two variants of one type would implement `From`
-        // twice.
-        for at in 0..variants.len() {
-            let same = variants
-                .iter()
-                .filter(|other| other.ty == variants[at].ty)
-                .count();
-            variants[at].from =
-                same == 1 && !matches!(variants[at].ty, TypeRef::Any | TypeRef::Nullable(_));
-        }
+        // Only now, when the types of all variants are known.
+        mark_convertible(&mut variants);
         Union {
             selection: match tags {
                 Some((property, _)) => Selection::Tag(property),
@@ -246,5 +238,17 @@ impl Lowering<'_> {
                 };
                 Some(word.to_owned())
             })
+    }
+}
+
+/// Marks the variants that implement `From`, which are those whose type no other variant holds.
+fn mark_convertible(variants: &mut [Variant]) {
+    for at in 0..variants.len() {
+        let same = variants
+            .iter()
+            .filter(|other| other.ty == variants[at].ty)
+            .count();
+        variants[at].from =
+            same == 1 && !matches!(variants[at].ty, TypeRef::Any | TypeRef::Nullable(_));
     }
 }
