@@ -1,13 +1,14 @@
-//! The sources of the run time, as they were when the generator was built. A test compares the lists with the folders.
+//! The sources of the run time, as they were when the generator was built. A test compares these
+//! lists with the folders.
 
-/// Pairs of path and text.
+/// Returns the path and the text of each source of a crate.
 macro_rules! embedded {
     ($krate:literal: $($path:literal),* $(,)?) => {
         &[$(($path, include_str!(concat!("../../../", $krate, "/", $path)))),*]
     };
 }
 
-/// The derives.
+/// The sources of `api-macros`.
 pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "api-macros":
     "src/array.rs",
@@ -25,7 +26,7 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "src/union.rs",
 );
 
-/// What generated code calls.
+/// The sources of `api-runtime`.
 pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "api-runtime":
     "src/alternatives.rs",
