@@ -1,7 +1,9 @@
-//! Puts generated files on a disk, or compares a disk with them. The only code here that touches one.
+//! Writes generated files to a folder, or compares them with it. Nothing else in this crate uses a
+//! file system.
 //!
-//! A generated crate's folder is ours as a whole: what lies there and is not generated any more is removed.
-//! A folder or file that was not generated is refused, never overwritten, and no symbolic link is followed.
+//! The folder of a generated crate belongs to the generator as a whole: a file in it that is not
+//! generated any more is removed. A folder or file that was not generated is an error, and is never
+//! overwritten. No symbolic link is followed.
 
 mod diff;
 mod scan;
@@ -15,15 +17,18 @@ pub(crate) use scan::MARK;
 pub use scan::is_generated;
 
 use crate::File;
-use scan::Place;
+use scan::Entry;
 
-/// Writes files below a folder, and removes what was generated there before and is not any more.
+/// Writes files below a folder, and removes the files of generated crates that are not generated
+/// any more.
 ///
-/// A file that is right already is not touched. Each is replaced in one step, so that nobody reads half of one.
-pub fn write(out: &Path, files: &[File]) -> Result<Written, EmitError> {
+/// A file that has the right text is left alone, so that cargo does not compile it again. Each file
+/// is replaced in one step, so that no reader sees half of it.
+pub fn write(out: &Path, files: &[File]) -> Result<Emitted, EmitError> {
     let differences = compare(out, files)?;
-    let mut written = Written::default();
-    // The file that marks a crate as generated comes first: an interrupted run can then be repeated.
+    let mut emitted = Emitted::default();
+    // The manifest, which marks a crate as generated, comes first. Without it a run after an
+    // interrupted one would find a folder that is not marked, and refuse it.
     let (marks, others): (Vec<_>, Vec<_>) = differences
         .into_iter()
         .partition(|difference| is_mark(difference.path()));
@@ -31,19 +36,20 @@ pub fn write(out: &Path, files: &[File]) -> Result<Written, EmitError> {
         match difference {
             Difference::Changed { file, .. } | Difference::Missing { file } => {
                 replace(out, file)?;
-                written.files.push(file.path.clone());
+                emitted.files.push(file.path.clone());
             }
             Difference::Orphaned { path } => {
                 remove(out, &path)?;
-                written.removed.push(path);
+                emitted.removed.push(path);
             }
         }
     }
-    written.files.sort();
-    Ok(written)
+    emitted.files.sort();
+    Ok(emitted)
 }
 
-/// What differs between files and the folder that should hold them; nothing is written.
+/// Compares files with the folder that should hold them, and returns every difference. Nothing is
+/// written.
 pub fn check(out: &Path, files: &[File]) -> Result<Vec<Stale>, EmitError> {
     let differences = compare(out, files)?;
     let stale = differences.into_iter().map(|difference| {
@@ -73,70 +79,71 @@ pub fn check(out: &Path, files: &[File]) -> Result<Vec<Stale>, EmitError> {
     Ok(stale.collect())
 }
 
-/// What [`write()`] has done; both lists are sorted.
+/// The files that [`write()`] has written and removed, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Written {
-    /// Files that are new or have changed.
+pub struct Emitted {
+    /// The files that are new or have changed.
     pub files: Vec<String>,
-    /// Files that are gone.
+    /// The files that were removed.
     pub removed: Vec<String>,
 }
 
-/// A file that is not what the contract says.
+/// A file that differs from the generated one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
-    /// Path below the output folder.
+    /// The path below the output folder.
     pub path: String,
-    /// In which way.
+    /// How it differs.
     pub kind: StaleKind,
-    /// What writing would change, in a few lines.
+    /// The beginning of the diff that writing would make.
     pub diff: String,
 }
 
-/// The ways of being stale.
+/// The ways in which a file can differ from the generated one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaleKind {
-    /// It holds something else.
+    /// The file holds another text.
     Stale,
-    /// It is not there.
+    /// The file does not exist.
     Missing,
-    /// It was generated once, or lies in a generated crate, and is not generated any more.
+    /// The file is in a generated crate's folder, but is not generated any more.
     Orphaned,
 }
 
-/// Why files could not be written or compared.
+/// The reasons why files cannot be written or compared.
 #[derive(Debug, thiserror::Error)]
 pub enum EmitError {
-    /// Something of the user's stands where a generated file or folder belongs.
+    /// A file or folder that was not generated has the path of a generated one.
     #[error(
         "`{}` exists and was not generated, so it is left alone: \
          choose another --out or --name, or move it away", .0.display()
     )]
     NotGenerated(PathBuf),
-    /// A link leads somewhere else.
+    /// A symbolic link has the path of a folder.
     #[error("`{}` is a symbolic link, and those are not followed: put a folder in its place", .0.display())]
     Link(PathBuf),
-    /// A folder stands where a file belongs, or a file where a folder does.
+    /// A folder has the path of a file, or a file that of a folder.
     #[error("`{}` is not a {wanted}: move it away", path.display())]
     WrongKind {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What belongs there.
+        /// What should have the path.
         wanted: &'static str,
     },
-    /// The disk refuses.
+    /// The file system reports an error.
     #[error("failed to {action} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// What was being done.
         action: &'static str,
-        /// On what.
+        /// The path of the file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the file system.
         source: io::Error,
     },
 }
 
 impl EmitError {
+    /// Creates an error of the file system.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io {
             action,
@@ -146,7 +153,7 @@ impl EmitError {
     }
 }
 
-/// One thing that writing would change.
+/// A file that writing would change, create or remove.
 enum Difference<'f> {
     Changed { file: &'f File, found: Vec<u8> },
     Missing { file: &'f File },
@@ -162,13 +169,14 @@ impl Difference<'_> {
     }
 }
 
-/// Everything that writing would change, sorted by path.
+/// Returns everything that writing would change, sorted by path.
 fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, EmitError> {
     let folders: BTreeSet<&str> = files
         .iter()
         .filter_map(|file| Some(file.path.split_once('/')?.0))
         .collect();
     let mut differences = Vec::new();
+    // All of them before anything is written, so that an error leaves the disk as it was.
     for folder in &folders {
         scan::ensure_ours(&out.join(folder))?;
     }
@@ -176,13 +184,15 @@ fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, Emi
     for file in files {
         expected.insert(file.path.as_str());
         match scan::look(out, &file.path)? {
-            Place::Absent => differences.push(Difference::Missing { file }),
-            Place::Link => differences.push(Difference::Changed {
+            Entry::Absent => differences.push(Difference::Missing { file }),
+            Entry::Link => differences.push(Difference::Changed {
                 file,
                 found: Vec::new(),
             }),
-            Place::File(found) if found == file.text.as_bytes() => {}
-            Place::File(found) => {
+            Entry::File(found) if found == file.text.as_bytes() => {}
+            Entry::File(found) => {
+                // Folders of crates were checked as a whole above; a file outside any, such as the
+                // workspace's manifest, has to be marked itself.
                 if !file.path.contains('/') && !scan::starts_with_mark(&found) {
                     return Err(EmitError::NotGenerated(out.join(&file.path)));
                 }
@@ -201,7 +211,7 @@ fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, Emi
     Ok(differences)
 }
 
-/// Writes one file: next to its place first, then in one step over it.
+/// Replaces a file in one step: writes the text beside it, and renames that.
 fn replace(out: &Path, file: &File) -> Result<(), EmitError> {
     let path = below(out, &file.path);
     let folder = path.parent().unwrap_or(out);
@@ -216,10 +226,11 @@ fn replace(out: &Path, file: &File) -> Result<(), EmitError> {
     })
 }
 
-/// Removes one file, and the folders that it leaves empty.
+/// Removes a file, and the folders that it leaves empty.
 fn remove(out: &Path, path: &str) -> Result<(), EmitError> {
     let path = below(out, path);
     fs::remove_file(&path).map_err(|error| EmitError::io("remove", &path, error))?;
+    // `remove_dir` refuses a folder that is not empty, which is where to stop.
     for folder in path.ancestors().skip(1).take_while(|folder| *folder != out) {
         if fs::remove_dir(folder).is_err() {
             break;
@@ -228,11 +239,13 @@ fn remove(out: &Path, path: &str) -> Result<(), EmitError> {
     Ok(())
 }
 
+/// Returns the path below a folder, with the separators of this machine.
 fn below(out: &Path, path: &str) -> PathBuf {
     path.split('/')
         .fold(out.to_owned(), |folder, part| folder.join(part))
 }
 
+/// Returns whether a file marks its crate as generated.
 fn is_mark(path: &str) -> bool {
     path.ends_with("Cargo.toml")
 }

@@ -1,10 +1,10 @@
-//! What a pass yields: files, as paths and texts. Only [`emit`](crate::emit) touches a disk.
+//! The files that a pass returns. Only [`emit`](crate::emit) writes them to a disk.
 
-/// A file of a generated crate.
+/// A generated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Path below the output folder, with forward slashes: `api-types/src/vm.rs`.
+    /// The path below the output folder, with forward slashes: `api-types/src/vm.rs`.
     pub path: String,
-    /// The text, ending in a newline.
+    /// The text, which ends in a newline.
     pub text: String,
 }

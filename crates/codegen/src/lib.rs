@@ -1,10 +1,12 @@
-//! Writes a contract as Rust: a types crate, a client crate and a server crate; where the API calls its clients,
-//! a crate that sends such calls and one that receives them.
+//! Generates Rust crates from a contract: one for the types, one for the client and one for the
+//! server. For webhooks and callbacks there are a sender and a receiver as well.
 //!
-//! Start at [`generate`]. `lower` decides every name and type once ([`ir`]), a pass per crate turns that
-//! into files, [`emit`] writes or checks them. Passes are pure: no file system, no clock, no environment.
-//! Deliberately not here: reading documents (see `contract`) and what generated code calls when it runs
-//! (see `api-runtime`).
+//! Start at [`generate`]. [`lower`](lower()) decides every name and type once and returns the
+//! [`ir`], a pass per crate turns that into files, and [`emit`] writes the files or compares them
+//! with a folder. Passes are pure: they use no file system, clock or environment.
+//!
+//! Deliberately not here: reading documents (see `contract`) and what generated code calls when it
+//! runs (see `api-runtime`).
 
 pub mod emit;
 pub mod file;
@@ -26,15 +28,17 @@ use std::thread;
 
 use contract::Contract;
 
-/// Every file of every crate of a contract, sorted by path.
+/// Generates every file of every crate of a contract, sorted by path.
 ///
 /// # Errors
 ///
-/// If the name cannot be a crate's, progenitor refuses the view that was made for it, or two files have one path.
+/// Returns an error if a crate cannot have the name, if progenitor refuses the view that was made
+/// for it, or if two files have the same path.
 pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Error> {
     check_prefix(&options.prefix)?;
     let reversed = contract::reversed(contract);
     let (api, events) = lower_both(contract, reversed.as_ref(), &options.prefix);
+    // The passes only read the API, so they can run at the same time.
     let (sides, types) = thread::scope(|scope| {
         let sides = scope.spawn(|| both_sides(&api));
         let types = types::files(&api);
@@ -53,7 +57,7 @@ pub fn generate(contract: &Contract, options: &Options) -> Result<Vec<File>, Err
     }
 }
 
-/// The sources of those who call and of those who are called.
+/// Generates the sources of the client and of the server of an API.
 fn both_sides(api: &ir::Api<'_>) -> Result<Vec<File>, ClientError> {
     let (client, server) = thread::scope(|scope| {
         let client = scope.spawn(|| client::files(api));
@@ -65,17 +69,17 @@ fn both_sides(api: &ir::Api<'_>) -> Result<Vec<File>, ClientError> {
     Ok(files)
 }
 
-/// What a contract's crates are called and what they lean on.
+/// The names of the generated crates, and the run time that they depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// What the crates' names begin with, such as `api`.
+    /// What the names of the crates begin with, such as `api`.
     pub prefix: String,
-    /// Where the run-time crates are.
+    /// Where the generated crates find the run-time crates.
     pub runtime: Runtime,
 }
 
 impl Options {
-    /// Crates that stand alone, with the run time beside them.
+    /// Creates options for crates that stand alone, with a copy of the run time beside them.
     #[must_use]
     pub fn new(prefix: impl Into<String>) -> Self {
         Self {
@@ -85,42 +89,44 @@ impl Options {
     }
 }
 
-/// Where generated crates find `api-runtime`.
+/// Where generated crates find `api-runtime` and `api-macros`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Runtime {
-    /// At this path, as seen from a generated crate.
+    /// At this path, relative to the folder of a generated crate.
     Path(String),
-    /// Beside the generated crates: it is written there too, with a workspace around all of them.
+    /// Beside the generated crates, where a copy is generated as well, with a workspace around all
+    /// of them.
     Copy,
 }
 
-/// Why a contract could not be generated.
+/// The reasons why crates cannot be generated from a contract.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The crates cannot be called that.
+    /// The names of crates cannot begin with this.
     #[error(
         "`{0}` cannot begin a crate's name: write lower-case letters, digits and single hyphens, \
          a letter first, at most {LONGEST_PREFIX} of them"
     )]
     Prefix(String),
-    /// The client cannot be written.
+    /// The client cannot be generated.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// Two files would be one. It is a fault of the generator, never of the contract.
-    #[error("two files are called `{0}`: this is a fault of the generator")]
+    /// Two files have the same path. This is a fault of the generator, never of the contract.
+    #[error("two files have the path `{0}`: this is a fault of the generator, please report it")]
     Twice(String),
 }
 
-/// A crate's name has at most 64 characters on crates.io; this leaves room for `-webhook-receiver`.
+/// The most characters of a prefix. A crate's name has at most 64 on crates.io, of which
+/// `-webhook-receiver` takes 17.
 const LONGEST_PREFIX: usize = 47;
 
-/// Whether crates may be called that: kebab-case.
+/// Checks that the names of crates can begin with `prefix`, which has to be in kebab-case.
 pub fn check_prefix(prefix: &str) -> Result<(), Error> {
     let is_word = |word: &str| {
         !word.is_empty()
             && word
                 .chars()
-                .all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit())
+                .all(|character| character.is_ascii_lowercase() || character.is_ascii_digit())
     };
     let starts_well = prefix.starts_with(|first: char| first.is_ascii_lowercase());
     if starts_well && prefix.len() <= LONGEST_PREFIX && prefix.split('-').all(is_word) {
@@ -130,7 +136,7 @@ pub fn check_prefix(prefix: &str) -> Result<(), Error> {
     }
 }
 
-/// What a pass made; a panic in it is ours, and goes on here.
+/// Waits for a pass and returns its files. A panic of the pass goes on in the calling thread.
 fn joined<T>(pass: thread::ScopedJoinHandle<'_, T>) -> T {
     pass.join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))

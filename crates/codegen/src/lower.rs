@@ -1,15 +1,26 @@
-//! From the contract to [`ir`](crate::ir): every name and every type is decided here, once.
+//! Lowers a contract to the [`ir`](crate::ir), which decides every name and every type once.
 //!
-//! A schema is first flattened (`flatten`: references and `allOf` become one conjunction), then given the
-//! tightest Rust form that can hold every value it accepts (`schema`, `union`). Where that form alone would
-//! accept more than the schema does, it carries the pointer of a compiled check, so that what is accepted
-//! is always exactly what the contract says.
+//! A schema is first flattened: `flatten` merges its references and its `allOf` into one
+//! conjunction of keywords. `form` then chooses the tightest Rust form that can hold every value of
+//! the conjunction, and `schema` gives the form a name if it needs one. Where the Rust form accepts
+//! more than the schema does, the item carries the pointer of a compiled check, so that exactly the
+//! schema's values are accepted.
 
+mod collection;
+mod enumeration;
+mod error;
 mod flatten;
+mod form;
+mod integer;
+mod object;
 mod operation;
 mod reach;
 mod recursion;
+mod reference;
+mod scalar;
 mod schema;
+mod security;
+mod tag;
 mod union;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -20,17 +31,17 @@ use contract::model::{Dialect, SchemaId};
 use crate::ir::{Api, CrateNames, Operation, Tag, TypeDef, TypeId, TypeKind, TypeRef};
 use crate::names;
 
-/// Decides every Rust name and type of a contract. `prefix` names the crates.
+/// Lowers a contract. The names of its crates begin with `prefix`.
 #[must_use]
 pub fn lower<'c>(contract: &'c Contract, prefix: &str) -> Api<'c> {
     lower_both(contract, None, prefix).0
 }
 
-/// The same for a contract and its [reverse](contract::reversed), which share their types.
+/// Lowers a contract and its [reverse](contract::reversed), which share their types.
 ///
 /// # Panics
 ///
-/// Never: an item that is begun is finished, whatever the document.
+/// Panics only on a fault of the lowering itself, never because of what the contract says.
 #[must_use]
 pub fn lower_both<'c>(
     contract: &'c Contract,
@@ -51,8 +62,9 @@ pub fn lower_both<'c>(
     let mut types: Vec<TypeDef> = lowering
         .types
         .into_iter()
-        .map(|slot| slot.expect("every item that was begun is finished"))
+        .map(|slot| slot.expect("every reserved slot is filled or released"))
         .collect();
+    // What follows looks at all items at once, so it has to wait until each exists.
     name_required_fields(&mut types);
     recursion::break_cycles(&mut types);
     let others = if reversed.is_some() {
@@ -60,21 +72,23 @@ pub fn lower_both<'c>(
     } else {
         None
     };
-    let own = directions.pop().expect("the contract itself is the first");
-    let error = operation::shared_error(&types, &own.operations);
+    let own = directions
+        .pop()
+        .expect("the contract itself is always lowered");
+    let error = error::shared_error(&types, &own.operations);
     let events = others
         .as_ref()
         .map(|direction| direction.operations.as_slice())
         .unwrap_or_default();
     reach::mark(&mut types, &own.operations, events, error.as_ref());
     let others = others.map(|direction| {
-        let error = operation::shared_error(&types, &direction.operations);
+        let error = error::shared_error(&types, &direction.operations);
         direction.api(names(true), types.clone(), error)
     });
     (own.api(names(false), types, error), others)
 }
 
-/// The operations of one direction.
+/// The tags and operations of one direction: the contract's own, or its webhooks and callbacks.
 struct Direction<'c> {
     contract: &'c Contract,
     tags: Vec<Tag>,
@@ -91,7 +105,7 @@ impl<'c> Direction<'c> {
         Api {
             contract,
             names,
-            security: operation::security_schemes(contract),
+            security: security::security_schemes(contract),
             tags,
             types,
             operations,
@@ -100,7 +114,8 @@ impl<'c> Direction<'c> {
     }
 }
 
-/// The struct of an object's required fields is called `…Fields`, unless the contract calls something else that.
+/// Names the struct of an object's required fields where `…Fields`, the default, is another item's
+/// name.
 fn name_required_fields(types: &mut [TypeDef]) {
     let mut taken: HashSet<String> = types.iter().map(|def| def.name.clone()).collect();
     for def in types {
@@ -118,13 +133,13 @@ fn name_required_fields(types: &mut [TypeDef]) {
 /// The state of one lowering.
 struct Lowering<'c> {
     contract: &'c Contract,
-    /// Items by [`TypeId`]; none while one is being made.
+    /// The items by [`TypeId`]; `None` while an item is being made.
     types: Vec<Option<TypeDef>>,
-    /// What a schema has become.
+    /// The type of each schema that has been lowered, or of which the lowering has begun.
     lowered: HashMap<SchemaId, TypeRef>,
-    /// The item reserved for each component.
+    /// The slot and the name reserved for each component.
     reserved: HashMap<SchemaId, (TypeId, String)>,
-    /// Names of items in use.
+    /// The names that items have taken.
     taken: HashSet<String>,
 }
 
@@ -139,7 +154,10 @@ impl<'c> Lowering<'c> {
         }
     }
 
-    /// Components take their names before any inline schema does, so that adding an operation renames none.
+    /// Lowers every component.
+    ///
+    /// All of them take their names before any inline schema does, so that an added operation,
+    /// which may bring inline schemas of any name, renames no component.
     fn components(&mut self) {
         let wanted: Vec<_> = self
             .contract
@@ -149,10 +167,11 @@ impl<'c> Lowering<'c> {
             .collect();
         let names = names::unique_all(&mut self.taken, &wanted);
         for ((_, id), rust) in self.contract.components.iter().zip(names) {
-            let type_id = self.slot();
+            let type_id = self.reserve_slot();
             self.reserved.insert(*id, (type_id, rust));
             self.lowered.insert(*id, TypeRef::Named(type_id));
         }
+        // A second pass, since a component may refer to one that is declared after it.
         for (component, id) in &self.contract.components {
             let (type_id, name) = self.reserved[id].clone();
             let kind = self.component_kind(*id, &name);
@@ -161,7 +180,7 @@ impl<'c> Lowering<'c> {
     }
 
     fn direction(&mut self, contract: &'c Contract, names: &CrateNames) -> Direction<'c> {
-        let tags = operation::tags(contract, names);
+        let tags = tag::tags(contract, names);
         let operations = operation::operations(self, contract, &tags);
         Direction {
             contract,
@@ -170,12 +189,13 @@ impl<'c> Lowering<'c> {
         }
     }
 
-    /// Reserves a place for an item.
-    fn slot(&mut self) -> TypeId {
+    /// Reserves the slot of an item, so that other types can refer to it before it is made.
+    fn reserve_slot(&mut self) -> TypeId {
         self.types.push(None);
         TypeId(self.types.len() - 1)
     }
 
+    /// Fills a slot with its item.
     fn finish(
         &mut self,
         id: TypeId,
@@ -188,6 +208,7 @@ impl<'c> Lowering<'c> {
             name,
             schema,
             component,
+            // `reach` sets these three when all operations are known.
             tags: BTreeSet::new(),
             in_request: false,
             in_response: false,
@@ -195,10 +216,11 @@ impl<'c> Lowering<'c> {
         });
     }
 
-    /// Whether a schema without `type` means the type that its keywords speak of.
+    /// Returns whether a schema without `type` has the type that its keywords constrain.
     ///
-    /// Documents of 3.0 leave `type: object` out by habit, and the dialect's own examples do; under 3.1
-    /// a schema means exactly what JSON Schema says.
+    /// Documents of 3.0 often leave out `type: object`, as the examples of the specification do.
+    /// Under 3.1 a schema means exactly what JSON Schema says: keywords of objects accept every
+    /// string.
     fn implies_types(&self) -> bool {
         self.contract.dialect == Dialect::V30
     }

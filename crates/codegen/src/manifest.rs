@@ -1,4 +1,5 @@
-//! What makes a folder of sources a crate: manifest, README, licence, and for foreign contracts the run time.
+//! The pass that makes folders of sources crates: it writes manifests, READMEs and licences, and
+//! for a contract outside this workspace a copy of the run time.
 
 mod embedded;
 mod example;
@@ -17,7 +18,8 @@ use crate::tokens::GENERATED;
 use crate::{File, Runtime, names, types};
 use text::{feature_key, one_line, quoted, shortened};
 
-/// Everything but sources, of every crate.
+/// Generates every file of every crate that is not a source, and the sources of the run time if it
+/// is copied.
 pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) -> Vec<File> {
     let path = match runtime {
         Runtime::Path(path) => path.as_str(),
@@ -49,14 +51,14 @@ pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) 
     files
 }
 
-/// Every crate: the types, and both sides of each direction.
+/// Returns every crate: the types, then the client and the server of each direction.
 fn crates<'a>(api: &'a Api<'a>, events: Option<&'a Api<'a>>) -> Vec<(&'a Api<'a>, Part)> {
     let sides = [Some(api), events].into_iter().flatten();
     let sides = sides.flat_map(|of| [(of, Part::Client), (of, Part::Server)]);
     std::iter::once((api, Part::Types)).chain(sides).collect()
 }
 
-/// The crates of a contract.
+/// The kinds of crate that a contract has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Types,
@@ -65,7 +67,7 @@ enum Part {
 }
 
 impl Part {
-    /// What follows the prefix in the crate's name.
+    /// Returns what follows the prefix in the crate's name.
     fn name(self) -> &'static str {
         match self {
             Self::Types => "types",
@@ -75,16 +77,21 @@ impl Part {
     }
 }
 
-/// The first line of a generated file, in its language's comment.
+/// Returns the first line of a generated file, as a comment that begins with `comment`.
 fn mark(comment: &str) -> String {
     format!("{comment} {}", GENERATED.trim_start_matches("// "))
 }
 
+/// Generates a crate's `Cargo.toml`.
+///
+/// It is written line by line and not built as a `toml_edit` document, since the comments and the
+/// order of the lines are easier to see so. `toml_edit` quotes the texts that come from the
+/// contract.
 fn manifest(api: &Api<'_>, part: Part, runtime: &str) -> String {
     let mut out = mark("#");
     out.push_str("\n\n[package]\n");
     let mut line = |key: &str, value: &str| {
-        writeln!(out, "{key} = {}", quoted(value)).expect("a text takes all that is written to it");
+        writeln!(out, "{key} = {}", quoted(value)).expect("writing to a string never fails");
     };
     line("name", &api.names.package(part.name()));
     line("description", &description(api, part));
@@ -110,25 +117,28 @@ fn manifest(api: &Api<'_>, part: Part, runtime: &str) -> String {
     out
 }
 
+/// Returns the crate's description.
 fn description(api: &Api<'_>, part: Part) -> String {
     let title = one_line(&api.contract.info.title);
     let text = match part {
         Part::Client if api.names.is_reversed => {
-            format!("Sends {title}: a builder per call, typed responses and errors")
+            format!(
+                "Webhook sender for {title}: a builder for each call, typed responses and errors"
+            )
         }
         Part::Server if api.names.is_reversed => {
-            format!("Receives {title}: a trait per tag and the router for it")
+            format!("Webhook receiver for {title}: a trait for each tag and an axum router")
         }
-        Part::Types => format!("Types of {title}: what its requests and responses carry, checked"),
+        Part::Types => format!("Types for the requests and responses of {title}"),
         Part::Client => {
-            format!("Client of {title}: a builder per operation, typed responses and errors")
+            format!("Client for {title}: a builder for each operation, typed responses and errors")
         }
-        Part::Server => format!("Server of {title}: a trait per tag and the router that serves it"),
+        Part::Server => format!("Server for {title}: a trait for each tag and an axum router"),
     };
     shortened(&text, 200)
 }
 
-/// The contract's version, if a crate may have it.
+/// Returns the version of the crates: the contract's, if it is a semantic version, else 0.1.0.
 fn version(api: &Api<'_>) -> Version {
     contract_version(api).unwrap_or_else(|| Version::new(0, 1, 0))
 }
@@ -137,34 +147,35 @@ fn contract_version(api: &Api<'_>) -> Option<Version> {
     Version::parse(api.contract.info.version.trim()).ok()
 }
 
-/// What the contract says and a manifest cannot.
+/// Returns comments on what the contract says and a manifest cannot.
 fn comments(api: &Api<'_>) -> Vec<String> {
     let info = &api.contract.info;
     let mut comments = Vec::new();
     if contract_version(api).is_none() {
         let written = shortened(&one_line(&info.version), 60);
         comments.push(format!(
-            "The contract's version, {}, is no semantic version.",
+            "The contract's version, {}, is not a semantic version.",
             quoted(&written)
         ));
     }
     if let (Some(written), None) = (&info.license, licence::expression(info)) {
         let written = shortened(&one_line(written), 60);
         comments.push(format!(
-            "The contract's licence, {}, is no SPDX expression.",
+            "The contract's licence, {}, is not an SPDX expression.",
             quoted(&written)
         ));
     }
     comments
 }
 
-/// A feature per tag, all on unless switched off, and what else a crate can do on demand.
+/// Generates the features: one for each tag, which are on by default, and those of the kind of
+/// crate.
 fn features(api: &Api<'_>, part: Part) -> String {
     let types = api.names.package("types");
     let mut default: Vec<&str> = api.tags.iter().map(|tag| tag.feature.as_str()).collect();
     let per_tag = |tag: &Tag| match part {
         Part::Types => Vec::new(),
-        // What travels the other way is there without any feature.
+        // The types of webhooks and callbacks are compiled without any feature.
         Part::Client | Part::Server if api.names.is_reversed => Vec::new(),
         Part::Client | Part::Server => vec![format!("{types}/{}", tag.feature)],
     };
@@ -193,17 +204,17 @@ fn features(api: &Api<'_>, part: Part) -> String {
                 vec!["api-runtime/jsonschema".to_owned()]
             };
             feature(
-                "The contract's schemas, to be validated against as a whole.",
+                "The contract's schemas, for validating JSON values.",
                 names::SCHEMAS,
                 &compiled,
             );
             feature(
-                "`schemars::JsonSchema` for every type.",
+                "Implements `schemars::JsonSchema` for every type.",
                 names::SCHEMARS,
                 &["api-runtime/schemars".to_owned()],
             );
             feature(
-                "`utoipa::ToSchema` for every type.",
+                "Implements `utoipa::ToSchema` for every type.",
                 names::UTOIPA,
                 &["api-runtime/utoipa".to_owned()],
             );
@@ -211,13 +222,13 @@ fn features(api: &Api<'_>, part: Part) -> String {
         Part::Client => {
             default.push(names::RUSTLS);
             feature(
-                "https with rustls and the certificates that the platform trusts.",
+                "Enables https through rustls, with the certificates that the platform trusts.",
                 names::RUSTLS,
                 &["api-runtime/rustls".to_owned()],
             );
         }
         Part::Server => feature(
-            "The document, derived again from the code that serves it.",
+            "The OpenAPI document, derived from the code that serves it.",
             names::UTOIPA,
             &["api-runtime/utoipa".to_owned(), format!("{types}/utoipa")],
         ),
@@ -226,6 +237,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
     format!("default = [{}]\n{}", default.join(", "), lines.concat())
 }
 
+/// Generates the dependencies.
 fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     let uses = match part {
         Part::Types if types::needs_validator(api) => "\"jsonschema\"",
@@ -246,6 +258,7 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     if part != Part::Types {
         let types = api.names.package("types");
         let mut requirement = version(api);
+        // A version requirement cannot have build metadata.
         requirement.build = semver::BuildMetadata::EMPTY;
         let schemas = if part == Part::Server {
             ", features = [\"schemas\"]"
@@ -269,7 +282,7 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     lines.concat()
 }
 
-/// What the examples of the READMEs need.
+/// Generates the dependencies of the README's example.
 fn dev_dependencies(part: Part) -> String {
     let needs: &[(&str, &[&str])] = match part {
         Part::Types | Part::Client => &[],
@@ -290,7 +303,7 @@ fn dev_dependencies(part: Part) -> String {
         .collect()
 }
 
-/// The manifest around crates that stand outside any workspace.
+/// Generates the manifest of a workspace around the crates.
 fn workspace(crates: &[(&Api<'_>, Part)]) -> String {
     let mut members: Vec<String> = crates
         .iter()

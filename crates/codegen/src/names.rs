@@ -1,10 +1,11 @@
-//! Rust names from the contract's words: legal, unique, the same on every machine.
+//! Rust names made from the contract's words: legal, unique, and the same on every machine.
 
 use std::collections::HashSet;
 
 use heck::{ToPascalCase, ToSnakeCase};
 
-/// Type names that Rust's prelude or the generated code itself needs.
+/// The names that no generated type can have, because Rust's prelude or the generated code uses
+/// them.
 const RESERVED_TYPES: &[&str] = &[
     "Self",
     "String",
@@ -58,7 +59,7 @@ const RESERVED_TYPES: &[&str] = &[
     "Ipv6Addr",
 ];
 
-/// Rust's keywords, those to come included. `gen` is one from edition 2024.
+/// Rust's keywords, including the reserved ones. `gen` is one from edition 2024.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
@@ -67,8 +68,10 @@ const KEYWORDS: &[&str] = &[
     "virtual", "where", "while", "yield",
 ];
 
-/// What the module of a tag cannot be called, since something else in a generated crate is: a file that cargo takes
-/// for a root, a crate that the code names, what a root re-exports, the types of several tags, a feature.
+/// The names that no tag's module can have, because something else in a generated crate has them.
+///
+/// These are files that cargo takes for a crate root, crates that the code names, re-exports of a
+/// root, the module of types that tags share, and features.
 const RESERVED_MODULES: &[&str] = &[
     "self",
     "super",
@@ -90,20 +93,21 @@ const RESERVED_MODULES: &[&str] = &[
     RUSTLS,
 ];
 
-/// The feature for the contract's schemas, and the module that holds them.
+/// The feature that exports the contract's schemas, and the module that holds them.
 pub(crate) const SCHEMAS: &str = "schemas";
 
-/// The feature for `schemars::JsonSchema`.
+/// The feature that implements `schemars::JsonSchema`.
 pub(crate) const SCHEMARS: &str = "schemars";
 
-/// The feature for what utoipa derives.
+/// The feature that implements `utoipa`'s traits.
 pub(crate) const UTOIPA: &str = "utoipa";
 
-/// The feature for https.
+/// The feature that enables https.
 pub(crate) const RUSTLS: &str = "rustls";
 
-/// Methods that a client, or whatever implements a server's trait, has anyway: an operation of that name could not be
-/// called.
+/// The methods that a client or the implementation of a server's trait has already.
+///
+/// A call of an operation of such a name would reach the other method, or be ambiguous.
 const METHODS: &[&str] = &[
     "base_url",
     "builder",
@@ -116,12 +120,12 @@ const METHODS: &[&str] = &[
     "try_into",
 ];
 
-/// Longest name that is written; hostile documents hold longer ones.
+/// The most characters of a name, since the words of a hostile document can have any length.
 const MAX_LENGTH: usize = 96;
 
-/// A type's or trait's name: `PascalCase`. Never empty, never reserved.
+/// Returns the name of a type or trait, in `PascalCase`. It is never empty or reserved.
 pub(crate) fn pascal(words: &str) -> String {
-    let name = legal(&spell_out(words).to_pascal_case(), "N");
+    let name = legal_identifier(&spell_out(words).to_pascal_case(), "N");
     if RESERVED_TYPES.contains(&name.as_str()) {
         format!("{name}Type")
     } else {
@@ -129,30 +133,35 @@ pub(crate) fn pascal(words: &str) -> String {
     }
 }
 
-/// The name of a tag's trait in the server crate: `LoadBalancerApi`.
+/// Returns the name of a tag's trait in the server crate: `LoadBalancerApi`.
 pub(crate) fn server_trait(words: &str) -> String {
-    format!("{}Api", legal(&spell_out(words).to_pascal_case(), "N"))
+    format!(
+        "{}Api",
+        legal_identifier(&spell_out(words).to_pascal_case(), "N")
+    )
 }
 
-/// The name of a tag's trait in the client crate: `ClientLoadBalancerExt`, as progenitor names it.
+/// Returns the name of a tag's trait in the client crate, which progenitor decides:
+/// `ClientLoadBalancerExt`.
 pub(crate) fn client_trait(words: &str) -> String {
     format!("Client{}Ext", pascal(words))
 }
 
-/// A variant's name: `PascalCase`. It lives in its enum's scope, so only `Self` is reserved.
+/// Returns the name of a variant, in `PascalCase`. Only `Self` is reserved in the scope of an enum.
 pub(crate) fn variant(words: &str) -> String {
-    match legal(&spell_out(words).to_pascal_case(), "N") {
+    match legal_identifier(&spell_out(words).to_pascal_case(), "N") {
         name if name == "Self" => "SelfValue".to_owned(),
         name => name,
     }
 }
 
-/// A field's, function's or module's name: `snake_case`, without `r#`. Never empty.
+/// Returns the name of a field or function, in `snake_case` and without `r#`. It is never empty.
 pub(crate) fn snake(words: &str) -> String {
-    legal(&spell_out(words).to_snake_case(), "n")
+    legal_identifier(&spell_out(words).to_snake_case(), "n")
 }
 
-/// A `snake_case` name as an identifier: `r#type`, and `self_` where `r#` does not help.
+/// Returns a `snake_case` name as an identifier: `r#type`, or `self_` where a raw identifier is not
+/// allowed.
 pub(crate) fn identifier(snake: &str) -> String {
     match snake {
         "self" | "super" | "crate" | "_" => format!("{snake}_"),
@@ -161,7 +170,10 @@ pub(crate) fn identifier(snake: &str) -> String {
     }
 }
 
-/// A module's name: `snake_case` and no keyword, since it is a file's name and a cargo feature too.
+/// Returns the name of a module, in `snake_case`.
+///
+/// A keyword gets `_` behind it instead of `r#` before it, since the name is also a file's and a
+/// feature's.
 pub(crate) fn module(words: &str) -> String {
     let name = snake(words);
     if [KEYWORDS, RESERVED_MODULES]
@@ -174,7 +186,8 @@ pub(crate) fn module(words: &str) -> String {
     }
 }
 
-/// An operation's name: `snake_case`, without `r#`, and no method of what it is called on.
+/// Returns the name of an operation's method, in `snake_case` and without `r#`. It is never one of
+/// [`METHODS`].
 pub(crate) fn operation(words: &str) -> String {
     let name = snake(words);
     if METHODS.contains(&name.as_str()) {
@@ -184,13 +197,16 @@ pub(crate) fn operation(words: &str) -> String {
     }
 }
 
-/// Makes a name unique among those taken, by a number from 2 on, and takes it.
+/// Takes a name, or the same name with the first number from 2 on that is not taken.
 pub(crate) fn unique(taken: &mut HashSet<String>, name: String) -> String {
     first_free(name, |candidate| taken.insert(candidate.to_owned()))
 }
 
-/// Makes several names unique, each with the words that it comes from. Who is spelt like the name keeps it, wherever
-/// it stands; otherwise the first does.
+/// Takes several names, each given with the words that it was made from.
+///
+/// Where several words make one name, the words that are spelt exactly like it keep it, else the
+/// first do; the others get a number. So a name does not change when the document's order does, if
+/// it is written as Rust writes it.
 pub(crate) fn unique_all(taken: &mut HashSet<String>, wanted: &[(&str, String)]) -> Vec<String> {
     let exact = wanted
         .iter()
@@ -207,12 +223,13 @@ pub(crate) fn unique_all(taken: &mut HashSet<String>, wanted: &[(&str, String)])
     .collect()
 }
 
-/// The first that is free of a name and the same name with a number, from 2 on.
+/// Returns the name if it is free, else the same name with the first number from 2 on that makes it
+/// free.
 pub(crate) fn first_free(name: String, mut is_free: impl FnMut(&str) -> bool) -> String {
     if is_free(&name) {
         return name;
     }
-    // `foo2` and `foo_2` are both legal; digits at the end keep the case conventions.
+    // `foo2` and not `foo_2`, since digits at the end fit `PascalCase` as well.
     let mut n = 2_u32;
     loop {
         let candidate = format!("{name}{n}");
@@ -223,12 +240,13 @@ pub(crate) fn first_free(name: String, mut is_free: impl FnMut(&str) -> bool) ->
     }
 }
 
-/// Signs that would vanish, as words, where they carry the meaning: `+1` and `-1` must differ.
+/// Replaces characters that no identifier can hold by words, where they carry the meaning: `+1` and
+/// `-1` have to differ.
 fn spell_out(words: &str) -> String {
     let has_letters = words.chars().any(char::is_alphanumeric);
     let mut spelled = String::with_capacity(words.len());
-    for (at, sign) in words.chars().enumerate() {
-        let word = match sign {
+    for (at, character) in words.chars().enumerate() {
+        let word = match character {
             '+' if at == 0 || !has_letters => "plus",
             '-' if at == 0 || !has_letters => "minus",
             '<' => "less",
@@ -246,13 +264,14 @@ fn spell_out(words: &str) -> String {
             '~' if !has_letters => "tilde",
             '_' if !has_letters => "underscore",
             ' ' if !has_letters => "space",
-            _ if sign.is_alphanumeric() => {
-                spelled.push(sign);
+            _ if character.is_alphanumeric() => {
+                spelled.push(character);
                 continue;
             }
-            // Nothing else tells two such names apart, and a number would depend on their order.
+            // A name without letters has nothing else to differ by, and a number would depend on
+            // the order.
             _ if !has_letters => {
-                spelled.push_str(&format!(" u{:x} ", u32::from(sign)));
+                spelled.push_str(&format!(" u{:x} ", u32::from(character)));
                 continue;
             }
             _ => {
@@ -271,11 +290,12 @@ fn spell_out(words: &str) -> String {
     }
 }
 
-/// Drops what no identifier may hold, and puts `prefix` before what none may begin with.
-fn legal(name: &str, prefix: &str) -> String {
+/// Drops the characters that no identifier can hold, and puts `prefix` before one that none can
+/// begin with.
+fn legal_identifier(name: &str, prefix: &str) -> String {
     let kept: String = name
         .chars()
-        .filter(|sign| unicode_ident::is_xid_continue(*sign))
+        .filter(|character| unicode_ident::is_xid_continue(*character))
         .take(MAX_LENGTH)
         .collect();
     match kept.chars().next() {

@@ -1,4 +1,4 @@
-//! Pieces of Rust that every pass writes: types, docs, whole formatted files.
+//! Rust that every pass writes: types, doc comments and whole formatted files.
 
 mod doc_lines;
 
@@ -10,10 +10,13 @@ use crate::ir::{Api, Primitive, TypeId, TypeRef};
 use doc_lines::doc_lines;
 pub(crate) use doc_lines::is_deceptive;
 
-/// Stands for a blank line until the file is text; no doc comment can hold it, see [`doc_lines`].
+/// Marks a blank line in a syntax tree, until the tree is text.
+///
+/// A syntax tree holds no blank lines, and prettyplease writes none. No doc comment of the contract
+/// can hold this character, since [`doc_lines`] replaces it.
 const BLANK: &str = "\u{1}";
 
-/// An identifier, `r#` understood.
+/// Returns an identifier, which is raw if the name begins with `r#`.
 pub(crate) fn ident(name: &str) -> Ident {
     match name.strip_prefix("r#") {
         Some(raw) => Ident::new_raw(raw, Span::call_site()),
@@ -21,7 +24,8 @@ pub(crate) fn ident(name: &str) -> Ident {
     }
 }
 
-/// A type, with `named` writing the path of an item of the types crate and `any` that of a JSON value.
+/// Returns a type as tokens. `named` returns the path of an item of the types crate, `any` is that
+/// of a JSON value.
 pub(crate) fn type_tokens(
     ty: &TypeRef,
     any: &TokenStream,
@@ -50,7 +54,7 @@ pub(crate) fn type_tokens(
     }
 }
 
-/// A type as other crates name it: `api_types::Vm`.
+/// Returns a type as the client and the server name it: `api_types::Vm`.
 pub(crate) fn foreign_type(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
     let krate = ident(&api.names.krate("types"));
     let any = quote!(api_runtime::serde_json::Value);
@@ -60,7 +64,7 @@ pub(crate) fn foreign_type(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
     })
 }
 
-/// One of Rust's own types.
+/// Returns a type of the standard library as tokens.
 pub(crate) fn primitive_tokens(primitive: Primitive) -> TokenStream {
     match primitive {
         Primitive::Bool => quote!(bool),
@@ -80,26 +84,29 @@ pub(crate) fn primitive_tokens(primitive: Primitive) -> TokenStream {
     }
 }
 
-/// For the root of a crate: leave to the contract names that the compiler takes for typing errors in another script.
+/// Returns the attribute that lets a crate use names outside ASCII, if the contract has some.
+///
+/// The compiler warns of such names, because they can be typing errors in another script. Here they
+/// are the contract's.
 pub(crate) fn letters(api: &Api<'_>) -> Option<TokenStream> {
-    api.has_other_letters().then(
+    api.has_non_ascii_names().then(
         || quote!(#![allow(mixed_script_confusables, uncommon_codepoints, reason = "names are the contract's own")]),
     )
 }
 
-/// A text of the contract as doc comments, one attribute a line.
+/// Returns a text of the contract as a doc comment, one attribute for each line.
 pub(crate) fn docs(text: &str) -> TokenStream {
     let lines = doc_lines(text);
     quote!(#(#[doc = #lines])*)
 }
 
-/// A text of the contract as inner doc comments, for the top of a file.
+/// Returns a text of the contract as an inner doc comment, for the top of a file.
 pub(crate) fn inner_docs(text: &str) -> TokenStream {
     let lines = doc_lines(text);
     quote!(#(#![doc = #lines])*)
 }
 
-/// A text of ours as inner doc comments, whose examples are compiled.
+/// Returns a text of the generator as an inner doc comment, whose examples are compiled.
 pub(crate) fn inner_docs_with_examples(text: &str) -> TokenStream {
     let lines = text.lines().map(|line| {
         if line.is_empty() {
@@ -111,27 +118,29 @@ pub(crate) fn inner_docs_with_examples(text: &str) -> TokenStream {
     quote!(#(#![doc = #lines])*)
 }
 
-/// A whole file: the line that names the command which makes it, then the items, a blank line between each two.
+/// Formats a file: a line that names the command which makes it, then the items with blank lines
+/// between them.
 ///
 /// # Panics
 ///
-/// If the tokens are no Rust, which is a fault of the pass that made them.
+/// Panics if the tokens are not Rust, which is a fault of the pass that made them.
 pub(crate) fn rust_file(tokens: TokenStream) -> String {
     let mut file = RustFile::new();
     file.add(tokens);
     file.finish()
 }
 
-/// A file that is written part by part: only one of them is a syntax tree at a time, which takes far more memory than
-/// its text.
+/// A file that is formatted part by part.
+///
+/// Only one part at a time is a syntax tree, which takes far more memory than its text.
 pub(crate) struct RustFile {
     text: String,
-    /// What the last item was.
+    /// The group of the last item.
     previous: Option<Group>,
 }
 
 impl RustFile {
-    /// A file with nothing but its first line.
+    /// Creates a file with nothing but its first line.
     pub(crate) fn new() -> Self {
         Self {
             text: format!("{GENERATED}\n"),
@@ -139,13 +148,13 @@ impl RustFile {
         }
     }
 
-    /// Adds inner docs and items.
+    /// Adds inner doc comments and items.
     ///
     /// # Panics
     ///
-    /// If the tokens are no Rust, which is a fault of the pass that made them.
+    /// Panics if the tokens are not Rust, which is a fault of the pass that made them.
     pub(crate) fn add(&mut self, tokens: TokenStream) {
-        self.add_tree(syn::parse2(tokens).expect("a pass writes Rust"));
+        self.add_tree(syn::parse2(tokens).expect("a pass only makes tokens that are Rust"));
     }
 
     /// Adds items that are syntax trees already.
@@ -164,6 +173,7 @@ impl RustFile {
         Layout.visit_file_mut(&mut tree);
         let marker = format!("///{BLANK}");
         for line in prettyplease::unparse(&tree).lines() {
+            // The marker's own line is kept, empty.
             if line.trim_start() != marker {
                 self.text.push_str(line);
             }
@@ -171,7 +181,7 @@ impl RustFile {
         }
     }
 
-    /// The text.
+    /// Returns the text of the file.
     pub(crate) fn finish(self) -> String {
         self.text
     }
@@ -181,7 +191,8 @@ impl RustFile {
 pub(crate) const GENERATED: &str =
     "// @generated by `cargo xtask codegen` from the contract; change that and run it again.";
 
-/// Marks the places for blank lines, between items, methods and trait items, and takes out what is said twice.
+/// Marks the blank lines between items and between methods, and shortens `client: client` to
+/// `client`.
 struct Layout;
 
 impl Layout {
@@ -189,7 +200,9 @@ impl Layout {
         attributes.insert(0, syn::parse_quote!(#[doc = #BLANK]));
     }
 
-    /// Imports and module declarations stay together; everything else stands apart. Gives the last group.
+    /// Marks the blank lines between items and returns the group of the last one.
+    ///
+    /// Imports stay together, and so do module declarations; every other item stands apart.
     fn items(items: &mut [syn::Item], mut previous: Option<Group>) -> Option<Group> {
         for item in items {
             let group = Group::of(item);
@@ -205,7 +218,7 @@ impl Layout {
 }
 
 impl VisitMut for Layout {
-    /// `client: client` is `client`, as a person writes it.
+    /// Shortens `client: client` to `client`, as a person writes it.
     fn visit_field_value_mut(&mut self, field: &mut syn::FieldValue) {
         if let (syn::Member::Named(name), syn::Expr::Path(value)) = (&field.member, &field.expr)
             && value.path.is_ident(name)
@@ -223,6 +236,7 @@ impl VisitMut for Layout {
     }
 
     fn visit_item_impl_mut(&mut self, item: &mut syn::ItemImpl) {
+        // The first method follows the brace.
         for member in item.items.iter_mut().skip(1) {
             if let syn::ImplItem::Fn(function) = member {
                 Self::mark(&mut function.attrs);
@@ -241,7 +255,7 @@ impl VisitMut for Layout {
     }
 }
 
-/// Items that read as one paragraph.
+/// The groups of items between which no blank line stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Use,
@@ -260,6 +274,7 @@ impl Group {
     }
 }
 
+/// Returns the attributes of an item, if it is of a kind that the passes write.
 fn item_attributes(item: &mut syn::Item) -> Option<&mut Vec<syn::Attribute>> {
     Some(match item {
         syn::Item::Const(item) => &mut item.attrs,

@@ -1,7 +1,7 @@
-//! The types crate: one item per schema, one file per tag.
+//! The pass that writes the types crate: an item for each schema, and a file for each tag.
 //!
-//! Items carry the contract's words as docs and its keywords as attributes; what those attributes mean when
-//! the program runs is the business of `api-macros`.
+//! An item has the contract's description as its doc comment and the contract's keywords as
+//! attributes. The derives in `api-macros` turn those attributes into checks.
 
 mod attributes;
 mod item;
@@ -16,16 +16,16 @@ use crate::File;
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
 use crate::tokens::{RustFile, ident, inner_docs, letters, rust_file};
 
-/// The module of types that no tag or several tags use.
+/// The module of the types that several tags use, or none.
 const SHARED: &str = "shared";
 
-/// Every source file of the types crate.
+/// Generates every source file of the types crate.
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     let root = format!("{}/src", api.names.package("types"));
     let mut files = vec![
         File {
             path: format!("{root}/lib.rs"),
-            text: rust_file(library(api)),
+            text: rust_file(crate_root(api)),
         },
         File {
             path: format!("{root}/schemas.json"),
@@ -45,7 +45,8 @@ pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     files
 }
 
-/// Whether some type needs the compiled schemas to say what it accepts, so that they are always there.
+/// Returns whether some type is checked by a compiled schema, so that the schemas cannot be behind
+/// a feature.
 pub(crate) fn needs_schemas(api: &Api<'_>) -> bool {
     api.types.iter().any(|def| match &def.kind {
         TypeKind::Object(object) => object.check.is_some(),
@@ -58,7 +59,7 @@ pub(crate) fn needs_schemas(api: &Api<'_>) -> bool {
     })
 }
 
-/// Formats that the run time checks with `jsonschema`'s own code.
+/// The formats that the run time checks by `jsonschema`'s code.
 const VALIDATOR_FORMATS: [&str; 12] = [
     "email",
     "idn-email",
@@ -74,7 +75,7 @@ const VALIDATOR_FORMATS: [&str; 12] = [
     "relative-json-pointer",
 ];
 
-/// Whether some type cannot be checked without the `jsonschema` crate.
+/// Returns whether some type cannot be checked without the `jsonschema` crate.
 pub(crate) fn needs_validator(api: &Api<'_>) -> bool {
     let by_format = |def: &TypeDef| match &def.kind {
         TypeKind::Scalar(scalar) => scalar
@@ -86,16 +87,20 @@ pub(crate) fn needs_validator(api: &Api<'_>) -> bool {
     needs_schemas(api) || api.types.iter().any(by_format)
 }
 
-/// A file of types.
+/// A module of types, which is a file.
 struct Module<'a> {
     name: &'a str,
     tag: Option<&'a Tag>,
     types: Vec<&'a TypeDef>,
 }
 
+/// Returns the modules that have a type, the shared one first.
 fn modules<'a>(api: &'a Api<'_>) -> Vec<Module<'a>> {
     let of = |wanted: Option<usize>| -> Vec<&TypeDef> {
-        api.types.iter().filter(|def| home(def) == wanted).collect()
+        api.types
+            .iter()
+            .filter(|def| tag_of_module(def) == wanted)
+            .collect()
     };
     let shared = Module {
         name: SHARED,
@@ -113,20 +118,22 @@ fn modules<'a>(api: &'a Api<'_>) -> Vec<Module<'a>> {
         .collect()
 }
 
-/// The tag whose module an item lives in; none for the shared one.
-fn home(def: &TypeDef) -> Option<usize> {
+/// Returns the tag whose module an item is in; `None` for the shared one.
+fn tag_of_module(def: &TypeDef) -> Option<usize> {
     match def.tags.len() {
         1 => def.tags.first().copied(),
         _ => None,
     }
 }
 
-fn library(api: &Api<'_>) -> TokenStream {
+/// Generates `lib.rs`.
+fn crate_root(api: &Api<'_>) -> TokenStream {
     let title = format!(
-        "The types of {}: what its requests and responses carry, checked when they are made and when they are read.\n\n\
-         A type accepts exactly what its schema in the contract accepts. \
-         They stand side by side, each under the feature of the tag whose operations carry it; \
-         what several tags use is always there.",
+        "The types of {}, for its requests and responses.\n\n\
+         A type accepts exactly the values that its schema in the contract accepts.\n\
+         It checks them when a value is created and when one is deserialized.\n\n\
+         Each type is behind the feature of the tag whose operations use it.\n\
+         Types that several tags use are always compiled.",
         api.contract.info.title
     );
     let title = inner_docs(&title);
@@ -163,14 +170,15 @@ fn library(api: &Api<'_>) -> TokenStream {
     }
 }
 
+/// Generates `schemas.rs`, which makes the contract's schemas known to the run time.
 fn schemas(api: &Api<'_>) -> TokenStream {
     let docs = inner_docs(
-        "The contract's schemas as JSON Schema 2020-12: what checks and reports that a type alone cannot make lean on.",
+        "The contract's schemas as JSON Schema 2020-12, for the checks that Rust types cannot express.",
     );
     let each = |entry: &dyn Fn(&str, TokenStream) -> TokenStream| -> Vec<TokenStream> {
         let entries = api.types.iter().filter_map(|def| {
             let name = ident(&def.name);
-            let gate = home(def).map(|tag| {
+            let gate = tag_of_module(def).map(|tag| {
                 let feature = &api.tags[tag].feature;
                 quote!(#[cfg(feature = #feature)])
             });
@@ -189,16 +197,19 @@ fn schemas(api: &Api<'_>) -> TokenStream {
         #[cfg(feature = "schemars")]
         use api_runtime::described;
         use api_runtime::json;
-        /// Every schema of the contract, each compiled when it is first needed.
+        /// The schemas of the contract, each of which is compiled on first use.
         pub static SCHEMAS: Schemas = Schemas::new(include_str!("schemas.json")) #formats;
-        /// Every component by its name in the contract, with what reads a JSON text as its type and writes it again.
+        /// The components by their name in the contract, each with a function that deserializes a
+        /// JSON text as its type and serializes it again.
         pub static TYPES: &[(&str, json::Recode)] = &[#(#types),*];
-        /// Every component by its name in the contract, with what makes a JSON Schema of its type.
+        /// The components by their name in the contract, each with a function that returns the JSON
+        /// Schema of its type.
         #[cfg(feature = "schemars")]
         pub static JSON_SCHEMAS: &[(&str, described::JsonSchemaOf)] = &[#(#described),*];
     }
 }
 
+/// Generates `schemas.json`, which has every schema of the contract.
 fn schema_bundle(api: &Api<'_>) -> String {
     let bundle = contract::bundle::schema_bundle(api.contract);
     let mut text = serde_json::to_string(&bundle).expect("JSON values are written as JSON");
@@ -206,13 +217,14 @@ fn schema_bundle(api: &Api<'_>) -> String {
     text
 }
 
+/// Generates the file of a module.
 fn module_text(api: &Api<'_>, module: &Module<'_>) -> String {
     let docs = inner_docs(&match module.tag {
         Some(tag) => format!(
-            "Types of the operations tagged `{}`.",
+            "The types of the operations tagged `{}`.",
             tag.name.as_deref().unwrap_or("untagged")
         ),
-        None => "Types that no tag or several tags use.".to_owned(),
+        None => "The types that several tags use, or that no tag uses.".to_owned(),
     });
     let derives: BTreeSet<&str> = module
         .types
@@ -225,11 +237,14 @@ fn module_text(api: &Api<'_>, module: &Module<'_>) -> String {
         .iter()
         .flat_map(|def| def.kind.mentions())
         .map(|id| api.type_def(id))
-        .filter(|other| home(other) != module.types.first().and_then(|def| home(def)))
+        .filter(|other| {
+            tag_of_module(other) != module.types.first().and_then(|def| tag_of_module(def))
+        })
         .map(|other| other.name.as_str())
         .collect();
     let imports: Vec<_> = imports.into_iter().map(ident).collect();
     let imports = (!imports.is_empty()).then(|| quote!(use crate::{#(#imports),*};));
+    // Item by item, since the syntax tree of a large module would take too much memory.
     let mut file = RustFile::new();
     file.add(quote! {
         #docs

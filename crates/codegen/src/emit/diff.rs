@@ -1,17 +1,20 @@
-//! A short unified diff for people: enough to see what happened, never the whole file.
+//! A short unified diff, which shows what happened but never the whole file.
+//!
+//! `similar` finds and writes the diff; what is done here is to keep it short and safe to print.
 
 use std::time::Duration;
 
 use similar::TextDiff;
 
-/// Most lines of one file's diff.
+/// The most lines of a file's diff.
 const MOST_LINES: usize = 20;
-/// Most characters of a line; some generated files are one line of megabytes.
+/// The most characters of a line, since some generated files are one line of megabytes.
 const MOST_CHARACTERS: usize = 120;
-/// Beyond this the diff may be coarser than need be.
+/// The time after which `similar` stops looking for the smallest diff.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What has to change in a file, from what it holds to what it should; no text at all stands for no file.
+/// Returns the diff from the text that was found to the wanted one. An empty text stands for a
+/// missing file.
 pub(super) fn unified(path: &str, found: &str, wanted: &str) -> String {
     let name = |side: &str, text: &str| {
         if text.is_empty() {
@@ -41,15 +44,16 @@ pub(super) fn unified(path: &str, found: &str, wanted: &str) -> String {
     out
 }
 
-/// A line as a terminal may show it: not too wide, and without what would drive the terminal.
+/// Returns a line that is safe to print: not too long, and without control characters, which a
+/// terminal would obey.
 fn shown(line: &str) -> String {
-    let mut signs = line.chars().map(|sign| match sign {
+    let mut characters = line.chars().map(|character| match character {
         '\t' => ' ',
-        sign if sign.is_control() => '\u{fffd}',
-        sign => sign,
+        character if character.is_control() => '\u{fffd}',
+        character => character,
     });
-    let mut out: String = signs.by_ref().take(MOST_CHARACTERS).collect();
-    if signs.next().is_some() {
+    let mut out: String = characters.by_ref().take(MOST_CHARACTERS).collect();
+    if characters.next().is_some() {
         out.push('…');
     }
     out.push('\n');

@@ -1,23 +1,32 @@
-//! One conjunction out of a schema, its references and its `allOf`.
+//! Flattening: a schema, its references and its `allOf` become one conjunction of keywords.
+//!
+//! In JSON Schema `allOf` intersects what its members accept, and inherits nothing. So most
+//! keywords of the members can be merged into one that is as tight: the larger `minimum`, the
+//! shorter list of values, the union of `required`. What cannot be merged, such as two patterns,
+//! makes the conjunction *residual*: the Rust form holds the first, and the compiled schema checks
+//! all of them.
+
+mod merge;
 
 use std::cmp::Ordering;
 
 use contract::Contract;
 use contract::model::{Discriminator, Formats, Keywords, SchemaId, SchemaKind, Types};
-use contract::number::compare;
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Number, Value};
 
-/// Everything that holds at once for a value.
+use merge::{intersect, keep_first, smaller, tighten};
+
+/// The conjunction of all keywords that a value has to fit.
 #[derive(Debug, Default)]
-pub(super) struct Flat {
-    /// Allowed types; none means any.
+pub(super) struct FlatSchema {
+    /// The accepted types; `None` if every type is.
     pub types: Option<Types>,
-    /// Allowed values.
+    /// The listed values (`enum` and `const`); `None` if none are listed.
     pub values: Option<Vec<Value>>,
-    /// Whether the values may grow.
+    /// Whether values may be added to the list later (`x-extensible-enum`).
     pub extensible: bool,
-    /// Whether the value is never printed.
+    /// Whether the value is secret (`x-secret` and `format: password`).
     pub secret: bool,
     pub minimum: Option<Number>,
     pub maximum: Option<Number>,
@@ -28,58 +37,60 @@ pub(super) struct Flat {
     pub max_length: Option<u64>,
     pub pattern: Option<String>,
     pub format: Option<String>,
-    /// `items` of every part.
+    /// The `items` of every member that has one.
     pub items: Vec<SchemaId>,
     pub min_items: Option<u64>,
     pub max_items: Option<u64>,
     pub unique_items: bool,
-    /// Whether items differ by position.
+    /// Whether items differ by position (`prefixItems`).
     pub positional: bool,
-    /// Properties with every schema that speaks of them.
+    /// The properties, each with its schema in every member that declares it.
     pub properties: IndexMap<String, Vec<SchemaId>>,
     pub required: IndexSet<String>,
     pub additional: AdditionalProperties,
-    /// Whether it is the conjunction of one schema.
+    /// Whether one schema was flattened, and not a conjunction of several.
     is_single: bool,
-    /// Whether the conjunction as a whole refuses what none of its parts declares.
+    /// Whether the conjunction refuses every property that no member declares
+    /// (`unevaluatedProperties: false`).
     closed_as_a_whole: bool,
     pub min_properties: Option<u64>,
     pub max_properties: Option<u64>,
     pub dependent_required: IndexMap<String, Vec<String>>,
-    /// `oneOf` and `anyOf`, each a choice of its own.
+    /// Every `oneOf` and `anyOf`, of each of which a member has to accept the value.
     pub choices: Vec<Alternatives>,
-    /// Whether keywords remain that only the compiled schema can check.
+    /// Whether there are keywords that only the compiled schema can check.
     pub residual: bool,
-    /// Whether nothing is accepted.
+    /// Whether no value is accepted.
     pub never: bool,
-    /// Whether some keyword constrains strings, numbers, arrays or objects without naming the type.
-    parts: usize,
+    /// The number of members with `properties` or `additionalProperties`.
+    object_members: usize,
 }
 
-/// What a conjunction says of undeclared properties.
+/// What a conjunction says about properties that it does not declare.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum AdditionalProperties {
-    /// Nothing.
+    /// Nothing, so they are accepted.
     #[default]
-    Unsaid,
+    Unspecified,
     /// They are refused.
     Refused,
-    /// They follow this schema.
+    /// They have to fit this schema.
     Follow(SchemaId),
-    /// They must be kept, and only the compiled schema knows which are allowed.
+    /// Only the compiled schema knows which are accepted, so all of them are kept for its check.
     Any,
 }
 
-/// A `oneOf` or `anyOf`.
+/// The members of a `oneOf` or `anyOf`.
 #[derive(Debug, Clone)]
 pub(super) struct Alternatives {
+    /// Whether exactly one member has to accept the value (`oneOf`).
     pub exactly_one: bool,
     pub members: Vec<SchemaId>,
     pub discriminator: Option<Discriminator>,
 }
 
-impl Flat {
-    /// Flattens the conjunction of several schemas.
+impl FlatSchema {
+    /// Flattens one schema, or the conjunction of several.
     pub(super) fn of(contract: &Contract, ids: &[SchemaId]) -> Self {
         let mut flat = Self {
             is_single: ids.len() == 1,
@@ -92,19 +103,27 @@ impl Flat {
         flat
     }
 
-    /// Whether some keyword speaks of objects.
-    pub(super) fn speaks_of_objects(&self) -> bool {
+    /// Returns whether some keyword constrains objects, arrays, strings or numbers.
+    pub(super) fn constrains_any_type(&self) -> bool {
+        self.constrains_objects()
+            || self.constrains_arrays()
+            || self.constrains_strings()
+            || self.constrains_numbers()
+    }
+
+    /// Returns whether some keyword constrains objects.
+    pub(super) fn constrains_objects(&self) -> bool {
         !self.properties.is_empty()
             || self.closed_as_a_whole
             || !self.required.is_empty()
-            || self.additional != AdditionalProperties::Unsaid
+            || self.additional != AdditionalProperties::Unspecified
             || self.min_properties.is_some()
             || self.max_properties.is_some()
             || !self.dependent_required.is_empty()
     }
 
-    /// Whether some keyword speaks of arrays.
-    pub(super) fn speaks_of_arrays(&self) -> bool {
+    /// Returns whether some keyword constrains arrays.
+    pub(super) fn constrains_arrays(&self) -> bool {
         !self.items.is_empty()
             || self.positional
             || self.min_items.is_some()
@@ -112,8 +131,8 @@ impl Flat {
             || self.unique_items
     }
 
-    /// Whether some keyword speaks of strings.
-    pub(super) fn speaks_of_strings(&self) -> bool {
+    /// Returns whether some keyword constrains strings.
+    pub(super) fn constrains_strings(&self) -> bool {
         self.min_length.is_some()
             || self.max_length.is_some()
             || self.pattern.is_some()
@@ -123,8 +142,8 @@ impl Flat {
                 .is_some_and(crate::ir::format_is_enforced)
     }
 
-    /// Whether some keyword speaks of numbers.
-    pub(super) fn speaks_of_numbers(&self) -> bool {
+    /// Returns whether some keyword constrains numbers.
+    pub(super) fn constrains_numbers(&self) -> bool {
         self.minimum.is_some()
             || self.maximum.is_some()
             || self.exclusive_minimum.is_some()
@@ -132,9 +151,11 @@ impl Flat {
             || self.multiple_of.is_some()
     }
 
+    /// Adds the keywords of a schema. `seen` holds the schemas that led to it, since `$ref` and
+    /// `allOf` can lead in a circle.
     fn add(&mut self, contract: &Contract, id: SchemaId, seen: &mut Vec<SchemaId>) {
         if seen.contains(&id) {
-            // A schema that is part of its own conjunction adds nothing the second time.
+            // A schema that is a member of itself constrains nothing more the second time.
             return;
         }
         seen.push(id);
@@ -149,12 +170,14 @@ impl Flat {
     fn add_keywords(&mut self, contract: &Contract, k: &Keywords, seen: &mut Vec<SchemaId>) {
         if let Some(target) = k.reference {
             self.add(contract, target, seen);
+            // Annotations beside `$ref` describe this use of the type, so they are not merged into
+            // it.
             if k.only_reference {
                 return;
             }
         }
-        for part in &k.all_of {
-            self.add(contract, *part, seen);
+        for member in &k.all_of {
+            self.add(contract, *member, seen);
         }
         self.add_values(k);
         self.add_numbers(k);
@@ -190,6 +213,7 @@ impl Flat {
         }
     }
 
+    /// Keeps the values that are also among these.
     fn restrict(&mut self, values: &[Value]) {
         self.values = Some(match self.values.take() {
             Some(before) => before
@@ -213,23 +237,27 @@ impl Flat {
             k.exclusive_maximum.as_ref(),
             Ordering::Less,
         );
-        self.residual |= keep_one(&mut self.multiple_of, k.multiple_of.as_ref());
+        // The first step is kept and not the least common multiple, which may be too large for a
+        // number.
+        self.residual |= keep_first(&mut self.multiple_of, k.multiple_of.as_ref());
     }
 
     fn add_strings(&mut self, k: &Keywords, formats: Formats) {
         self.min_length = self.min_length.max(k.min_length);
-        self.max_length = least(self.max_length, k.max_length);
-        self.residual |= keep_one(&mut self.pattern, k.pattern.as_ref());
+        self.max_length = smaller(self.max_length, k.max_length);
+        self.residual |= keep_first(&mut self.pattern, k.pattern.as_ref());
+        // Formats that the run time would check are left out where the contract has them as
+        // annotations only. Those of integers remain, since they are types of Rust in either mode.
         let counts = |format: &&String| {
             formats == Formats::Assertion || !crate::ir::format_is_enforced(format)
         };
-        self.residual |= keep_one(&mut self.format, k.format.as_ref().filter(counts));
+        self.residual |= keep_first(&mut self.format, k.format.as_ref().filter(counts));
     }
 
     fn add_arrays(&mut self, k: &Keywords) {
         self.items.extend(k.items);
         self.min_items = self.min_items.max(k.min_items);
-        self.max_items = least(self.max_items, k.max_items);
+        self.max_items = smaller(self.max_items, k.max_items);
         self.unique_items |= k.unique_items;
         self.positional |= !k.prefix_items.is_empty();
         self.residual |=
@@ -245,7 +273,7 @@ impl Flat {
         }
         self.required.extend(k.required.iter().cloned());
         self.min_properties = self.min_properties.max(k.min_properties);
-        self.max_properties = least(self.max_properties, k.max_properties);
+        self.max_properties = smaller(self.max_properties, k.max_properties);
         for (name, needed) in &k.dependent_required {
             self.dependent_required
                 .entry(name.clone())
@@ -256,43 +284,68 @@ impl Flat {
             || k.property_names.is_some()
             || !k.dependent_schemas.is_empty()
         {
+            // A struct's fields cannot express which of the undeclared properties these accept.
             self.additional = AdditionalProperties::Any;
             self.residual = true;
         }
-        if let Some(additional) = k.additional_properties {
-            // Beside another part, `additionalProperties` forbids what that part declares: the compiled
-            // schema sorts that out.
-            self.additional = match self.additional {
-                AdditionalProperties::Unsaid => AdditionalProperties::Follow(additional),
-                _ => AdditionalProperties::Any,
-            };
-            self.residual |= self.parts > 0;
-        } else if self.parts > 0
-            && matches!(self.additional, AdditionalProperties::Follow(_))
-            && !k.properties.is_empty()
-        {
-            self.residual = true;
-        }
-        if let Some(unevaluated) = k.unevaluated_properties {
-            let refuses = matches!(contract.schema(unevaluated).kind, SchemaKind::Bool(false));
-            if refuses && is_outermost {
-                self.closed_as_a_whole = true;
-            } else {
-                self.additional = AdditionalProperties::Any;
-                self.residual = true;
-            }
-        }
+        self.add_additional_properties(k);
+        self.add_unevaluated_properties(contract, k, is_outermost);
         if !k.properties.is_empty() || k.additional_properties.is_some() {
-            self.parts += 1;
+            self.object_members += 1;
         }
     }
 
-    /// Settles `additionalProperties: false` (or `unevaluatedProperties: false` on plain parts) as refusal.
-    pub(super) fn settle(&mut self, contract: &Contract) {
+    fn add_additional_properties(&mut self, k: &Keywords) {
+        if let Some(additional) = k.additional_properties {
+            // `additionalProperties` only sees the `properties` beside it. So in a conjunction it
+            // also constrains what the other members declare, which only the compiled schema can
+            // check.
+            self.additional = match self.additional {
+                AdditionalProperties::Unspecified => AdditionalProperties::Follow(additional),
+                _ => AdditionalProperties::Any,
+            };
+            self.residual |= self.object_members > 0;
+        } else if self.object_members > 0
+            && matches!(self.additional, AdditionalProperties::Follow(_))
+            && !k.properties.is_empty()
+        {
+            // An earlier member has `additionalProperties`, which also constrains what this one
+            // declares.
+            self.residual = true;
+        }
+    }
+
+    fn add_unevaluated_properties(
+        &mut self,
+        contract: &Contract,
+        k: &Keywords,
+        is_outermost: bool,
+    ) {
+        let Some(unevaluated) = k.unevaluated_properties else {
+            return;
+        };
+        // `unevaluatedProperties` sees what the members below it declare. Only at the outermost
+        // schema are these all members, so that a closed struct does the same.
+        let refuses = matches!(contract.schema(unevaluated).kind, SchemaKind::Bool(false));
+        if refuses && is_outermost {
+            self.closed_as_a_whole = true;
+        } else {
+            self.additional = AdditionalProperties::Any;
+            self.residual = true;
+        }
+    }
+
+    /// Decides what happens to undeclared properties, once all keywords are known.
+    ///
+    /// They are refused by `additionalProperties: false` in one member, and by
+    /// `unevaluatedProperties: false` if all members are plain. Where the compiled schema has to
+    /// judge them, the struct keeps all of them.
+    pub(super) fn settle_additional_properties(&mut self, contract: &Contract) {
         if self.closed_as_a_whole {
+            // Alternatives declare properties too, which a closed struct would refuse.
             let is_plain = !self.residual
                 && self.choices.is_empty()
-                && self.additional == AdditionalProperties::Unsaid;
+                && self.additional == AdditionalProperties::Unspecified;
             self.additional = if is_plain {
                 AdditionalProperties::Refused
             } else {
@@ -302,79 +355,11 @@ impl Flat {
             return;
         }
         if let AdditionalProperties::Follow(id) = self.additional {
-            match contract.schema(id).kind {
-                SchemaKind::Bool(false) => {
-                    self.additional = if self.residual && self.parts > 1 {
-                        AdditionalProperties::Any
-                    } else {
-                        AdditionalProperties::Refused
-                    };
-                }
-                SchemaKind::Bool(true) | SchemaKind::Object(_) => {
-                    if self.residual && self.parts > 1 {
-                        self.additional = AdditionalProperties::Any;
-                    }
-                }
+            if self.residual && self.object_members > 1 {
+                self.additional = AdditionalProperties::Any;
+            } else if matches!(contract.schema(id).kind, SchemaKind::Bool(false)) {
+                self.additional = AdditionalProperties::Refused;
             }
-        }
-    }
-}
-
-/// Both sets at once; an integer is a number.
-fn intersect(one: Types, other: Types) -> Types {
-    let mut both = Types(one.0 & other.0);
-    for (a, b) in [(one, other), (other, one)] {
-        if a.contains(Types::INTEGER) && b.contains(Types::NUMBER) {
-            both = both.with(Types::INTEGER);
-        }
-    }
-    both
-}
-
-fn tighten(kept: &mut Option<Number>, new: Option<&Number>, tighter: Ordering) {
-    let Some(new) = new else { return };
-    if kept
-        .as_ref()
-        .is_none_or(|old| compare(new, old) == Some(tighter))
-    {
-        *kept = Some(new.clone());
-    }
-}
-
-/// Keeps the first of two values that cannot be merged; says whether a second, different one remains.
-fn keep_one<T: PartialEq + Clone>(kept: &mut Option<T>, new: Option<&T>) -> bool {
-    match (kept.as_ref(), new) {
-        (None, Some(new)) => {
-            *kept = Some(new.clone());
-            false
-        }
-        (Some(old), Some(new)) => old != new,
-        (_, None) => false,
-    }
-}
-
-fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cmp::Ordering;
-
-    use serde_json::Number;
-
-    use super::tighten;
-
-    #[test]
-    fn the_tighter_bound_is_found_where_floats_are_too_coarse() {
-        let mut kept = None;
-        let least = 1_u64 << 53;
-        for (bound, tightest) in [(least, least), (least + 1, least + 1), (least, least + 1)] {
-            tighten(&mut kept, Some(&Number::from(bound)), Ordering::Greater);
-            assert_eq!(kept, Some(Number::from(tightest)));
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Which operations reach which types: where a type lives, and whether requests or responses carry it.
+//! Finds the operations that reach each type, which decides the type's module and its feature.
 
 use std::collections::BTreeSet;
 
 use crate::ir::{Operation, TypeDef, TypeId, TypeRef};
 
-/// Marks every type with the tags that reach it and the directions it travels.
+/// Marks every type with the tags that reach it, and with whether requests or responses carry it.
 ///
-/// The type of every error is there whatever the tags, since client and router name it.
+/// A type without tags is in the module `shared`, and is compiled whichever features are on. The
+/// type of every error is such a type, since client and router name it in code without a feature.
 pub(super) fn mark(
     types: &mut [TypeDef],
     operations: &[Operation],
@@ -15,29 +16,30 @@ pub(super) fn mark(
 ) {
     let edges: Vec<Vec<TypeId>> = types.iter().map(|def| def.kind.mentions()).collect();
     for operation in operations {
-        for id in reached(&edges, asked(operation)) {
+        for id in reached(&edges, request_types(operation)) {
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_request = true;
         }
-        for id in reached(&edges, returned(operation)) {
+        for id in reached(&edges, response_types(operation)) {
             types[id.0].tags.insert(operation.tag);
             types[id.0].in_response = true;
         }
     }
-    // Features name the tags of the API's own operations: what travels the other way is there without any.
+    // A feature stands for a tag of the API's own operations, so the types of webhooks and
+    // callbacks have none.
     for event in events {
-        for id in reached(&edges, asked(event).chain(returned(event))) {
+        for id in reached(&edges, request_types(event).chain(response_types(event))) {
             types[id.0].tags = BTreeSet::new();
         }
     }
     if let Some(TypeRef::Named(id)) = error {
         types[id.0].tags = BTreeSet::new();
     }
-    share(types, &edges);
+    untag_mentioned(types, &edges);
 }
 
-/// The types of a request.
-fn asked(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
+/// Returns the types of an operation's parameters and request body.
+fn request_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     let parameters = operation.parameters.iter().map(|parameter| &parameter.ty);
     let bodies = operation
         .body
@@ -46,16 +48,18 @@ fn asked(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     parameters.chain(bodies)
 }
 
-/// The types of all responses.
-fn returned(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
+/// Returns the types of the headers and bodies of an operation's responses.
+fn response_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     operation.responses.iter().flat_map(|response| {
         let headers = response.headers.iter().map(|header| &header.ty);
         headers.chain(response.media.iter().filter_map(|media| media.ty.as_ref()))
     })
 }
 
-/// What a type without tags mentions must be there without any feature as well.
-fn share(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {
+/// Takes the tags of the types that a type of `shared` refers to.
+///
+/// `shared` is compiled without any feature, so what it refers to has to be as well.
+fn untag_mentioned(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {
     let free: Vec<TypeRef> = types
         .iter()
         .enumerate()
@@ -69,6 +73,8 @@ fn share(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {
     }
 }
 
+/// Returns every item that can be reached from some types, each once, however they refer to each
+/// other.
 fn reached<'t>(
     edges: &[Vec<TypeId>],
     roots: impl Iterator<Item = &'t TypeRef>,
@@ -76,7 +82,7 @@ fn reached<'t>(
     let mut found = BTreeSet::new();
     let mut open = Vec::new();
     for root in roots {
-        root.mentions_into(&mut open);
+        root.collect_mentions(&mut open);
     }
     while let Some(id) = open.pop() {
         if found.insert(id) {

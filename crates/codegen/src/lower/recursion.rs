@@ -1,11 +1,15 @@
-//! Boxes where a type would hold itself by value.
+//! Puts a `Box` where a type would hold itself by value, which Rust refuses.
 
 use crate::ir::{Additional, TypeDef, TypeId, TypeKind, TypeRef};
 
-/// Puts a `Box` on every direct edge inside a cycle, and turns aliases that only mean themselves into any JSON.
+/// Boxes every field and variant that is part of a cycle, and turns aliases that only mean
+/// themselves into any JSON.
+///
+/// One box per cycle would be enough. All edges of the cycle get one, so that which fields are
+/// boxed does not depend on the order of the schemas in the document.
 pub(super) fn break_cycles(types: &mut [TypeDef]) {
     break_alias_cycles(types);
-    let edges: Vec<Vec<TypeId>> = types.iter().map(|def| held(&def.kind)).collect();
+    let edges: Vec<Vec<TypeId>> = types.iter().map(|def| held_by_value(&def.kind)).collect();
     let components = strongly_connected(&edges);
     for at in 0..types.len() {
         let in_cycle = |target: TypeId| components[target.0] == components[at];
@@ -30,15 +34,19 @@ pub(super) fn break_cycles(types: &mut [TypeDef]) {
     }
 }
 
-/// An alias that leads back to itself through aliases alone names no type.
+/// Turns every alias that leads back to itself through aliases alone into any JSON, since it names
+/// no type.
 fn break_alias_cycles(types: &mut [TypeDef]) {
     for start in 0..types.len() {
+        // Bounded, since the circle may be one that `start` leads into and is no part of.
         let mut at = start;
         for _ in 0..=types.len() {
             let TypeKind::Alias(target) = &types[at].kind else {
                 break;
             };
-            let Some(next) = directly(target) else { break };
+            let Some(next) = named_directly(target) else {
+                break;
+            };
             at = next.0;
             if at == start {
                 types[start].kind = TypeKind::Json { check: None };
@@ -48,24 +56,26 @@ fn break_alias_cycles(types: &mut [TypeDef]) {
     }
 }
 
-/// The items that an item holds by value. Lists and maps hold theirs behind a pointer already.
-fn held(kind: &TypeKind) -> Vec<TypeId> {
+/// Returns the items that an item holds by value. Lists and maps hold theirs behind a pointer
+/// already.
+fn held_by_value(kind: &TypeKind) -> Vec<TypeId> {
     match kind {
-        TypeKind::Alias(ty) => directly(ty).into_iter().collect(),
+        TypeKind::Alias(ty) => named_directly(ty).into_iter().collect(),
         TypeKind::Object(object) => {
-            // Kept properties are in a map.
+            // Kept properties are in a map. All variants are named, so that another one has to be
+            // thought about.
             let (Additional::Open | Additional::Closed | Additional::Kept { .. }) =
                 &object.additional;
             object
                 .fields
                 .iter()
-                .filter_map(|field| directly(&field.ty))
+                .filter_map(|field| named_directly(&field.ty))
                 .collect()
         }
         TypeKind::Union(union) => union
             .variants
             .iter()
-            .filter_map(|variant| directly(&variant.ty))
+            .filter_map(|variant| named_directly(&variant.ty))
             .collect(),
         TypeKind::Scalar(_)
         | TypeKind::Array(_)
@@ -75,10 +85,11 @@ fn held(kind: &TypeKind) -> Vec<TypeId> {
     }
 }
 
-fn directly(ty: &TypeRef) -> Option<TypeId> {
+/// Returns the item that a type holds by value, if it holds one.
+fn named_directly(ty: &TypeRef) -> Option<TypeId> {
     match ty {
         TypeRef::Named(id) => Some(*id),
-        TypeRef::Nullable(inner) => directly(inner),
+        TypeRef::Nullable(inner) => named_directly(inner),
         TypeRef::Primitive(_)
         | TypeRef::Vec(_)
         | TypeRef::Map(_)
@@ -87,6 +98,7 @@ fn directly(ty: &TypeRef) -> Option<TypeId> {
     }
 }
 
+/// Boxes a type if it holds an item of its own cycle by value.
 fn box_edge(ty: &mut TypeRef, in_cycle: &dyn Fn(TypeId) -> bool) {
     match ty {
         TypeRef::Named(id) if in_cycle(*id) => *ty = TypeRef::Boxed(Box::new(ty.clone())),
@@ -100,8 +112,10 @@ fn box_edge(ty: &mut TypeRef, in_cycle: &dyn Fn(TypeId) -> bool) {
     }
 }
 
-/// A number for each node, equal for nodes that reach each other; a node outside any cycle has its own,
-/// which no edge of its own leads to. Tarjan's algorithm with an explicit stack.
+/// Returns the strongly connected component of each node, as a number that its nodes share.
+///
+/// This is Tarjan's algorithm. It keeps a stack of its own instead of calling itself, because types
+/// can refer to each other in chains that are longer than a thread's stack allows.
 fn strongly_connected(edges: &[Vec<TypeId>]) -> Vec<usize> {
     const UNSEEN: usize = usize::MAX;
     let mut order = vec![UNSEEN; edges.len()];
@@ -117,6 +131,7 @@ fn strongly_connected(edges: &[Vec<TypeId>]) -> Vec<usize> {
         let mut path: Vec<(usize, usize)> = vec![(root, 0)];
         while let Some((node, edge)) = path.last_mut() {
             let node = *node;
+            // The node is met for the first time.
             if *edge == 0 && order[node] == UNSEEN {
                 order[node] = next;
                 low[node] = next;
@@ -138,6 +153,7 @@ fn strongly_connected(edges: &[Vec<TypeId>]) -> Vec<usize> {
             if let Some((parent, _)) = path.last() {
                 low[*parent] = low[*parent].min(low[node]);
             }
+            // The node reaches nothing above itself on the stack: it closes a component.
             if low[node] == order[node] {
                 while let Some(member) = stack.pop() {
                     on_stack[member] = false;

@@ -1,45 +1,57 @@
-//! `oneOf` and `anyOf`: null beside a type, values, tags, and the rest by trial.
+//! The form of `oneOf` and `anyOf`.
+//!
+//! Three forms are tighter than a union: an `Option` for null beside one type, an enumeration where
+//! every member lists strings, and a struct where the members only differ in what they require. A
+//! union selects its variant by a tag if there is one, which costs one look at the value, else by
+//! trying each variant.
+
+mod tags;
 
 use std::collections::HashSet;
 
-use contract::model::{Discriminator, Keywords, SchemaId, SchemaKind, Types};
+use contract::model::{Keywords, SchemaId, SchemaKind, Types};
 use serde_json::Value;
 
 use super::Lowering;
-use super::flatten::{Alternatives, Flat};
-use super::schema::{Form, Shape, Subject, variants_of};
-use crate::ir::{Choice, TypeKind, TypeRef, Union, Variant};
+use super::enumeration::variants_of;
+use super::flatten::{Alternatives, FlatSchema};
+use super::form::{Form, NullableForm, Subject};
+use crate::ir::{Selection, TypeKind, TypeRef, Union, Variant};
 use crate::names;
 
 impl Lowering<'_> {
-    /// The form of a schema with alternatives.
-    pub(super) fn choice(&mut self, mut flat: Flat, subject: &Subject<'_>) -> Form {
+    /// Chooses the form of a schema with `oneOf` or `anyOf`.
+    pub(super) fn form_of_choices(
+        &mut self,
+        mut flat: FlatSchema,
+        subject: &Subject<'_>,
+    ) -> NullableForm {
         if self.only_requires(&flat) {
-            // Alternatives that differ in what they require: the fields are the same, the check tells.
+            // The fields are the same whichever member accepts the value; the compiled schema
+            // checks which do.
             flat.choices.clear();
             flat.residual = true;
             if flat.types.is_none() && self.implies_types() {
                 flat.types = Some(Types::OBJECT);
             }
-            return self.plain(&flat, subject);
+            return self.form_by_type(&flat, subject);
         }
+        // Two choices at once, such as `oneOf` in two members of an `allOf`, would need a variant
+        // for each pair.
         let [alternatives] = flat.choices.as_slice() else {
-            return Form::json(&subject.check);
+            return NullableForm::json(&subject.check);
         };
         let alternatives = alternatives.clone();
-        if flat.residual
-            || flat.speaks_of_objects()
-            || flat.speaks_of_arrays()
-            || flat.speaks_of_strings()
-            || flat.speaks_of_numbers()
-            || !self.types_agree(&flat, &alternatives)
-        {
-            return Form::json(&subject.check);
+        // What stands beside the alternatives constrains each of them, and a variant is the type of
+        // one alone.
+        if flat.residual || flat.constrains_any_type() || !self.types_agree(&flat, &alternatives) {
+            return NullableForm::json(&subject.check);
         }
         self.alternatives(&alternatives, subject)
     }
 
-    fn alternatives(&mut self, alternatives: &Alternatives, subject: &Subject<'_>) -> Form {
+    /// Chooses the form of alternatives with nothing else beside them.
+    fn alternatives(&mut self, alternatives: &Alternatives, subject: &Subject<'_>) -> NullableForm {
         let (nulls, members): (Vec<SchemaId>, Vec<SchemaId>) = alternatives
             .members
             .iter()
@@ -47,38 +59,40 @@ impl Lowering<'_> {
         let null = match (nulls.len(), alternatives.exactly_one) {
             (0, _) => false,
             (1, _) | (_, false) => true,
-            // Null would match two alternatives, and so none.
-            (_, true) => return Form::json(&subject.check),
+            // Null fits two members, and `oneOf` accepts what fits one.
+            (_, true) => return NullableForm::json(&subject.check),
         };
+        // The same with a member that accepts null among others.
         if null && alternatives.exactly_one && members.iter().any(|id| self.accepts_null(*id)) {
-            return Form::json(&subject.check);
+            return NullableForm::json(&subject.check);
         }
-        let shape = match members.as_slice() {
-            [] => return Form::json(&subject.check),
+        let form = match members.as_slice() {
+            [] => return NullableForm::json(&subject.check),
             [only] => {
                 let ty = self.type_of(*only, subject.name);
                 return match ty {
-                    TypeRef::Nullable(inner) => Form {
-                        shape: Shape::Type(*inner),
+                    TypeRef::Nullable(inner) => NullableForm {
+                        form: Form::Type(*inner),
                         nullable: true,
                     },
-                    ty => Form {
-                        shape: Shape::Type(ty),
+                    ty => NullableForm {
+                        form: Form::Type(ty),
                         nullable: null,
                     },
                 };
             }
-            several => match self.values(several, alternatives.exactly_one) {
-                Some(enumeration) => Shape::Item(enumeration),
-                None => Shape::Item(TypeKind::Union(self.union(several, alternatives, subject))),
+            several => match self.string_enumeration(several, alternatives.exactly_one) {
+                Some(enumeration) => Form::Item(enumeration),
+                None => Form::Item(TypeKind::Union(self.union(several, alternatives, subject))),
             },
         };
-        Form {
-            shape,
+        NullableForm {
+            form,
             nullable: null,
         }
     }
 
+    /// Returns a union with a variant for each member.
     fn union(
         &mut self,
         members: &[SchemaId],
@@ -110,97 +124,28 @@ impl Lowering<'_> {
                 from: false,
             });
         }
-        for at in 0..variants.len() {
-            let same = variants
-                .iter()
-                .filter(|other| other.ty == variants[at].ty)
-                .count();
-            variants[at].from =
-                same == 1 && !matches!(variants[at].ty, TypeRef::Any | TypeRef::Nullable(_));
-        }
+        // Only now, when the types of all variants are known.
+        mark_convertible(&mut variants);
         Union {
-            choice: match tags {
-                Some((property, _)) => Choice::Tag(property),
-                None if alternatives.exactly_one => Choice::OneOf,
-                None => Choice::AnyOf,
+            selection: match tags {
+                Some((property, _)) => Selection::Tag(property),
+                None if alternatives.exactly_one => Selection::OneOf,
+                None => Selection::AnyOf,
             },
             variants,
             check: None,
         }
     }
 
-    /// Tags by `discriminator`, if it names every alternative.
-    fn declared_tags(
-        &self,
-        members: &[SchemaId],
-        discriminator: &Discriminator,
-    ) -> Option<(String, Vec<Vec<String>>)> {
-        let tags: Vec<Vec<String>> = members
-            .iter()
-            .map(|member| {
-                let member = self.contract.resolve(*member);
-                discriminator
-                    .mapping
-                    .iter()
-                    .filter(|(_, target)| self.contract.resolve(*target) == member)
-                    .map(|(value, _)| value.clone())
-                    .collect()
-            })
-            .collect();
-        let all_objects = members.iter().all(|member| {
-            let flat = Flat::of(self.contract, &[*member]);
-            flat.types.is_none_or(|types| types == Types::OBJECT)
-        });
-        (all_objects && tags.iter().all(|tags| !tags.is_empty()))
-            .then(|| (discriminator.property.clone(), tags))
-    }
-
-    /// Tags by a property that every alternative requires with a value of its own.
-    fn constant_tags(&self, members: &[SchemaId]) -> Option<(String, Vec<Vec<String>>)> {
-        let flats: Vec<Flat> = members
-            .iter()
-            .map(|member| Flat::of(self.contract, &[*member]))
-            .collect();
-        let first = flats.first()?;
-        first.properties.keys().find_map(|property| {
-            let mut seen = HashSet::new();
-            let mut tags = Vec::with_capacity(flats.len());
-            for flat in &flats {
-                if flat.types != Some(Types::OBJECT) || !flat.required.contains(property) {
-                    return None;
-                }
-                let values = self.string_values(flat.properties.get(property)?)?;
-                let [Value::String(value)] = values.as_slice() else {
-                    return None;
-                };
-                if !seen.insert(value.clone()) {
-                    return None;
-                }
-                tags.push(vec![value.clone()]);
-            }
-            Some((property.clone(), tags))
-        })
-    }
-
-    /// The values of a schema that is a closed set of strings.
-    fn string_values(&self, ids: &[SchemaId]) -> Option<Vec<Value>> {
-        let flat = Flat::of(self.contract, ids);
-        let strings = flat.types.is_none_or(|types| types == Types::STRING)
-            && flat.choices.is_empty()
-            && !flat.residual
-            && !flat.speaks_of_strings();
-        flat.values
-            .filter(|values| strings && !values.is_empty() && values.iter().all(Value::is_string))
-    }
-
-    /// Alternatives that are all sets of strings, as one enumeration.
-    fn values(&self, members: &[SchemaId], exactly_one: bool) -> Option<TypeKind> {
+    /// Returns one enumeration of all values, if every member is a list of strings.
+    fn string_enumeration(&self, members: &[SchemaId], exactly_one: bool) -> Option<TypeKind> {
         let mut all: Vec<Value> = Vec::new();
         let mut extensible = false;
         for member in members {
-            extensible |= Flat::of(self.contract, &[*member]).extensible;
+            extensible |= FlatSchema::of(self.contract, &[*member]).extensible;
             for value in self.string_values(&[*member])? {
                 match all.contains(&value) {
+                    // `oneOf` refuses a value that two members list.
                     true if exactly_one => return None,
                     true => {}
                     false => all.push(value),
@@ -210,9 +155,9 @@ impl Lowering<'_> {
         Some(TypeKind::Enumeration(variants_of(all, extensible)))
     }
 
-    /// Whether every alternative only lists required properties.
-    fn only_requires(&self, flat: &Flat) -> bool {
-        flat.speaks_of_objects()
+    /// Returns whether every member has nothing but `required`, beside an object's properties.
+    fn only_requires(&self, flat: &FlatSchema) -> bool {
+        flat.constrains_objects()
             && flat
                 .choices
                 .iter()
@@ -232,16 +177,17 @@ impl Lowering<'_> {
                 })
     }
 
-    /// Whether `type` beside the alternatives says nothing that they do not say themselves.
-    fn types_agree(&self, flat: &Flat, alternatives: &Alternatives) -> bool {
+    /// Returns whether every member has a type that `type` beside the alternatives accepts.
+    fn types_agree(&self, flat: &FlatSchema, alternatives: &Alternatives) -> bool {
         let Some(types) = flat.types else { return true };
         alternatives.members.iter().all(|member| {
-            Flat::of(self.contract, &[*member])
+            FlatSchema::of(self.contract, &[*member])
                 .types
                 .is_some_and(|own| types.contains(own))
         })
     }
 
+    /// Returns whether a schema accepts null alone.
     fn is_null(&self, id: SchemaId) -> bool {
         let id = self.contract.resolve(id);
         matches!(
@@ -252,8 +198,9 @@ impl Lowering<'_> {
         )
     }
 
+    /// Returns whether a schema accepts null among other values.
     fn accepts_null(&self, id: SchemaId) -> bool {
-        let flat = Flat::of(self.contract, &[id]);
+        let flat = FlatSchema::of(self.contract, &[id]);
         let typed = flat.types.is_none_or(|types| types.contains(Types::NULL));
         let valued = flat
             .values
@@ -262,9 +209,9 @@ impl Lowering<'_> {
         typed && valued && flat.choices.is_empty()
     }
 
-    /// Words for a variant's name: the component, the title, the tag, the type.
+    /// Returns words to name a variant by: the component, else the title, the tag or the type.
     fn variant_words(&self, member: SchemaId, tags: &[String]) -> Option<String> {
-        let member = self.followed(member);
+        let member = self.follow_references(member);
         let schema = self.contract.schema(member);
         if let Some(component) = &schema.component {
             return Some(component.clone());
@@ -276,6 +223,7 @@ impl Lowering<'_> {
         keywords
             .title
             .clone()
+            // A longer title is a sentence.
             .filter(|title| title.len() <= 40)
             .or_else(|| tags.first().cloned())
             .or_else(|| {
@@ -290,5 +238,17 @@ impl Lowering<'_> {
                 };
                 Some(word.to_owned())
             })
+    }
+}
+
+/// Marks the variants that implement `From`, which are those whose type no other variant holds.
+fn mark_convertible(variants: &mut [Variant]) {
+    for at in 0..variants.len() {
+        let same = variants
+            .iter()
+            .filter(|other| other.ty == variants[at].ty)
+            .count();
+        variants[at].from =
+            same == 1 && !matches!(variants[at].ty, TypeRef::Any | TypeRef::Nullable(_));
     }
 }

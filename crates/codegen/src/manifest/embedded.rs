@@ -1,13 +1,14 @@
-//! The sources of the run time, as they were when the generator was built. A test compares the lists with the folders.
+//! The sources of the run time, as they were when the generator was built. A test compares these
+//! lists with the folders.
 
-/// Pairs of path and text.
+/// Returns the path and the text of each source of a crate.
 macro_rules! embedded {
     ($krate:literal: $($path:literal),* $(,)?) => {
         &[$(($path, include_str!(concat!("../../../", $krate, "/", $path)))),*]
     };
 }
 
-/// The derives.
+/// The sources of `api-macros`.
 pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "api-macros":
     "src/array.rs",
@@ -27,7 +28,7 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "src/union.rs",
 );
 
-/// What generated code calls.
+/// The sources of `api-runtime`.
 pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "api-runtime":
     "src/alternatives.rs",
@@ -61,7 +62,6 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/private.rs",
     "src/schemas.rs",
     "src/server.rs",
-    "src/server/response.rs",
     "src/server/body.rs",
     "src/server/call.rs",
     "src/server/credentials.rs",
@@ -73,6 +73,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/problem.rs",
     "src/server/refusal.rs",
     "src/server/request_id.rs",
+    "src/server/response.rs",
     "src/server/router.rs",
     "src/server/status.rs",
     "src/server/streams.rs",

@@ -1,4 +1,4 @@
-//! The example of a README: short, true of this very contract, and compiled as a doctest.
+//! The example of a README, which uses an operation of the contract and is compiled as a doctest.
 
 use contract::model::{Method, SecurityKind};
 
@@ -7,7 +7,7 @@ use crate::client::names::{METHODS, SETTINGS};
 use crate::ir::{Api, Operation, Parameter, Primitive, TypeDef, TypeKind, TypeRef};
 use crate::tokens::foreign_type;
 
-/// The example as a block of Markdown; none where the contract gives nothing to show.
+/// Returns the example as a code block of Markdown, or `None` if the contract has nothing to show.
 pub(super) fn example(api: &Api<'_>, part: Part) -> Option<String> {
     let (attributes, code) = match part {
         Part::Types => ("rust", types(api)?),
@@ -17,7 +17,8 @@ pub(super) fn example(api: &Api<'_>, part: Part) -> Option<String> {
     Some(format!("```{attributes}\n{code}```"))
 }
 
-/// Reads a value; an object, if there is one, since those show most.
+/// Returns an example that deserializes a type: an object of a response if there is one, since that
+/// shows most.
 fn types(api: &Api<'_>) -> Option<String> {
     let is_object = |def: &&TypeDef| matches!(def.kind, TypeKind::Object(_));
     let def = api
@@ -32,12 +33,13 @@ fn types(api: &Api<'_>) -> Option<String> {
          fn read(text: &str) -> Result<{name}, serde_json::Error> {{\n    serde_json::from_str(text)\n}}\n"
     );
     if is_object(&def) {
-        code.push_str("\n// What the contract refuses never becomes a value.\nassert!(read(\"[]\").is_err());\n");
+        code.push_str("\n// A value that the contract refuses is an error.\nassert!(read(\"[]\").is_err());\n");
     }
     Some(code)
 }
 
-/// Calls an operation that needs nothing but texts; makes a client where there is none.
+/// Returns an example that calls an operation which only needs strings. Without such an operation
+/// it only builds a client.
 fn client(api: &Api<'_>) -> String {
     let krate = api.names.krate("client");
     let credential = credential(api);
@@ -76,7 +78,8 @@ fn client(api: &Api<'_>) -> String {
     )
 }
 
-/// `.bearer("…")`, if the contract has such a scheme.
+/// Returns the builder's call for a bearer token, such as `.bearer("…")`, if the contract has such
+/// a scheme.
 fn credential(api: &Api<'_>) -> String {
     let bearer = api.security.iter().find(|scheme| {
         matches!(scheme.kind, SecurityKind::HttpBearer | SecurityKind::OAuth2)
@@ -87,6 +90,7 @@ fn credential(api: &Api<'_>) -> String {
         .unwrap_or_default()
 }
 
+/// Returns whether an operation can be called with strings alone.
 fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
     let is_text = |parameter: &Parameter| match &parameter.ty {
         TypeRef::Primitive(Primitive::String) => true,
@@ -103,7 +107,7 @@ fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
         })
 }
 
-/// Serves whatever implements the traits.
+/// Returns an example that serves an implementation of the server's traits.
 fn server(api: &Api<'_>) -> String {
     let krate = api.names.krate("server");
     let is_secured = api.operations.iter().any(|operation| {

@@ -1,27 +1,28 @@
-//! Spells out what a crate's manifest takes over from our workspace, so that a copy of it stands alone.
+//! Spells out what a crate's manifest inherits from this workspace, so that a copy of the crate
+//! compiles outside it.
 
 use std::sync::LazyLock;
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-/// Our workspace's manifest, as it was when the generator was built.
+/// This workspace's manifest, as it was when the generator was built.
 static WORKSPACE: LazyLock<DocumentMut> = LazyLock::new(|| {
     include_str!("../../../../Cargo.toml")
         .parse()
         .expect("the manifest that cargo read is TOML")
 });
 
-/// Tables of a manifest that name other crates.
+/// The tables of a manifest that list dependencies.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// A key of `[workspace.package]`.
+/// Returns the value of a key of `[workspace.package]`.
 pub(super) fn package(key: &str) -> &'static str {
     WORKSPACE["workspace"]["package"][key]
         .as_str()
-        .expect("our workspace says this for all its crates")
+        .expect("the workspace has this key for all its crates")
 }
 
-/// The version that `[workspace.dependencies]` asks for.
+/// Returns the version of a dependency in `[workspace.dependencies]`.
 pub(super) fn dependency_version(name: &str) -> String {
     let (base, _) = shared(name);
     let version = base.get("version").and_then(Value::as_str);
@@ -30,8 +31,10 @@ pub(super) fn dependency_version(name: &str) -> String {
         .to_owned()
 }
 
-/// The manifest of one of our crates without the workspace around it: everything inherited is spelled out, a crate
-/// of ours is sought beside it, and lints, which are ours alone, are gone.
+/// Returns the manifest of a run-time crate with everything inherited spelled out.
+///
+/// A run-time crate that it depends on is beside it. The lints are removed, since they are for this
+/// workspace alone.
 pub(super) fn spelled_out(manifest: &str) -> String {
     let mut document: DocumentMut = manifest
         .parse()
@@ -48,6 +51,7 @@ pub(super) fn spelled_out(manifest: &str) -> String {
     document.to_string()
 }
 
+/// Spells out the `[package]` table.
 fn spell_out_package(about: &mut Table) {
     for (key, item) in about.iter_mut() {
         if inherits(item) {
@@ -56,6 +60,7 @@ fn spell_out_package(about: &mut Table) {
     }
 }
 
+/// Spells out a table of dependencies, and removes those on crates that are not copied.
 fn spell_out_dependencies(table: &mut Table) {
     for (key, item) in table.iter_mut() {
         if inherits(item) {
@@ -63,7 +68,7 @@ fn spell_out_dependencies(table: &mut Table) {
             *item = toml_edit::value(merged(key.get(), own));
         }
     }
-    // Only crates from a registry, and those that are copied along, are there.
+    // A dependency on a path without a version is for this workspace's tests.
     let foreign: Vec<String> = table
         .iter()
         .filter(|(_, item)| item.get("path").is_some() && item.get("version").is_none())
@@ -74,6 +79,7 @@ fn spell_out_dependencies(table: &mut Table) {
     }
 }
 
+/// Returns whether a key inherits its value from the workspace.
 fn inherits(item: &Item) -> bool {
     item.as_table_like()
         .and_then(|table| table.get("workspace"))
@@ -81,7 +87,7 @@ fn inherits(item: &Item) -> bool {
         .unwrap_or(false)
 }
 
-/// A dependency as the workspace and the crate say it together.
+/// Returns a dependency with the keys of the workspace and of the crate.
 fn merged(name: &str, own: &dyn TableLike) -> Value {
     let (mut table, mut features) = shared(name);
     for feature in own
@@ -110,7 +116,8 @@ fn merged(name: &str, own: &dyn TableLike) -> Value {
     }
 }
 
-/// What the workspace says of a dependency, its features apart; a path leads to the crate beside this one.
+/// Returns the workspace's keys of a dependency, and its features apart. A path leads to the crate
+/// beside this one.
 fn shared(name: &str) -> (InlineTable, Array) {
     let mut table = InlineTable::new();
     let mut features = Array::new();

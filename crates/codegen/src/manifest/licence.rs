@@ -7,7 +7,7 @@ use super::text::one_line;
 const MIT: &str = include_str!("../../../../LICENSE-MIT");
 const APACHE: &str = include_str!("../../../../LICENSE-APACHE");
 
-/// The SPDX expression for the manifest; none where the contract names no licence, or one that has none.
+/// Returns the contract's licence as an SPDX expression, or `None` if it has none that SPDX knows.
 pub(super) fn expression(info: &Info) -> Option<String> {
     let written = info
         .license
@@ -17,16 +17,18 @@ pub(super) fn expression(info: &Info) -> Option<String> {
     if spdx::Expression::parse(written).is_ok() {
         return Some(one_line(written));
     }
-    // `Apache 2.0` is what most documents write.
+    // Most documents write a name such as `Apache 2.0`. One that is only the beginning of a longer
+    // text is no name.
     let (id, length) = spdx::imprecise_license_id(written)?;
     (length == written.len()).then(|| id.name.to_owned())
 }
 
-/// The files that say the licence in full, where it is one of those that we have.
+/// Returns the files with the full text of the licence, as far as the generator has them.
 pub(super) fn texts(info: &Info) -> Vec<(&'static str, String)> {
     let Some(expression) = expression(info) else {
         return Vec::new();
     };
+    // An identifier is a word of its own in any expression that spdx accepts.
     let names = |id: &str| expression.split([' ', '(', ')']).any(|word| word == id);
     let mut texts = Vec::new();
     if names("MIT") {
@@ -42,7 +44,7 @@ pub(super) fn texts(info: &Info) -> Vec<(&'static str, String)> {
     texts
 }
 
-/// The licences of what is ours wherever it is copied to.
+/// Returns the files with the licences of the run time, which are this workspace's.
 pub(super) fn own_texts() -> [(&'static str, String); 2] {
     [
         ("LICENSE-MIT", MIT.to_owned()),

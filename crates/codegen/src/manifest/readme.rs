@@ -1,4 +1,4 @@
-//! The README of a generated crate: what it is, an example that compiles, its features.
+//! The README of a generated crate: a paragraph, an example that is compiled, and the features.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use super::{Part, example, licence, mark};
 use crate::ir::{Api, Tag};
 use crate::names;
 
-/// The README of one crate.
+/// Generates the README of a crate.
 pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
     let info = &api.contract.info;
     let mut out = format!("<!-- {} -->\n\n", mark("").trim_start());
     let mut paragraph = |text: &str| {
-        writeln!(out, "{text}\n").expect("a text takes all that is written to it");
+        writeln!(out, "{text}\n").expect("writing to a string never fails");
     };
     paragraph(&format!("# {}", api.names.package(part.name())));
     paragraph(&lead(api, part));
@@ -33,29 +33,33 @@ pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
     out
 }
 
+/// Returns the first paragraph, which says what the crate is.
 fn lead(api: &Api<'_>, part: Part) -> String {
     let info = &api.contract.info;
     let title = plain(&shortened(&info.title, 100));
     let version = plain(&shortened(&info.version, 40));
     let what = match part {
         Part::Client if api.names.is_reversed => {
-            "For whoever serves the API: a builder per call, to the URL that a subscriber has given. \
-             Whether that may be called is yours to check first; redirects are not followed."
+            "Calls the webhooks and callbacks of the API's clients: it has a builder for each call, to the URL that a \
+             subscriber has given.\n\
+             Check that URL before you call it: the sender calls any, but it follows no redirect."
         }
         Part::Server if api.names.is_reversed => {
-            "For whoever calls the API and is called back: implement a trait per tag, put the router behind a URL of \
-             yours, and subscribe with that URL and the path of the operation."
+            "Receives the webhooks and callbacks of the API.\n\
+             Implement a trait for each tag, serve the router at a URL of yours, and subscribe with that URL and the \
+             path of the operation."
         }
         Part::Types => {
-            "Its requests and responses as types, each of which accepts exactly what its schema accepts."
+            "It has the types of the requests and responses, each of which accepts exactly what its schema accepts."
         }
         Part::Client => {
-            "A builder per operation, typed responses and errors, streams over lists, \
-             and retries for what is safe to repeat."
+            "It has a builder for each operation, typed responses and errors, streams over lists, and retries for \
+             requests that are safe to repeat."
         }
         Part::Server => {
-            "Implement a trait per tag; the router checks credentials, parameters and bodies \
-             before it calls, and an operation can only return what the contract lists."
+            "Implement a trait for each tag.\n\
+             The router checks credentials, parameters and bodies before it calls a handler, and a handler can only \
+             return the responses that the contract lists."
         }
     };
     let side = match part {
@@ -63,17 +67,17 @@ fn lead(api: &Api<'_>, part: Part) -> String {
         Part::Server if api.names.is_reversed => "receiver",
         part => part.name(),
     };
-    format!("The {side} of {title}, version {version}.\n{what}")
+    format!("The {side} crate for {title}, version {version}.\n{what}")
 }
 
-/// The description's first paragraph, unless it is a heading, a list or a block of something.
+/// Returns the first paragraph of a description, unless it is a heading, a list or a block.
 fn first_paragraph(description: &str) -> Option<String> {
     let paragraph = description.trim().split("\n\n").next()?;
     let is_prose = paragraph.starts_with(|first: char| first.is_alphanumeric());
     is_prose.then(|| plain(&shortened(&one_line(paragraph), 400)))
 }
 
-/// The features as a table: a row per tag, then those of every such crate.
+/// Generates the table of features: a row for each tag, then those of the kind of crate.
 fn features(api: &Api<'_>, part: Part) -> String {
     let mut rows: Vec<(String, String)> = api
         .tags
@@ -84,24 +88,24 @@ fn features(api: &Api<'_>, part: Part) -> String {
         Part::Types => &[
             (
                 names::SCHEMAS,
-                "the contract's schemas, to be validated against as a whole; off unless asked for",
+                "the contract's schemas, for validating JSON values; off by default",
             ),
             (
                 names::SCHEMARS,
-                "`schemars::JsonSchema` for every type; off unless asked for",
+                "implements `schemars::JsonSchema` for every type; off by default",
             ),
             (
                 names::UTOIPA,
-                "`utoipa::ToSchema` for every type; off unless asked for",
+                "implements `utoipa::ToSchema` for every type; off by default",
             ),
         ],
         Part::Client => &[(
             names::RUSTLS,
-            "https with rustls and the certificates that the platform trusts; a `reqwest::Client` of your own beside it has to choose rustls's provider itself",
+            "https through rustls, with the certificates that the platform trusts; if you build a `reqwest::Client` yourself, choose a rustls provider for it",
         )],
         Part::Server => &[(
             names::UTOIPA,
-            "the document, derived again from the code that serves it; off unless asked for",
+            "the OpenAPI document, derived from the code that serves it; off by default",
         )],
     };
     rows.extend(
@@ -114,11 +118,12 @@ fn features(api: &Api<'_>, part: Part) -> String {
         .map(|(name, purpose)| format!("| `{name}` | {purpose} |"))
         .collect();
     format!(
-        "| feature | what it brings |\n|---|---|\n{}",
+        "| feature | what it enables |\n|---|---|\n{}",
         rows.join("\n")
     )
 }
 
+/// Returns what the feature of a tag is for: the number of operations, and the tag's description.
 fn purpose(api: &Api<'_>, tag: &Tag) -> String {
     let at = api
         .tags

@@ -1,10 +1,10 @@
-//! The run time, written beside crates whose contract lives outside our workspace.
+//! The copy of the run time for generated crates outside this workspace.
 
 use super::{embedded, inherit, licence};
 use crate::File;
 use crate::emit::MARK;
 
-/// The crates that generated code leans on: name, manifest, sources.
+/// The crates that generated code depends on, each with its name, manifest and sources.
 pub(super) const CRATES: [(&str, &str, &[(&str, &str)]); 2] = [
     (
         "api-macros",
@@ -18,10 +18,9 @@ pub(super) const CRATES: [(&str, &str, &[(&str, &str)]); 2] = [
     ),
 ];
 
-/// Every file of every such crate.
+/// Returns every file of the run-time crates.
 pub(super) fn files() -> Vec<File> {
-    let mark =
-        format!("{MARK}: the run time of generated crates, as the generator brings it along.");
+    let mark = format!("{MARK}: a copy of the run time of generated crates.");
     let mut files = Vec::new();
     for (name, manifest, sources) in CRATES {
         let mut put = |path: &str, text: String| {

@@ -1,4 +1,5 @@
-//! Texts of a document stay texts in manifests and READMEs; the run time that is brought along is whole.
+//! Tests that texts of a document stay texts in manifests and READMEs, and that the copied run time
+//! is complete.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +10,7 @@ use toml_edit::DocumentMut;
 use super::{files, inherit, runtime, text};
 use crate::{File, Runtime, lower};
 
-/// The files of a contract with this `info`.
+/// Generates the manifests and READMEs of a contract with this `info`.
 fn manifests(info: &Value) -> Vec<File> {
     let document = json!({"openapi": "3.1.0", "info": info, "paths": {}});
     let loaded = contract::load_text("small.json", document.to_string().as_bytes());
@@ -72,7 +73,7 @@ fn a_hostile_text_stays_plain_in_markdown() {
     }
 }
 
-/// Whether the words stand there without a backslash before them.
+/// Returns whether the words occur without a backslash before them.
 fn unescaped(text: &str, words: &str) -> bool {
     text.match_indices(words)
         .any(|(at, _)| !text[..at].ends_with('\\'))
@@ -116,7 +117,7 @@ fn a_contract_without_a_licence_has_crates_without_one() {
 }
 
 #[test]
-fn every_source_of_the_run_time_is_brought_along() {
+fn every_source_of_the_run_time_is_copied() {
     for (krate, _, sources) in runtime::CRATES {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(krate);
         let mut found = Vec::new();

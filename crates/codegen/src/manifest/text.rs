@@ -1,21 +1,23 @@
-//! Texts of a document in TOML and Markdown, where none may mean more than itself.
+//! Escapes texts of a document for TOML and Markdown, so that none of them can be markup.
 
-/// A text on one line: every run of spaces and control characters becomes one space.
+use crate::tokens::is_deceptive;
+
+/// Returns a text on one line, where every run of white space and control characters is one space.
 pub(super) fn one_line(text: &str) -> String {
     let spaced: String = text
         .chars()
-        .map(|sign| if is_harmless(sign) { sign } else { ' ' })
+        .map(|character| {
+            if character.is_control() || is_deceptive(character) {
+                ' '
+            } else {
+                character
+            }
+        })
         .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a character only shows itself: neither control nor one that turns the direction of what follows.
-fn is_harmless(sign: char) -> bool {
-    !sign.is_control()
-        && !matches!(sign, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// At most so many characters, cut at a word where there is one.
+/// Returns at most so many characters of a text, cut at a space if there is one in the second half.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -28,55 +30,40 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     format!("{}…", cut[..at].trim_end_matches([',', '.', ';', ':', ' ']))
 }
 
-/// A text as a string of TOML.
+/// Returns a text as a string of TOML.
 pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for sign in text.chars() {
-        match sign {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            sign if sign.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(sign))),
-            sign => out.push(sign),
-        }
-    }
-    out.push('"');
-    out
+    toml_edit::Value::from(text).to_string()
 }
 
-/// A feature's name as a key of TOML.
+/// Returns a feature's name as a key of TOML, quoted if it has to be.
 pub(super) fn feature_key(name: &str) -> String {
-    let is_bare = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_');
-    if !name.is_empty() && name.chars().all(is_bare) {
-        name.to_owned()
-    } else {
-        quoted(name)
-    }
+    toml_edit::Key::new(name).to_string()
 }
 
-/// A text as plain words of Markdown: nothing in it is markup, a link, HTML or the edge of a table's cell.
+/// Escapes a text for Markdown, so that nothing in it is markup, a link, HTML or the edge of a
+/// table's cell.
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let line = one_line(text);
-    let mut signs = line.chars().peekable();
+    let mut characters = line.chars().peekable();
     let mut after_digit = false;
-    while let Some(sign) = signs.next() {
-        let is_markup = match sign {
+    while let Some(character) = characters.next() {
+        let is_markup = match character {
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '!' | '#' | '$' => {
                 true
             }
-            // At a line's start these make a list or a heading.
+            // At the start of a line these make a list or a heading.
             '-' | '+' | '=' => out.is_empty(),
-            '.' | ')' => after_digit && signs.peek().is_none_or(|next| *next == ' '),
-            // Bare addresses become links in some readers.
-            ':' | '@' => signs.peek().is_some_and(|next| *next != ' '),
+            '.' | ')' => after_digit && characters.peek().is_none_or(|next| *next == ' '),
+            // Some readers of Markdown turn bare addresses into links.
+            ':' | '@' => characters.peek().is_some_and(|next| *next != ' '),
             _ => false,
         };
         if is_markup {
             out.push('\\');
         }
-        out.push(sign);
-        after_digit = sign.is_ascii_digit();
+        out.push(character);
+        after_digit = character.is_ascii_digit();
     }
     out
 }

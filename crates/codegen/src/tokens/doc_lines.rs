@@ -1,10 +1,17 @@
-//! A text of the contract as lines of a doc comment: what it shows stays, what rustdoc would compile does not.
+//! The lines of a doc comment for a text of the contract, without code that rustdoc would compile.
 //!
-//! rustdoc takes a block of code for Rust unless it says otherwise, and runs it. So every block begins at the margin,
-//! outside lists and quotes, where there is no doubt which line opens it and which closes it, and names a language that
-//! is not Rust; and no line is indented so far that it would be a block.
+//! rustdoc takes a code block for Rust unless its fence names another language, and runs it as a
+//! test. So every code block is moved to the margin, out of lists and quotes, where no reader can
+//! doubt which lines open and close it, and gets a language that is not Rust. No other line keeps
+//! so much indentation that it would be a code block.
+//!
+//! This reads lines and does not use a parser such as pulldown-cmark, for two reasons. Which blocks
+//! are compiled is decided by the parser in the rustdoc that documents the crate, with its version
+//! and its extensions; a fence at the margin is a fence for all of them. And a parser only finds
+//! the blocks: their lines would still have to be taken out of lists and quotes one by one, which
+//! is most of this file.
 
-/// Languages that rustdoc surely does not compile, whatever it learns.
+/// The languages that a fence may keep: those that rustdoc does not compile in any version.
 const LANGUAGES: &[&str] = &[
     "bash",
     "c",
@@ -43,30 +50,33 @@ const LANGUAGES: &[&str] = &[
     "yml",
 ];
 
-/// The tags at which HTML begins that only a tag of its own ends.
+/// The beginnings of HTML that an empty line does not end (CommonMark, HTML blocks of the kinds 1
+/// to 5).
 const RAW_HTML: [&str; 6] = ["<pre", "<script", "<style", "<textarea", "<!", "<?"];
 
-/// Whether a character makes text read differently from what it is: those that reverse the direction.
-/// rustc refuses them in comments and literals.
-pub(crate) fn is_deceptive(sign: char) -> bool {
-    matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Returns whether a character changes the direction of text, so that it reads differently from
+/// what it is. rustc refuses such characters in comments and literals.
+pub(crate) fn is_deceptive(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The lines of a doc comment, each with its leading space: no control characters, and no block that
-/// rustdoc would take for a Rust example.
+/// Returns the lines of a doc comment, each with its leading space.
+///
+/// They have no control characters, and no code block that rustdoc would compile.
 pub(super) fn doc_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut fence: Option<Fence> = None;
-    let mut before = Before::Gap;
+    let mut preceding = Preceding::Gap;
     for line in text.trim().lines() {
-        let line = shown(line);
+        let line = visible(line);
         if let Some(open) = &fence {
+            // A quote ends with the first line without `>`, and a code block in it does too.
             if open.is_quoted && !line.trim_start().starts_with('>') {
                 lines.push(open.closing());
                 fence = None;
             } else if open.is_closed_by(&line) {
                 lines.push(open.closing());
-                (fence, before) = (None, Before::Gap);
+                (fence, preceding) = (None, Preceding::Gap);
                 continue;
             } else {
                 lines.push(open.content(&line).to_owned());
@@ -74,13 +84,13 @@ pub(super) fn doc_lines(text: &str) -> Vec<String> {
             }
         }
         if let Some(open) = Fence::opened_by(&line) {
-            // HTML would go on until an empty line.
-            lines.extend((before == Before::Html).then(String::new));
+            // A block of HTML only ends at an empty line, and would swallow the fence.
+            lines.extend((preceding == Preceding::Html).then(String::new));
             lines.push(open.opening());
             fence = Some(open);
         } else {
-            let line = prose(&line, before);
-            before = before.then(&line);
+            let line = prose(&line, preceding);
+            preceding = preceding.then(&line);
             lines.push(line);
         }
     }
@@ -97,41 +107,46 @@ pub(super) fn doc_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A line without what cannot be seen.
-fn shown(line: &str) -> String {
-    let mut shown = String::with_capacity(line.len());
-    for sign in line.chars() {
-        match sign {
-            _ if is_deceptive(sign) => shown.extend(sign.escape_unicode()),
-            _ if sign.is_control() => shown.push(' '),
-            _ => shown.push(sign),
+/// Replaces the characters of a line that cannot be seen, and trims its end.
+fn visible(line: &str) -> String {
+    let mut visible = String::with_capacity(line.len());
+    for character in line.chars() {
+        match character {
+            _ if is_deceptive(character) => visible.extend(character.escape_unicode()),
+            _ if character.is_control() => visible.push(' '),
+            _ => visible.push(character),
         }
     }
-    shown.truncate(shown.trim_end().len());
-    shown
+    visible.truncate(visible.trim_end().len());
+    visible
 }
 
-/// A block of code between two fences.
+/// The fence that opens a code block.
 struct Fence {
-    /// The fence itself: three or more of one sign.
-    signs: String,
+    /// The fence itself: three or more backticks, or tildes.
+    characters: String,
+    /// The language that the fence gets.
     language: &'static str,
-    /// How far the author has indented it.
+    /// The number of characters before the fence.
     indent: usize,
+    /// Whether the fence stands in a quote.
     is_quoted: bool,
 }
 
 impl Fence {
+    /// Returns the fence that a line opens, if it does.
     fn opened_by(line: &str) -> Option<Self> {
-        let inside = within(line);
-        let sign = inside
+        let inside = after_markers(line);
+        let character = inside
             .chars()
             .next()
-            .filter(|sign| matches!(sign, '`' | '~'))?;
-        let (signs, info) = inside.split_at(inside.len() - inside.trim_start_matches(sign).len());
-        if signs.len() < 3 || (sign == '`' && info.contains('`')) {
+            .filter(|character| matches!(character, '`' | '~'))?;
+        let (characters, info) =
+            inside.split_at(inside.len() - inside.trim_start_matches(character).len());
+        if characters.len() < 3 || (character == '`' && info.contains('`')) {
             return None;
         }
+        // The first word alone: in `json,rust` rustdoc would read the second as an attribute.
         let word = info
             .split([' ', ',', ';', '{'])
             .find(|word| !word.is_empty())
@@ -141,53 +156,60 @@ impl Fence {
             .find(|known| known.eq_ignore_ascii_case(word));
         let prefix = &line[..line.len() - inside.len()];
         Some(Self {
-            signs: signs.to_owned(),
+            characters: characters.to_owned(),
             language: language.unwrap_or(&"text"),
             indent: prefix.chars().count(),
             is_quoted: prefix.contains('>'),
         })
     }
 
+    /// Returns the line that opens the block at the margin.
     fn opening(&self) -> String {
-        format!("{}{}", self.signs, self.language)
+        format!("{}{}", self.characters, self.language)
     }
 
+    /// Returns the line that closes the block.
     fn closing(&self) -> String {
-        self.signs.clone()
+        self.characters.clone()
     }
 
+    /// Returns whether a line is the fence that closes this one: as long or longer, of the same
+    /// character.
     fn is_closed_by(&self, line: &str) -> bool {
         let inside = if self.is_quoted {
             line.trim_start_matches([' ', '>'])
         } else {
             line.trim_start()
         };
-        inside.len() >= self.signs.len() && inside.chars().all(|sign| self.signs.starts_with(sign))
+        inside.len() >= self.characters.len()
+            && inside
+                .chars()
+                .all(|character| self.characters.starts_with(character))
     }
 
-    /// A line of the code, as far to the left as the fence.
+    /// Returns a line of the code, moved to the left by as much as the fence.
     fn content<'l>(&self, line: &'l str) -> &'l str {
-        let is_margin = |sign: char| sign == ' ' || (self.is_quoted && sign == '>');
+        let is_margin = |character: char| character == ' ' || (self.is_quoted && character == '>');
         let margin = line
             .chars()
             .take(self.indent)
-            .take_while(|sign| is_margin(*sign))
+            .take_while(|character| is_margin(*character))
             .count();
         &line[margin..]
     }
 }
 
-/// What follows the marks of quotes and lists at the beginning of a line.
-fn within(line: &str) -> &str {
+/// Returns what follows the markers of quotes and list items at the beginning of a line.
+fn after_markers(line: &str) -> &str {
     let mut inside = line.trim_start_matches(' ');
-    while let Some(length) = marker(inside) {
+    while let Some(length) = marker_length(inside) {
         inside = inside[length..].trim_start_matches(' ');
     }
     inside
 }
 
-/// How long the mark of a quote or of an item is with which a line begins.
-fn marker(line: &str) -> Option<usize> {
+/// Returns the length of the marker of a quote or list item with which a line begins.
+fn marker_length(line: &str) -> Option<usize> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let length = match line.as_bytes().get(digits)? {
         b'>' if digits == 0 => return Some(1),
@@ -201,23 +223,24 @@ fn marker(line: &str) -> Option<usize> {
         .or_else(|| line[length..].starts_with(' ').then_some(length))
 }
 
-/// What stands before a line.
+/// What precedes a line, which decides whether indentation can make it a code block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
-    /// Nothing that the line could continue.
+enum Preceding {
+    /// Nothing that the line could continue, so indentation would make a code block.
     Gap,
-    /// A paragraph.
+    /// A paragraph, which an indented line continues.
     Prose,
-    /// HTML, which goes on until an empty line.
+    /// HTML, which only an empty line ends.
     Html,
 }
 
-impl Before {
+impl Preceding {
+    /// Returns what precedes the line after this one.
     fn then(self, line: &str) -> Self {
-        let inside = within(line);
+        let inside = after_markers(line);
         let is_rule = inside
             .chars()
-            .all(|sign| matches!(sign, '*' | '-' | '_' | '=' | ' '));
+            .all(|character| matches!(character, '*' | '-' | '_' | '=' | ' '));
         match inside.chars().next() {
             None | Some('#' | '|') => Self::Gap,
             Some('<') => Self::Html,
@@ -228,14 +251,17 @@ impl Before {
     }
 }
 
-/// A line outside blocks of code, which opens none by its indentation and no HTML that an empty line does not end.
-fn prose(line: &str, before: Before) -> String {
+/// Returns a line outside code blocks so that it opens none by its indentation.
+///
+/// It opens no HTML either that an empty line does not end: no fence could be put behind that.
+fn prose(line: &str, preceding: Preceding) -> String {
     let mut rest = line;
     let mut made = String::with_capacity(line.len());
-    let mut may_continue = before == Before::Prose;
+    let mut may_continue = preceding == Preceding::Prose;
     loop {
         let inside = rest.trim_start_matches(' ');
         let indent = rest.len() - inside.len();
+        // Four spaces make a code block, or five behind a marker, of which one belongs to it.
         let most = if made.is_empty() { 3 } else { 4 };
         let kept = if indent <= most || may_continue {
             indent
@@ -243,7 +269,7 @@ fn prose(line: &str, before: Before) -> String {
             most.min(3)
         };
         made.push_str(&rest[..kept]);
-        let Some(length) = marker(inside) else {
+        let Some(length) = marker_length(inside) else {
             let lower = inside.to_ascii_lowercase();
             if RAW_HTML.iter().any(|tag| lower.starts_with(tag)) {
                 made.push('\\');

@@ -1,4 +1,4 @@
-//! The contract's keywords as attributes.
+//! The attributes of items and fields, which carry the contract's keywords.
 
 use std::str::FromStr;
 
@@ -9,11 +9,13 @@ use serde_json::{Number, Value};
 
 use crate::ir::{Api, Field, Primitive, Scalar, TypeDef, TypeKind, TypeRef, format_is_enforced};
 
-/// `name = value` pairs and flags in the order they are added.
+/// The arguments of an attribute, which are `name = value` pairs and flags, in the order in which
+/// they are added.
 #[derive(Default)]
 pub(super) struct Arguments(Vec<TokenStream>);
 
 impl Arguments {
+    /// Adds a flag if it is set.
     pub(super) fn flag(&mut self, name: &str, set: bool) {
         if set {
             let name = crate::tokens::ident(name);
@@ -21,12 +23,14 @@ impl Arguments {
         }
     }
 
+    /// Adds a string, if there is one.
     pub(super) fn text(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.literal(name, &text_literal(value));
         }
     }
 
+    /// Adds an identifier, if there is one.
     pub(super) fn name(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             let (name, value) = (crate::tokens::ident(name), crate::tokens::ident(value));
@@ -34,18 +38,21 @@ impl Arguments {
         }
     }
 
+    /// Adds a value as a string of JSON, if there is one.
     pub(super) fn json(&mut self, name: &str, value: Option<&Value>) {
         if let Some(value) = value {
             self.literal(name, &text_literal(&value.to_string()));
         }
     }
 
+    /// Adds a count, if there is one.
     pub(super) fn count(&mut self, name: &str, value: Option<u64>) {
         if let Some(value) = value {
             self.literal(name, &Literal::u64_unsuffixed(value));
         }
     }
 
+    /// Adds a number, if there is one.
     pub(super) fn number(&mut self, name: &str, value: Option<&Number>) {
         if let Some(value) = value {
             let name = crate::tokens::ident(name);
@@ -60,7 +67,7 @@ impl Arguments {
         self.0.push(quote!(#name = #value));
     }
 
-    /// `#[attribute(…)]`, or nothing when nothing was added.
+    /// Returns `#[attribute(…)]` with the arguments, or `None` if there are none.
     pub(super) fn attribute(self, attribute: &str) -> Option<TokenStream> {
         let attribute = crate::tokens::ident(attribute);
         let arguments = self.0;
@@ -68,25 +75,26 @@ impl Arguments {
     }
 }
 
-/// A string literal; raw where that spares escapes.
+/// Returns a string literal, which is raw if that spares escapes.
 pub(super) fn text_literal(text: &str) -> Literal {
     let escapes = text.contains(['"', '\\']);
     if !escapes
         || text
             .chars()
-            .any(|sign| sign.is_control() || crate::tokens::is_deceptive(sign))
+            .any(|character| character.is_control() || crate::tokens::is_deceptive(character))
     {
         return Literal::string(text);
     }
+    // Not fewer hashes than needed, or the text would end the literal.
     let mut hashes = String::new();
     while text.contains(&format!("\"{hashes}")) {
         hashes.push('#');
     }
     Literal::from_str(&format!("r{hashes}\"{text}\"{hashes}"))
-        .expect("the fence is not in the text")
+        .expect("the text does not hold the literal's closing quote")
 }
 
-/// `#[schema(…)]` of an item.
+/// Returns `#[schema(…)]` for an item, which has the annotations of its schema.
 pub(super) fn of_item(api: &Api<'_>, def: &TypeDef) -> Option<TokenStream> {
     let mut arguments = Arguments::default();
     match &def.component {
@@ -116,7 +124,8 @@ pub(super) fn documented_format(scalar: &Scalar) -> Option<&str> {
         .filter(|format| scalar.inner == Primitive::String && !format_is_enforced(format))
 }
 
-/// `#[schema(…)]` of a field: what stands beside its `$ref`, or on an inline schema that needed no item.
+/// Returns `#[schema(…)]` for a field, which has the annotations beside its `$ref`, or those of an
+/// inline schema that needed no item.
 pub(super) fn of_field(api: &Api<'_>, field: &Field) -> Option<TokenStream> {
     let SchemaKind::Object(keywords) = &api.contract.schema(field.schema).kind else {
         return None;
@@ -132,7 +141,8 @@ pub(super) fn of_field(api: &Api<'_>, field: &Field) -> Option<TokenStream> {
     arguments.attribute("schema")
 }
 
-/// Whether the field's own schema is the one that its type's item came from.
+/// Returns whether the field's type is an item that was made from the field's own schema, and so
+/// has its annotations.
 fn is_inline_item(api: &Api<'_>, field: &Field) -> bool {
     match &field.ty {
         TypeRef::Named(id) => {
@@ -146,6 +156,7 @@ fn is_inline_item(api: &Api<'_>, field: &Field) -> bool {
     }
 }
 
+/// Adds the annotations of a schema.
 fn annotations(arguments: &mut Arguments, keywords: &Keywords) {
     arguments.text("title", keywords.title.as_deref());
     let examples = (!keywords.examples.is_empty()).then(|| Value::Array(keywords.examples.clone()));

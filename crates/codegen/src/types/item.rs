@@ -1,4 +1,4 @@
-//! One Rust item of the types crate.
+//! An item of the types crate.
 
 use contract::model::{Keywords, SchemaKind};
 use proc_macro2::TokenStream;
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::attributes::{self, Arguments, text_literal};
 use crate::ir::{
-    Additional, Api, Array, Choice, Enumeration, Field, Map, Object, Primitive, Scalar, TypeDef,
+    Additional, Api, Array, Enumeration, Field, Map, Object, Primitive, Scalar, Selection, TypeDef,
     TypeKind, TypeRef, Union,
 };
 use crate::tokens::{docs, ident, primitive_tokens, type_tokens};
 
-/// The derive that an item uses, if any.
+/// Returns the derive of `api-macros` that an item of this form uses, if it uses one.
 pub(super) fn derive_of(kind: &TypeKind) -> Option<&'static str> {
     Some(match kind {
         TypeKind::Alias(_) => return None,
@@ -26,37 +26,21 @@ pub(super) fn derive_of(kind: &TypeKind) -> Option<&'static str> {
     })
 }
 
-/// An item with its docs.
+/// Generates an item with its doc comment and attributes.
 pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
-    let keywords = match &api.contract.schema(def.schema).kind {
-        SchemaKind::Object(keywords) => Some(&**keywords),
-        SchemaKind::Bool(_) => None,
-    };
-    let docs = description(keywords);
-    let deprecated = keywords
-        .filter(|keywords| keywords.deprecated)
-        .map(|_| quote!(#[deprecated]));
-    let schema = attributes::of_item(api, def);
-    let head = |derives: TokenStream, own: Option<TokenStream>| {
-        quote! {
-            #docs
-            #deprecated
-            #[derive(#derives)]
-            #schema
-            #own
-        }
-    };
+    let head = Head::of(api, def);
     let name = ident(&def.name);
     match &def.kind {
         TypeKind::Alias(target) => {
+            let Head {
+                docs, deprecated, ..
+            } = head;
             let target = rust(api, target);
             quote! { #docs #deprecated pub type #name = #target; }
         }
         TypeKind::Object(object) => {
-            let head = head(
-                quote!(Clone, Debug, PartialEq, Object),
-                object_arguments(object).attribute("object"),
-            );
+            let own = object_arguments(object).attribute("object");
+            let head = head.with(quote!(Clone, Debug, PartialEq, Object), own);
             let fields = object.fields.iter().map(|field| field_tokens(api, field));
             let additional = additional(api, &object.additional);
             quote! {
@@ -66,51 +50,81 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
             }
         }
         TypeKind::Scalar(scalar) => {
-            let head = head(
-                scalar_derives(scalar.inner),
-                scalar_arguments(scalar).attribute("scalar"),
-            );
+            let own = scalar_arguments(scalar).attribute("scalar");
+            let head = head.with(scalar_derives(scalar.inner), own);
             let inner = primitive_tokens(scalar.inner);
             quote! { #head pub struct #name(#inner); }
         }
         TypeKind::Array(array) => {
-            let head = head(
-                quote!(Clone, Debug, PartialEq, Array),
-                array_arguments(array).attribute("array"),
-            );
+            let own = array_arguments(array).attribute("array");
+            let head = head.with(quote!(Clone, Debug, PartialEq, Array), own);
             let items = rust(api, &array.items);
             quote! { #head pub struct #name(Vec<#items>); }
         }
         TypeKind::Map(map) => {
-            let head = head(
-                quote!(Clone, Debug, PartialEq, Map),
-                map_arguments(map).attribute("map"),
-            );
+            let own = map_arguments(map).attribute("map");
+            let head = head.with(quote!(Clone, Debug, PartialEq, Map), own);
             let values = rust(api, &map.values);
             quote! { #head pub struct #name(std::collections::BTreeMap<String, #values>); }
         }
-        TypeKind::Enumeration(enumeration) => enumeration_tokens(&name, enumeration, &head),
+        TypeKind::Enumeration(enumeration) => enumeration_tokens(&name, enumeration, head),
         TypeKind::Union(union) => {
-            let head = head(
-                quote!(Clone, Debug, PartialEq, Union),
-                union_arguments(union).attribute("union"),
-            );
+            let own = union_arguments(union).attribute("union");
+            let head = head.with(quote!(Clone, Debug, PartialEq, Union), own);
             let variants = union_variants(api, union);
             quote! { #head pub enum #name { #(#variants,)* } }
         }
         TypeKind::Json { check } => {
             let mut arguments = Arguments::default();
             arguments.text("check", check.as_deref());
-            let head = head(
-                quote!(Clone, Debug, PartialEq, Json),
-                arguments.attribute("json"),
-            );
+            let own = arguments.attribute("json");
+            let head = head.with(quote!(Clone, Debug, PartialEq, Json), own);
             quote! { #head pub struct #name(serde_json::Value); }
         }
     }
 }
 
-/// A type as the types crate itself names it; items of other modules are imported.
+/// The doc comment and the attributes that every form of item has.
+struct Head {
+    docs: TokenStream,
+    deprecated: Option<TokenStream>,
+    schema: Option<TokenStream>,
+}
+
+impl Head {
+    /// Returns the doc comment and the attributes that the item's schema gives it.
+    fn of(api: &Api<'_>, def: &TypeDef) -> Self {
+        let keywords = match &api.contract.schema(def.schema).kind {
+            SchemaKind::Object(keywords) => Some(&**keywords),
+            SchemaKind::Bool(_) => None,
+        };
+        Self {
+            docs: description(keywords),
+            deprecated: keywords
+                .filter(|keywords| keywords.deprecated)
+                .map(|_| quote!(#[deprecated])),
+            schema: attributes::of_item(api, def),
+        }
+    }
+
+    /// Adds the derives, and the attribute of the derive in `api-macros`.
+    fn with(self, derives: TokenStream, own: Option<TokenStream>) -> TokenStream {
+        let Self {
+            docs,
+            deprecated,
+            schema,
+        } = self;
+        quote! {
+            #docs
+            #deprecated
+            #[derive(#derives)]
+            #schema
+            #own
+        }
+    }
+}
+
+/// Returns a type as the types crate itself names it. Items of other modules are imported.
 fn rust(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
     type_tokens(ty, &quote!(serde_json::Value), &|id| {
         let name = ident(&api.type_def(id).name);
@@ -118,6 +132,7 @@ fn rust(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
     })
 }
 
+/// Returns the description of a schema as a doc comment.
 fn description(keywords: Option<&Keywords>) -> TokenStream {
     keywords
         .and_then(|keywords| keywords.description.as_deref())
@@ -136,6 +151,7 @@ fn object_arguments(object: &Object) -> Arguments {
     arguments
 }
 
+/// Generates a field of a struct.
 fn field_tokens(api: &Api<'_>, field: &Field) -> TokenStream {
     let keywords = match &api.contract.schema(field.schema).kind {
         SchemaKind::Object(keywords) => Some(&**keywords),
@@ -165,6 +181,7 @@ fn field_tokens(api: &Api<'_>, field: &Field) -> TokenStream {
     quote! { #docs #deprecated #own #schema pub #name: #ty }
 }
 
+/// Generates the field that keeps undeclared properties, if the struct has one.
 fn additional(api: &Api<'_>, additional: &Additional) -> Option<TokenStream> {
     let Additional::Kept { ty, field } = additional else {
         return None;
@@ -172,12 +189,14 @@ fn additional(api: &Api<'_>, additional: &Additional) -> Option<TokenStream> {
     let name = ident(field);
     let ty = rust(api, ty);
     Some(quote! {
-        /// Properties beyond those above.
+        /// The properties that the schema does not declare.
         #[field(additional)]
         pub #name: std::collections::BTreeMap<String, #ty>,
     })
 }
 
+/// Returns the traits of a newtype over a primitive. Floats have no total order, and strings cannot
+/// be copied.
 fn scalar_derives(inner: Primitive) -> TokenStream {
     match inner {
         Primitive::F32 | Primitive::F64 => quote!(Clone, Copy, PartialEq, PartialOrd, Scalar),
@@ -233,10 +252,11 @@ fn map_arguments(map: &Map) -> Arguments {
     arguments
 }
 
+/// Generates an enumeration.
 fn enumeration_tokens(
     name: &proc_macro2::Ident,
     enumeration: &Enumeration,
-    head: &dyn Fn(TokenStream, Option<TokenStream>) -> TokenStream,
+    head: Head,
 ) -> TokenStream {
     let mut arguments = Arguments::default();
     arguments.flag("extensible", enumeration.unlisted.is_some());
@@ -256,7 +276,7 @@ fn enumeration_tokens(
             Enumeration
         )
     };
-    let head = head(derives, arguments.attribute("enumeration"));
+    let head = head.with(derives, arguments.attribute("enumeration"));
     let variants = enumeration.variants.iter().map(|(variant, value)| {
         let variant = ident(variant);
         match value {
@@ -287,15 +307,16 @@ fn enumeration_tokens(
 
 fn union_arguments(union: &Union) -> Arguments {
     let mut arguments = Arguments::default();
-    match &union.choice {
-        Choice::Tag(property) => arguments.text("tag", Some(property)),
-        Choice::OneOf => arguments.flag("one_of", true),
-        Choice::AnyOf => arguments.flag("any_of", true),
+    match &union.selection {
+        Selection::Tag(property) => arguments.text("tag", Some(property)),
+        Selection::OneOf => arguments.flag("one_of", true),
+        Selection::AnyOf => arguments.flag("any_of", true),
     }
     arguments.text("check", union.check.as_deref());
     arguments
 }
 
+/// Generates the variants of a union.
 fn union_variants<'a>(
     api: &'a Api<'_>,
     union: &'a Union,

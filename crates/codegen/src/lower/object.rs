@@ -1,0 +1,150 @@
+//! The form of objects: a struct, or a map where no property is declared.
+
+use std::collections::HashSet;
+
+use contract::model::{SchemaId, SchemaKind};
+use serde_json::Value;
+
+use super::Lowering;
+use super::flatten::{AdditionalProperties, FlatSchema};
+use super::form::{Form, Subject};
+use crate::ir::{Additional, Field, Object, TypeKind, TypeRef};
+use crate::names;
+
+impl Lowering<'_> {
+    /// Chooses the form of an object.
+    pub(super) fn object(&mut self, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
+        // No field holds a required property that is not declared, so only the check finds it
+        // missing.
+        let undeclared = flat
+            .required
+            .iter()
+            .any(|name| !flat.properties.contains_key(name));
+        if flat.properties.is_empty() && flat.additional != AdditionalProperties::Refused {
+            return self.map(flat, subject, undeclared);
+        }
+        let mut taken = HashSet::new();
+        let (fields, exact) = self.fields(flat, subject, &mut taken);
+        let additional = self.additional(flat, subject, undeclared, &mut taken);
+        let residual = flat.residual || undeclared || !exact;
+        Form::Item(TypeKind::Object(Object {
+            fields,
+            additional,
+            min_properties: flat.min_properties,
+            max_properties: flat.max_properties,
+            dependent_required: dependent_required(flat),
+            check: residual.then(|| subject.check.clone()),
+            // Named when the names of all items are known.
+            fields_name: None,
+        }))
+    }
+
+    /// Returns a field for each declared property, and whether their types accept exactly what the
+    /// schemas do.
+    fn fields(
+        &mut self,
+        flat: &FlatSchema,
+        subject: &Subject<'_>,
+        taken: &mut HashSet<String>,
+    ) -> (Vec<Field>, bool) {
+        let wanted: Vec<_> = flat
+            .properties
+            .keys()
+            .map(|wire| (wire.as_str(), names::snake(wire)))
+            .collect();
+        let names = names::unique_all(taken, &wanted);
+        let mut all_exact = true;
+        let mut fields = Vec::with_capacity(flat.properties.len());
+        for ((wire, schemas), name) in flat.properties.iter().zip(names) {
+            let hint = format!("{}{}", subject.name, names::pascal(wire));
+            let (ty, exact) = self.type_of_all(schemas, &hint);
+            all_exact &= exact;
+            fields.push(self.field(flat, (wire, &name), schemas[0], ty));
+        }
+        (fields, all_exact)
+    }
+
+    /// Returns what the struct does with undeclared properties.
+    fn additional(
+        &mut self,
+        flat: &FlatSchema,
+        subject: &Subject<'_>,
+        undeclared: bool,
+        taken: &mut HashSet<String>,
+    ) -> Additional {
+        match &flat.additional {
+            // A required property without a field has to be kept somewhere, or it would be lost
+            // when written.
+            AdditionalProperties::Unspecified if undeclared => kept_in_map(TypeRef::Any, taken),
+            AdditionalProperties::Unspecified => Additional::Open,
+            AdditionalProperties::Refused => Additional::Closed,
+            AdditionalProperties::Any => kept_in_map(TypeRef::Any, taken),
+            AdditionalProperties::Follow(id) => {
+                let values = self.type_of(*id, &format!("{}AdditionalProperty", subject.name));
+                kept_in_map(values, taken)
+            }
+        }
+    }
+
+    /// Returns the field of a property, which is known by its name in JSON and its name in Rust.
+    fn field(
+        &self,
+        flat: &FlatSchema,
+        (wire, name): (&str, &str),
+        schema: SchemaId,
+        ty: TypeRef,
+    ) -> Field {
+        let (ty, nullable) = match ty {
+            TypeRef::Nullable(inner) => (*inner, true),
+            other => (other, false),
+        };
+        let required = flat.required.contains(wire);
+        Field {
+            wire: wire.to_owned(),
+            name: names::identifier(name),
+            ty,
+            required,
+            nullable,
+            default: if required {
+                None
+            } else {
+                self.own_default(schema)
+            },
+            schema,
+        }
+    }
+
+    /// Returns the default that stands at the schema itself, and not behind a reference.
+    ///
+    /// A default in a referenced schema describes that schema wherever it is used. It must not fill
+    /// in what the body of a partial update leaves out, which would reset the property.
+    pub(super) fn own_default(&self, id: SchemaId) -> Option<Value> {
+        match &self.contract.schema(id).kind {
+            SchemaKind::Object(keywords) => {
+                keywords.default.clone().filter(|value| !value.is_null())
+            }
+            SchemaKind::Bool(_) => None,
+        }
+    }
+}
+
+/// Returns that undeclared properties are kept in a map of this type, in a field whose name is
+/// free.
+fn kept_in_map(ty: TypeRef, taken: &mut HashSet<String>) -> Additional {
+    Additional::Kept {
+        ty,
+        field: names::unique(taken, "additional_properties".to_owned()),
+    }
+}
+
+/// Returns `dependentRequired` as it is written in JSON, if there is one.
+fn dependent_required(flat: &FlatSchema) -> Option<Value> {
+    (!flat.dependent_required.is_empty()).then(|| {
+        Value::Object(
+            flat.dependent_required
+                .iter()
+                .map(|(name, needed)| (name.clone(), needed.iter().map(String::as_str).collect()))
+                .collect(),
+        )
+    })
+}

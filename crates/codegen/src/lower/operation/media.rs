@@ -1,0 +1,74 @@
+//! The media types of bodies: how each is read and written, and its type.
+
+use contract::model::{self, SchemaId, Types};
+
+use crate::ir::{Media, MediaKind, Primitive, TypeRef};
+use crate::lower::Lowering;
+use crate::lower::flatten::FlatSchema;
+
+/// Lowers the media types of a body. An inline schema that needs an item names it `hint`.
+pub(super) fn media(
+    lowering: &mut Lowering<'_>,
+    content: &[model::MediaType],
+    hint: &str,
+) -> Vec<Media> {
+    content
+        .iter()
+        .map(|media| {
+            let kind = media_kind(&media.name, is_scalar_text(lowering, media.schema));
+            let ty = match kind {
+                MediaKind::Bytes => None,
+                MediaKind::Text => Some(match media.schema {
+                    Some(schema) => lowering.type_of(schema, hint),
+                    None => TypeRef::Primitive(Primitive::String),
+                }),
+                MediaKind::Json
+                | MediaKind::Form
+                | MediaKind::Multipart
+                | MediaKind::EventStream => Some(
+                    media
+                        .schema
+                        .map_or(TypeRef::Any, |schema| lowering.type_of(schema, hint)),
+                ),
+            };
+            Media {
+                name: media.name.clone(),
+                kind,
+                ty,
+                schema: media.schema,
+            }
+        })
+        .collect()
+}
+
+/// Returns whether a body of `text/*` can be parsed as its schema, which has to be a string, number
+/// or boolean.
+///
+/// Without a schema it is a string; `format: binary` asks for the bytes.
+fn is_scalar_text(lowering: &Lowering<'_>, schema: Option<SchemaId>) -> bool {
+    let Some(schema) = schema else { return true };
+    let flat = FlatSchema::of(lowering.contract, &[schema]);
+    flat.format.as_deref() != Some("binary")
+        && flat
+            .types
+            .is_some_and(|types| !types.contains(Types::OBJECT) && !types.contains(Types::ARRAY))
+}
+
+/// Returns how a body is read and written. Parameters of the media type and its case do not matter.
+fn media_kind(name: &str, scalar: bool) -> MediaKind {
+    let essence = name
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    match essence.as_str() {
+        "application/json" | "text/json" => MediaKind::Json,
+        json if json.ends_with("+json") => MediaKind::Json,
+        "application/x-www-form-urlencoded" => MediaKind::Form,
+        multipart if multipart.starts_with("multipart/") => MediaKind::Multipart,
+        "text/event-stream" => MediaKind::EventStream,
+        text if text.starts_with("text/") && scalar => MediaKind::Text,
+        _ => MediaKind::Bytes,
+    }
+}

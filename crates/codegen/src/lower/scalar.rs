@@ -1,0 +1,63 @@
+//! The form of strings and numbers.
+
+use super::flatten::FlatSchema;
+use super::form::Form;
+use crate::ir::{Primitive, Scalar, TypeKind, TypeRef};
+
+/// Chooses the form of a string: `String` or an address if nothing else is constrained, else a
+/// newtype.
+pub(super) fn string(flat: &FlatSchema, check: Option<String>) -> Form {
+    let lengths = flat.min_length.is_some() || flat.max_length.is_some() || flat.pattern.is_some();
+    if !lengths && !flat.secret && check.is_none() {
+        match flat.format.as_deref() {
+            // Rust's addresses accept exactly what the formats do. Other formats have no type in
+            // the standard library that does and that gives the text back as it was written.
+            Some("ipv4") => return Form::Type(TypeRef::Primitive(Primitive::Ipv4Addr)),
+            Some("ipv6") => return Form::Type(TypeRef::Primitive(Primitive::Ipv6Addr)),
+            Some(format) if crate::ir::format_is_enforced(format) => {}
+            _ => return Form::Type(TypeRef::Primitive(Primitive::String)),
+        }
+    }
+    Form::Item(TypeKind::Scalar(scalar(Primitive::String, flat, check)))
+}
+
+/// Chooses the form of a number: the primitive if it has the schema's bounds itself, else a
+/// newtype.
+pub(super) fn number(inner: Primitive, flat: &FlatSchema, check: Option<String>) -> Form {
+    // An unsigned type says `minimum: 0` already.
+    let implied_minimum = matches!(
+        inner,
+        Primitive::U8 | Primitive::U16 | Primitive::U32 | Primitive::U64
+    ) && flat
+        .minimum
+        .as_ref()
+        .is_none_or(|minimum| minimum.as_u64() == Some(0));
+    let bounded = flat.maximum.is_some()
+        || flat.exclusive_minimum.is_some()
+        || flat.exclusive_maximum.is_some()
+        || flat.multiple_of.is_some()
+        || (flat.minimum.is_some() && !implied_minimum);
+    if bounded || flat.secret || check.is_some() {
+        Form::Item(TypeKind::Scalar(scalar(inner, flat, check)))
+    } else {
+        Form::Type(TypeRef::Primitive(inner))
+    }
+}
+
+/// Returns a newtype over `inner` with all constraints of the schema.
+pub(super) fn scalar(inner: Primitive, flat: &FlatSchema, check: Option<String>) -> Scalar {
+    Scalar {
+        inner,
+        min_length: flat.min_length,
+        max_length: flat.max_length,
+        pattern: flat.pattern.clone(),
+        format: flat.format.clone(),
+        minimum: flat.minimum.clone(),
+        maximum: flat.maximum.clone(),
+        exclusive_minimum: flat.exclusive_minimum.clone(),
+        exclusive_maximum: flat.exclusive_maximum.clone(),
+        multiple_of: flat.multiple_of.clone(),
+        secret: flat.secret,
+        check,
+    }
+}

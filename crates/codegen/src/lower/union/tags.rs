@@ -1,0 +1,82 @@
+//! The tag of a union: the property whose value selects the variant.
+
+use std::collections::HashSet;
+
+use contract::model::{Discriminator, SchemaId, Types};
+use serde_json::Value;
+
+use crate::lower::Lowering;
+use crate::lower::flatten::FlatSchema;
+
+impl Lowering<'_> {
+    /// Returns the tag that `discriminator` declares, with the values for each member.
+    ///
+    /// There is none if a member has no value, since a tagged union could never become that
+    /// variant.
+    pub(super) fn declared_tags(
+        &self,
+        members: &[SchemaId],
+        discriminator: &Discriminator,
+    ) -> Option<(String, Vec<Vec<String>>)> {
+        let tags: Vec<Vec<String>> = members
+            .iter()
+            .map(|member| {
+                let member = self.contract.resolve(*member);
+                discriminator
+                    .mapping
+                    .iter()
+                    .filter(|(_, target)| self.contract.resolve(*target) == member)
+                    .map(|(value, _)| value.clone())
+                    .collect()
+            })
+            .collect();
+        // `discriminator` is only a hint in OpenAPI, so a member may accept values that have no
+        // properties.
+        let all_objects = members.iter().all(|member| {
+            let flat = FlatSchema::of(self.contract, &[*member]);
+            flat.types.is_none_or(|types| types == Types::OBJECT)
+        });
+        (all_objects && tags.iter().all(|tags| !tags.is_empty()))
+            .then(|| (discriminator.property.clone(), tags))
+    }
+
+    /// Returns a property that every member requires and to which each gives a constant of its own.
+    ///
+    /// Such a property selects the one member that can accept a value, as a declared tag does.
+    pub(super) fn constant_tags(&self, members: &[SchemaId]) -> Option<(String, Vec<Vec<String>>)> {
+        let flats: Vec<FlatSchema> = members
+            .iter()
+            .map(|member| FlatSchema::of(self.contract, &[*member]))
+            .collect();
+        let first = flats.first()?;
+        first.properties.keys().find_map(|property| {
+            let mut seen = HashSet::new();
+            let mut tags = Vec::with_capacity(flats.len());
+            for flat in &flats {
+                if flat.types != Some(Types::OBJECT) || !flat.required.contains(property) {
+                    return None;
+                }
+                let values = self.string_values(flat.properties.get(property)?)?;
+                let [Value::String(value)] = values.as_slice() else {
+                    return None;
+                };
+                if !seen.insert(value.clone()) {
+                    return None;
+                }
+                tags.push(vec![value.clone()]);
+            }
+            Some((property.clone(), tags))
+        })
+    }
+
+    /// Returns the values of a schema that is nothing but a list of strings.
+    pub(super) fn string_values(&self, ids: &[SchemaId]) -> Option<Vec<Value>> {
+        let flat = FlatSchema::of(self.contract, ids);
+        let strings = flat.types.is_none_or(|types| types == Types::STRING)
+            && flat.choices.is_empty()
+            && !flat.residual
+            && !flat.constrains_strings();
+        flat.values
+            .filter(|values| strings && !values.is_empty() && values.iter().all(Value::is_string))
+    }
+}
