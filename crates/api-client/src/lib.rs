@@ -73,89 +73,51 @@
 //! Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. A method yields a builder: a setter per parameter, `send()`, and `stream()` where the operation is a list.
 //!
 //! Responses are read leniently: a property or an enumeration value that is newer than this crate fails nothing. An [`Error`] keeps status, headers and the contract's error body, and shows nothing secret when it is printed.
+#![allow(deprecated, reason = "the contract deprecates what it still has")]
 
 use api_runtime::client as runtime;
 
-pub use api_runtime::client::{
-    BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries, Secret, Server,
-    Stream, reqwest,
-};
 pub use api_types as types;
+pub use api_runtime::client::{
+    BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries,
+    Secret, Server, Stream, reqwest,
+};
 
 /// Why a call failed; `E` is the body of the errors that the contract lists.
 pub type Error<E = api_types::Error> = runtime::Error<E>;
 
-#[cfg(feature = "firewall")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
-pub mod firewall;
-#[cfg(feature = "inference_api_key")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
-pub mod inference_api_key;
 #[cfg(feature = "load_balancer")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod load_balancer;
 #[cfg(feature = "postgres")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod postgres;
 #[cfg(feature = "private_subnet")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod private_subnet;
+#[cfg(feature = "firewall")]
+pub mod firewall;
 #[cfg(feature = "vm")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod vm;
+#[cfg(feature = "inference_api_key")]
+pub mod inference_api_key;
 
 /// The client and the traits of its operations.
 pub mod prelude {
     pub use crate::Client;
-    #[cfg(feature = "firewall")]
-    pub use crate::firewall::ClientFirewallExt;
-    #[cfg(feature = "inference_api_key")]
-    pub use crate::inference_api_key::ClientInferenceApiKeyExt;
     #[cfg(feature = "load_balancer")]
     pub use crate::load_balancer::ClientLoadBalancerExt;
     #[cfg(feature = "postgres")]
     pub use crate::postgres::ClientPostgresExt;
     #[cfg(feature = "private_subnet")]
     pub use crate::private_subnet::ClientPrivateSubnetExt;
+    #[cfg(feature = "firewall")]
+    pub use crate::firewall::ClientFirewallExt;
     #[cfg(feature = "vm")]
     pub use crate::vm::ClientVmExt;
+    #[cfg(feature = "inference_api_key")]
+    pub use crate::inference_api_key::ClientInferenceApiKeyExt;
 }
 
 /// The security schemes, by the index under which the transport keeps their credentials.
-#[allow(
-    dead_code,
-    reason = "the features of the operations that use one may be off"
-)]
+#[allow(dead_code, reason = "the features of the operations that use one may be off")]
 mod schemes {
     pub(crate) const BEARER: usize = 0usize;
 }
@@ -163,22 +125,32 @@ mod schemes {
 /// Keeps the traits of operations to [`Client`], so that another operation breaks nobody.
 #[allow(dead_code, reason = "the features of all tags may be off")]
 mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed {
+        fn transport(&self) -> &super::runtime::Transport;
+    }
 
-    impl Sealed for crate::Client {}
+    impl Sealed for crate::Client {
+        fn transport(&self) -> &super::runtime::Transport {
+            &self.transport
+        }
+    }
 }
 
 /// The servers that the contract names; `SERVERS[0].url()` is what a client may be built with.
 ///
 /// - `{base_url}`: A Stratus service.
-pub static SERVERS: &[Server] = &[runtime::Server {
-    template: "{base_url}",
-    variables: &[runtime::Variable {
-        name: "base_url",
-        default: "https://api.stratus.example",
-        values: &[],
-    }],
-}];
+pub static SERVERS: &[Server] = &[
+    runtime::Server {
+        template: "{base_url}",
+        variables: &[
+            runtime::Variable {
+                name: "base_url",
+                default: "https://api.stratus.example",
+                values: &[],
+            },
+        ],
+    },
+];
 
 /// A client of Stratus. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -204,11 +176,6 @@ impl Client {
     #[must_use]
     pub fn base_url(&self) -> &str {
         self.transport.base_url()
-    }
-
-    #[allow(dead_code, reason = "the features of all operations may be off")]
-    pub(crate) fn transport(&self) -> &runtime::Transport {
-        &self.transport
     }
 }
 

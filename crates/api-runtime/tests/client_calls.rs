@@ -8,18 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use api_runtime::client::{
-    self as runtime, Config, Error, OperationInfo, ResponseValue, Retries, Scheme, Secret,
-    Transport,
+    self as runtime, Config, Error, ResponseValue, Retries, Scheme, Secret, Security, Transport,
 };
 use runtime::reqwest::{Method, StatusCode};
 use serde::{Deserialize, Deserializer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-const OPEN: OperationInfo = OperationInfo {
-    operation_id: "open",
-    security: &[],
-};
+const OPEN: Security = &[];
 
 /// What the server does with one request.
 #[derive(Clone)]
@@ -102,12 +98,11 @@ struct Problem {
 async fn call<T: serde::de::DeserializeOwned>(
     transport: &Transport,
     method: Method,
-    info: OperationInfo,
+    security: Security,
 ) -> Result<ResponseValue<T>, Error<Problem>> {
     let url = format!("{}/thing", transport.base_url());
-    let mut request = transport.http().request(method, url).build()?;
-    transport.pre(&mut request, &info).await?;
-    let response = transport.exec(request, &info).await?;
+    let request = transport.http().request(method, url);
+    let response = transport.send(request, security).await?;
     match response.status().as_u16() {
         200 => runtime::decode(response).await,
         404 => Err(Error::listed(runtime::decode(response).await?)),
@@ -170,10 +165,7 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
         .credential(0, Scheme::Query("key"), Secret::from("hunter2"))
         .build()
         .unwrap();
-    let info = OperationInfo {
-        operation_id: "secured",
-        security: &[&[0]],
-    };
+    let security: Security = &[&[0]];
     let messages = [
         "the answer, 200 OK, does not fit the contract at line 1 column 16 of its body: expected u8",
         "the answer, 200 OK, does not fit the contract at line 1 column 23 of its body: missing field `id`",
@@ -181,7 +173,7 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
         "the exchange with the API failed",
     ];
     for message in messages {
-        let error = call::<Thing>(&transport, Method::GET, info)
+        let error = call::<Thing>(&transport, Method::GET, security)
             .await
             .unwrap_err();
         assert_eq!(error.to_string(), message);
@@ -216,11 +208,9 @@ async fn a_credential_goes_where_it_is_asked_for_and_nowhere_else() {
         .unwrap();
     let alternatives: [&'static [&'static [usize]]; 4] = [&[], &[&[0]], &[&[0, 1]], &[&[], &[1]]];
     for security in alternatives {
-        let info = OperationInfo {
-            operation_id: "secured",
-            security,
-        };
-        call::<Thing>(&transport, Method::GET, info).await.unwrap();
+        call::<Thing>(&transport, Method::GET, security)
+            .await
+            .unwrap();
     }
     let sent = |request: &String| {
         (
@@ -343,8 +333,8 @@ async fn every_kind_of_body_is_read() {
     let transport = server.config().build().unwrap();
     let get = async || {
         let url = format!("{}/thing", transport.base_url());
-        let request = transport.http().get(url).build().unwrap();
-        transport.exec(request, &OPEN).await.unwrap()
+        let request = transport.http().get(url);
+        transport.send::<Problem>(request, OPEN).await.unwrap()
     };
     assert_eq!(
         *runtime::decode_text::<u8, Problem>(get().await)

@@ -10,28 +10,32 @@ use api_runtime::server;
 /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
 /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct BadRequest {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl BadRequest {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -48,26 +52,30 @@ impl BadRequest {
 
 /// A concurrent change got in between (`Conflict`).
 /// Nothing was changed; the same request may succeed when it is sent again.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct Conflict {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 impl Conflict {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -84,26 +92,30 @@ impl Conflict {
 
 /// The token may read only, and the operation makes a change (`Forbidden`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct Forbidden {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 impl Forbidden {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -120,28 +132,32 @@ impl Forbidden {
 
 /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct NotFound {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl NotFound {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -158,26 +174,30 @@ impl NotFound {
 
 /// The body is larger than the service takes (`PayloadTooLarge`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct PayloadTooLarge {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 impl PayloadTooLarge {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -194,14 +214,16 @@ impl PayloadTooLarge {
 
 /// The token has made too many requests (`TooManyRequests`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct TooManyRequests {
     /// The body.
@@ -210,22 +232,29 @@ pub struct TooManyRequests {
     pub retry_after: api_types::RetryAfterSeconds,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl TooManyRequests {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
-    pub(crate) const RETRY_AFTER: server::Parameter =
-        server::Parameter::header("Retry-After").required();
+    pub(crate) const RETRY_AFTER: server::Parameter = server::Parameter::header(
+            "Retry-After",
+        )
+        .required();
 
     /// With what it must have.
     #[must_use]
-    pub fn new(body: api_types::Error, retry_after: api_types::RetryAfterSeconds) -> Self {
+    pub fn new(
+        body: api_types::Error,
+        retry_after: api_types::RetryAfterSeconds,
+    ) -> Self {
         Self { body, retry_after }
     }
 
@@ -240,14 +269,16 @@ impl TooManyRequests {
 
 /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct Unauthorized {
     /// The body.
@@ -256,26 +287,30 @@ pub struct Unauthorized {
     pub www_authenticate: api_types::BearerChallenge,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl Unauthorized {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
-    pub(crate) const WWW_AUTHENTICATE: server::Parameter =
-        server::Parameter::header("WWW-Authenticate").required();
+    pub(crate) const WWW_AUTHENTICATE: server::Parameter = server::Parameter::header(
+            "WWW-Authenticate",
+        )
+        .required();
 
     /// With what it must have.
     #[must_use]
-    pub fn new(body: api_types::Error, www_authenticate: api_types::BearerChallenge) -> Self {
-        Self {
-            body,
-            www_authenticate,
-        }
+    pub fn new(
+        body: api_types::Error,
+        www_authenticate: api_types::BearerChallenge,
+    ) -> Self {
+        Self { body, www_authenticate }
     }
 
     pub(crate) fn respond(self, listed: server::ListedResponse) -> server::Response {
@@ -288,14 +323,16 @@ impl Unauthorized {
 }
 
 /// The service cannot answer at the moment (`Unavailable`).
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct Unavailable {
     /// The body.
@@ -304,22 +341,29 @@ pub struct Unavailable {
     pub retry_after: api_types::RetryAfterSeconds,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl Unavailable {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
-    pub(crate) const RETRY_AFTER: server::Parameter =
-        server::Parameter::header("Retry-After").required();
+    pub(crate) const RETRY_AFTER: server::Parameter = server::Parameter::header(
+            "Retry-After",
+        )
+        .required();
 
     /// With what it must have.
     #[must_use]
-    pub fn new(body: api_types::Error, retry_after: api_types::RetryAfterSeconds) -> Self {
+    pub fn new(
+        body: api_types::Error,
+        retry_after: api_types::RetryAfterSeconds,
+    ) -> Self {
         Self { body, retry_after }
     }
 
@@ -334,28 +378,32 @@ impl Unavailable {
 
 /// The service failed in a way that is its own fault (`UnexpectedError`).
 /// A change may or may not have been made.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct UnexpectedError {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl UnexpectedError {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -372,26 +420,30 @@ impl UnexpectedError {
 
 /// The body's content type is not `application/json` (`UnsupportedMediaType`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct UnsupportedMediaType {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 impl UnsupportedMediaType {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 

@@ -10,7 +10,8 @@ use reqwest::multipart::{Form, Part};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::style::{InvalidValue, Query, Style, scalar};
+use super::style::{Query, Style, scalar};
+use super::{Argument, InvalidArgument};
 
 /// A body ready to be sent, with its media type.
 #[derive(Clone)]
@@ -21,8 +22,9 @@ pub struct Payload<B = Bytes> {
 
 impl Payload {
     /// A JSON body under a media type of the JSON family.
-    pub fn json(content_type: &str, value: &impl Serialize) -> Result<Self, String> {
-        let body = serde_json::to_vec(value).map_err(|_| "body has no JSON form".to_owned())?;
+    pub fn json(content_type: &str, value: &impl Serialize) -> Argument<Self> {
+        let body = serde_json::to_vec(value)
+            .map_err(|_| InvalidArgument::new("`body` cannot be written as JSON"))?;
         Self::new(content_type, body)
     }
 
@@ -31,9 +33,11 @@ impl Payload {
         content_type: &str,
         value: &impl Serialize,
         styles: &[(&str, Style, bool)],
-    ) -> Result<Self, String> {
+    ) -> Argument<Self> {
         let Ok(Value::Object(members)) = serde_json::to_value(value) else {
-            return Err("body is no object, which a form must be".to_owned());
+            return Err(InvalidArgument::new(
+                "`body` is not an object, as a form must be",
+            ));
         };
         let mut query = Query::new();
         for (name, value) in &members {
@@ -41,25 +45,20 @@ impl Payload {
             match (style, value) {
                 (_, Value::Null) => {}
                 (Some((_, style, explode)), value) => {
-                    query
-                        .add(name, value, (*style, *explode, false))
-                        .map_err(|error| error.to_string())?;
+                    query.add(name, value, (*style, *explode, false))?;
                 }
                 // An object without a style of its own travels as JSON.
                 (None, Value::Object(_)) => query.add_text(name, &value.to_string()),
-                (None, value) => {
-                    query
-                        .add(name, value, (Style::Form, true, false))
-                        .map_err(|error| error.to_string())?;
-                }
+                (None, value) => query.add(name, value, (Style::Form, true, false))?,
             }
         }
         Self::new(content_type, query.into_text().into_bytes())
     }
 
     /// A text body that holds a single value.
-    pub fn text(content_type: &str, value: &impl Serialize) -> Result<Self, String> {
-        let value = serde_json::to_value(value).map_err(|_| "body has no text form".to_owned())?;
+    pub fn text(content_type: &str, value: &impl Serialize) -> Argument<Self> {
+        let value = serde_json::to_value(value)
+            .map_err(|_| InvalidArgument::new("`body` cannot be written as text"))?;
         Self::new(content_type, scalar(&value).into_bytes())
     }
 
@@ -72,7 +71,7 @@ impl Payload {
         }
     }
 
-    fn new(content_type: &str, body: Vec<u8>) -> Result<Self, String> {
+    fn new(content_type: &str, body: Vec<u8>) -> Argument<Self> {
         Ok(Self {
             content_type: media_type(content_type)?,
             body: body.into(),
@@ -82,7 +81,7 @@ impl Payload {
 
 impl Payload<reqwest::Body> {
     /// Bytes or a stream of them.
-    pub fn bytes(content_type: &str, body: reqwest::Body) -> Result<Self, String> {
+    pub fn bytes(content_type: &str, body: reqwest::Body) -> Argument<Self> {
         Ok(Self {
             content_type: media_type(content_type)?,
             body,
@@ -90,7 +89,7 @@ impl Payload<reqwest::Body> {
     }
 
     /// The parts of a multipart body.
-    pub fn multipart(content_type: &str, parts: Multipart) -> Result<Self, String> {
+    pub fn multipart(content_type: &str, parts: Multipart) -> Argument<Self> {
         let content_type = format!("{content_type}; boundary={}", parts.0.boundary());
         Ok(Self {
             content_type: media_type(&content_type)?,
@@ -116,9 +115,10 @@ impl<B> fmt::Debug for Payload<B> {
     }
 }
 
-fn media_type(name: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_str(name)
-        .map_err(|_| "the body's media type holds a character that no header may hold".to_owned())
+fn media_type(name: &str) -> Argument<HeaderValue> {
+    HeaderValue::from_str(name).map_err(|_| {
+        InvalidArgument::new("the media type of `body` has a character that headers cannot have")
+    })
 }
 
 /// The parts of a multipart body.
@@ -140,10 +140,10 @@ impl Multipart {
 
     /// A part for each property of a value: texts and numbers as they are, each item of a list on its own, objects
     /// as JSON.
-    pub fn of(value: &impl Serialize) -> Result<Self, InvalidValue> {
+    pub fn of(value: &impl Serialize) -> Argument<Self> {
         let Ok(Value::Object(members)) = serde_json::to_value(value) else {
-            return Err(InvalidValue(
-                "body is no object, which a multipart body must be".to_owned(),
+            return Err(InvalidArgument::new(
+                "`body` is not an object, as a multipart body must be",
             ));
         };
         let mut parts = Self::new();

@@ -7,7 +7,10 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use reqwest::header::InvalidHeaderValue;
 
-use super::{InvalidSegment, InvalidValue, ResponseValue};
+use super::{InvalidArgument, ResponseValue};
+
+/// The result of a call: the response, or why there is none. `E` is the body of the errors that the contract lists.
+pub type Result<T, E> = std::result::Result<ResponseValue<T>, Error<E>>;
 
 /// Why a call failed. `E` is the body of the errors that the contract lists for the operation.
 ///
@@ -290,14 +293,8 @@ impl<E> From<InvalidHeaderValue> for Error<E> {
     }
 }
 
-impl<E> From<InvalidSegment> for Error<E> {
-    fn from(error: InvalidSegment) -> Self {
-        Self::InvalidRequest(error.to_string())
-    }
-}
-
-impl<E> From<InvalidValue> for Error<E> {
-    fn from(error: InvalidValue) -> Self {
+impl<E> From<InvalidArgument> for Error<E> {
+    fn from(error: InvalidArgument) -> Self {
         Self::InvalidRequest(error.to_string())
     }
 }

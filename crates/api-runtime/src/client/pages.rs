@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Error;
 use super::style::scalar;
+use super::{Argument, Error, InvalidArgument};
 
 /// How a list is walked.
 #[derive(Debug, Clone)]
@@ -32,36 +32,36 @@ pub struct Page<I> {
     pub count: Option<u64>,
 }
 
-/// Every item of a list, page by page: `fetch` calls with the key of the last item seen, none at first.
-pub fn pages<I, E, F, Fut>(
-    paging: Paging,
-    fetch: F,
-) -> impl Stream<Item = Result<I, Error<E>>> + Send
-where
-    I: Serialize + Send,
-    E: Send,
-    F: Fn(Option<Value>) -> Fut + Send,
-    Fut: Future<Output = Result<Page<I>, Error<E>>> + Send,
-{
-    let walk = Walk {
-        paging,
-        fetch,
-        ready: Vec::new().into_iter(),
-        cursor: None,
-        previous: None,
-        ended: false,
-    };
-    try_unfold(walk, async |mut walk| {
-        loop {
-            if let Some(item) = walk.ready.next() {
-                return Ok(Some((item, walk)));
+impl Paging {
+    /// Returns every item of a list, page by page: `fetch` returns the page after the key of the last item, or the
+    /// first page.
+    pub fn pages<I, E, F, Fut>(self, fetch: F) -> impl Stream<Item = Result<I, Error<E>>> + Send
+    where
+        I: Serialize + Send,
+        E: Send,
+        F: Fn(Option<Value>) -> Fut + Send,
+        Fut: Future<Output = Result<Page<I>, Error<E>>> + Send,
+    {
+        let walk = Walk {
+            paging: self,
+            fetch,
+            ready: Vec::new().into_iter(),
+            cursor: None,
+            previous: None,
+            ended: false,
+        };
+        try_unfold(walk, async |mut walk| {
+            loop {
+                if let Some(item) = walk.ready.next() {
+                    return Ok(Some((item, walk)));
+                }
+                if walk.ended {
+                    return Ok(None);
+                }
+                walk.turn().await?;
             }
-            if walk.ended {
-                return Ok(None);
-            }
-            walk.turn().await?;
-        }
-    })
+        })
+    }
 }
 
 struct Walk<I, F> {
@@ -127,20 +127,27 @@ impl<I: Serialize, F> Walk<I, F> {
     }
 }
 
-/// A key as the cursor's own type.
-pub fn cursor<T: DeserializeOwned>(key: Value) -> Result<T, String> {
+/// Converts the key of an item into the argument that the next page starts after.
+pub fn cursor<T: DeserializeOwned>(key: Value) -> Argument<T> {
     crate::lenient(|| serde_json::from_value(key))
-        .map_err(|_| "an item's key cannot be a cursor".to_owned())
+        .map_err(|_| InvalidArgument::new("the key of an item is not a valid cursor"))
 }
 
-/// A parameter as a number, if it is one.
-pub fn number(value: &impl Serialize) -> Option<u64> {
+/// Returns the size of a list, if it is a number.
+pub fn count(value: &impl Serialize) -> Option<u64> {
     serde_json::to_value(value).ok()?.as_u64()
 }
 
-/// A parameter as a text.
-pub fn text(value: &impl Serialize) -> String {
-    serde_json::to_value(value)
-        .map(|value| scalar(&value))
-        .unwrap_or_default()
+/// Returns an argument as a number, if it is set to one.
+pub fn number(argument: &Argument<impl Serialize>) -> Option<u64> {
+    count(argument.as_ref().ok()?)
+}
+
+/// Returns an argument as text, or `default` if it is not set.
+pub fn text(argument: &Argument<impl Serialize>, default: &str) -> String {
+    let value = argument.as_ref().ok().map(serde_json::to_value);
+    match value {
+        None | Some(Ok(Value::Null)) => default.to_owned(),
+        Some(value) => value.map(|value| scalar(&value)).unwrap_or_default(),
+    }
 }

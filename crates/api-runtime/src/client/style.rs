@@ -1,11 +1,10 @@
 //! Parameters in every style of the specification, for operations whose parameters are more than plain values.
 
-use std::fmt;
-
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::InvalidArgument;
 use super::path::escape;
 
 /// How an array or object is written in a parameter.
@@ -20,18 +19,6 @@ pub enum Style {
     PipeDelimited,
     DeepObject,
 }
-
-/// An argument that its place cannot hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidValue(pub(super) String);
-
-impl fmt::Display for InvalidValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for InvalidValue {}
 
 /// What queries and cookies hold as it is.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC
@@ -89,18 +76,18 @@ pub(super) fn scalar(value: &Value) -> String {
     }
 }
 
-fn json(name: &str, value: &impl Serialize) -> Result<Value, InvalidValue> {
+fn json(name: &str, value: &impl Serialize) -> Result<Value, InvalidArgument> {
     serde_json::to_value(value)
-        .map_err(|_| InvalidValue(format!("the value of {name} has no JSON form")))
+        .map_err(|_| InvalidArgument::new(format!("the value of {name} has no JSON form")))
 }
 
 /// The text of a parameter whose value is a JSON document (`content`).
-pub fn content(name: &str, value: &impl Serialize) -> Result<String, InvalidValue> {
+pub fn content(name: &str, value: &impl Serialize) -> Result<String, InvalidArgument> {
     json(name, value).map(|value| value.to_string())
 }
 
 /// The same in a path, escaped.
-pub fn path_content(name: &str, value: &impl Serialize) -> Result<String, InvalidValue> {
+pub fn path_content(name: &str, value: &impl Serialize) -> Result<String, InvalidArgument> {
     content(name, value).map(|text| escape(&text))
 }
 
@@ -110,7 +97,7 @@ pub fn path_text(
     value: &impl Serialize,
     style: Style,
     explode: bool,
-) -> Result<String, InvalidValue> {
+) -> Result<String, InvalidArgument> {
     let shape = shape(&json(name, value)?);
     Ok(match style {
         Style::Label => prefixed(".", if explode { "." } else { "," }, shape, explode, None),
@@ -131,7 +118,7 @@ pub fn header_text(
     name: &str,
     value: &impl Serialize,
     explode: bool,
-) -> Result<String, InvalidValue> {
+) -> Result<String, InvalidArgument> {
     let shape = shape(&json(name, value)?);
     let separates = |text: &String| text.contains(',') || text != text.trim();
     let is_wrong = match &shape {
@@ -143,7 +130,7 @@ pub fn header_text(
     };
     if is_wrong {
         let reason = "has a comma, or a blank at an end, which a header cannot tell from what separates items";
-        return Err(InvalidValue(format!("an item of {name} {reason}")));
+        return Err(InvalidArgument::new(format!("an item of {name} {reason}")));
     }
     Ok(joined(shape, explode, ",", str::to_owned))
 }
@@ -213,7 +200,7 @@ impl Query {
         name: &str,
         value: &impl Serialize,
         (style, explode, reserved): (Style, bool, bool),
-    ) -> Result<(), InvalidValue> {
+    ) -> Result<(), InvalidArgument> {
         let set = if reserved { QUERY_RESERVED } else { QUERY };
         let value = json(name, value)?;
         if style == Style::DeepObject {
@@ -314,7 +301,7 @@ impl Cookies {
         name: &str,
         value: &impl Serialize,
         explode: bool,
-    ) -> Result<(), InvalidValue> {
+    ) -> Result<(), InvalidArgument> {
         match shape(&json(name, value)?) {
             Shape::List(items) if explode => {
                 for item in &items {

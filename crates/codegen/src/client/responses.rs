@@ -253,3 +253,13 @@ impl Body {
         }
     }
 }
+
+/// Returns a media type without its parameters, in lower case.
+pub(super) fn essence(media: &str) -> String {
+    media
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
+}

@@ -21,6 +21,7 @@ pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     quote! {
         #head
         #letters
+        #![allow(deprecated, reason = "the contract deprecates what it still has")]
 
         #reexports
         #modules
@@ -111,10 +112,12 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             let name = ident(&tag.client_trait);
             let declared = quote! {
                 #[cfg(feature = #feature)]
-                #[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]
                 pub mod #module;
             };
-            (declared, quote!(#[cfg(feature = #feature)] pub use crate::#module::#name;))
+            (
+                declared,
+                quote!(#[cfg(feature = #feature)] pub use crate::#module::#name;),
+            )
         })
         .unzip();
     let constants = names.schemes.iter().enumerate().map(|(at, name)| {
@@ -144,9 +147,15 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         /// Keeps the traits of operations to [`Client`], so that another operation breaks nobody.
         #[allow(dead_code, reason = "the features of all tags may be off")]
         mod #sealed {
-            pub trait Sealed {}
+            pub trait Sealed {
+                fn transport(&self) -> &super::runtime::Transport;
+            }
 
-            impl Sealed for crate::Client {}
+            impl Sealed for crate::Client {
+                fn transport(&self) -> &super::runtime::Transport {
+                    &self.transport
+                }
+            }
         }
     }
 }
@@ -240,11 +249,6 @@ fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             #[must_use]
             pub fn base_url(&self) -> &str {
                 self.transport.base_url()
-            }
-
-            #[allow(dead_code, reason = "the features of all operations may be off")]
-            pub(crate) fn transport(&self) -> &runtime::Transport {
-                &self.transport
             }
         }
     }
