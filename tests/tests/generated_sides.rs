@@ -94,7 +94,7 @@ paths:
             self
         }
 
-        /// Header `X-Once`; `true` when it is not given.
+        /// Header `X-Once`, `true` by default.
         pub fn x_once<V: TryInto<bool>>(mut self, value: V) -> Self {
             self.x_once = runtime::optional("x_once", "bool", value);
             self
@@ -560,7 +560,7 @@ components:
             self
         }
 
-        /// Query parameter `limit`; `10` when it is not given.
+        /// Query parameter `limit`, `10` by default.
         pub fn limit<V: TryInto<small_types::NameListLimit>>(mut self, value: V) -> Self {
             self.limit = runtime::optional("limit", "NameListLimit", value);
             self

@@ -104,7 +104,7 @@ impl<'a> LoadBalancerList<'a> {
     /// How many items a page has at most.
     /// A value above 1000 counts as 1000.
     ///
-    /// Query parameter `page_size`; `10` when it is not given.
+    /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
         self.page_size = runtime::optional("page_size", "PageSize", value);
         self
@@ -113,7 +113,7 @@ impl<'a> LoadBalancerList<'a> {
     /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
     /// Anything else is 400 `InvalidRequest` with `details.order_column`.
     ///
-    /// Query parameter `order_column`; `"id"` when it is not given.
+    /// Query parameter `order_column`, `"id"` by default.
     pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
         self.order_column = runtime::optional("order_column", "OrderColumn", value);
         self
@@ -230,7 +230,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// How many items a page has at most.
     /// A value above 1000 counts as 1000.
     ///
-    /// Query parameter `page_size`; `10` when it is not given.
+    /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
         self.page_size = runtime::optional("page_size", "PageSize", value);
         self
@@ -239,7 +239,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
     /// Anything else is 400 `InvalidRequest` with `details.order_column`.
     ///
-    /// Query parameter `order_column`; `"id"` when it is not given.
+    /// Query parameter `order_column`, `"id"` by default.
     pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
         self.order_column = runtime::optional("order_column", "OrderColumn", value);
         self

@@ -1,8 +1,9 @@
-//! The run time of generated clients: the transport with its credentials, time-outs and retries, typed responses and
-//! errors, and the stream over the pages of a list.
+//! The run time of generated clients: the transport with its credentials, time-outs and retries,
+//! typed responses and errors, and the stream over the pages of a list.
 //!
-//! [`ResponseValue`] and [`QueryParam`] are those of progenitor, which writes the requests. [`Error`] is our own: it
-//! keeps the status and the headers of every response, and prints no secrets.
+//! [`ResponseValue`] and [`QueryParam`] are those of progenitor, which writes the requests.
+//! [`Error`] is our own: it keeps the status and the headers of every response, and prints no
+//! secrets.
 
 mod argument;
 mod body;

@@ -1,4 +1,4 @@
-//! The walk over the pages of a list: where it ends, and what it costs.
+//! The stream over the pages of a list: where it ends, and how many calls it makes.
 #![cfg(feature = "client")]
 
 use std::future::{Ready, ready};
@@ -13,7 +13,7 @@ struct Item {
     name: String,
 }
 
-/// A list of `length` items behind pages of at most `longest`; `asked` keeps the cursors.
+/// A list of `length` items in pages of at most `longest`. `asked` has the cursor of each call.
 struct List {
     length: u64,
     longest: u64,
@@ -45,7 +45,7 @@ impl List {
         }))
     }
 
-    /// Walks the list; yields the ids seen and the number of pages asked for.
+    /// Reads the whole list. Returns the ids and the number of calls.
     async fn walk(&self, page_size: Option<u64>) -> (Vec<u64>, usize) {
         let stream = paging("id", page_size).pages(|key| {
             let after = key.map(|key| cursor::<u64>(key).unwrap());
@@ -118,7 +118,7 @@ async fn a_server_that_repeats_a_page_is_an_error() {
     let error = items.into_iter().last().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the list cannot be walked: the server repeats a page"
+        "the list cannot be read to its end: the server repeats a page"
     );
 }
 
@@ -129,7 +129,7 @@ async fn an_item_without_the_key_is_an_error() {
     let error = items.into_iter().last().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the list cannot be walked: an item has no `place` to go on from"
+        "the list cannot be read to its end: an item has no `place`, which the next page starts after"
     );
 }
 

@@ -1,7 +1,8 @@
 //! The client crate: a builder per operation, a file per tag.
 //!
-//! Builders and responses are ours, the request in the middle of a builder is progenitor's where progenitor loses
-//! nothing of the contract ([`writes_request`]), and ours elsewhere. Callers cannot see the difference.
+//! Builders and responses are ours, the request in the middle of a builder is progenitor's where
+//! progenitor loses nothing of the contract ([`writes_request`]), and ours elsewhere. Callers
+//! cannot see the difference.
 
 mod builder;
 pub(crate) mod names;
@@ -34,7 +35,8 @@ pub enum ClientError {
     /// The output of progenitor is not Rust.
     #[error("progenitor's output is not valid Rust: {0}")]
     Unreadable(#[from] syn::Error),
-    /// The output of progenitor has another form than that of the version that this crate was written for.
+    /// The output of progenitor has another form than that of the version that this crate was
+    /// written for.
     #[error("progenitor's output has a new form: expected {0}")]
     Progenitor(&'static str),
 }
@@ -56,7 +58,8 @@ pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
     Ok(files)
 }
 
-/// Returns the file of each tag. Syntax trees cannot leave their thread, so each thread writes whole files.
+/// Returns the file of each tag. Syntax trees cannot leave their thread, so each thread writes
+/// whole files.
 fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientError>> {
     let threads = thread::available_parallelism()
         .map_or(1, usize::from)

@@ -29,7 +29,8 @@ impl fmt::Debug for InvalidArgument {
 
 impl std::error::Error for InvalidArgument {}
 
-/// Converts the value that the setter `name` was given into the type of the argument, which messages call `ty`.
+/// Converts the value that the setter `name` was given into the type of the argument, which
+/// messages call `ty`.
 pub fn argument<T, V: TryInto<T>>(name: &str, ty: &str, value: V) -> Argument<T> {
     value
         .try_into()

@@ -1,4 +1,4 @@
-//! Bodies of requests, beyond the plain JSON that progenitor's builders carry.
+//! Request bodies of every media type.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::style::{Query, Style, scalar};
 use super::{Argument, InvalidArgument};
 
-/// A body ready to be sent, with its media type.
+/// A request body in the form in which it is sent, with its media type.
 #[derive(Clone)]
 pub struct Payload<B = Bytes> {
     content_type: HeaderValue,
@@ -21,14 +21,15 @@ pub struct Payload<B = Bytes> {
 }
 
 impl Payload {
-    /// A JSON body under a media type of the JSON family.
+    /// Writes a value as JSON. `content_type` is `application/json` or another media type of JSON.
     pub fn json(content_type: &str, value: &impl Serialize) -> Argument<Self> {
         let body = serde_json::to_vec(value)
             .map_err(|_| InvalidArgument::new("`body` cannot be written as JSON"))?;
         Self::new(content_type, body)
     }
 
-    /// A form body. `styles` names the properties that are not written as repeated pairs.
+    /// Writes an object as a form. `styles` has the properties that are not written as repeated
+    /// pairs.
     pub fn form(
         content_type: &str,
         value: &impl Serialize,
@@ -47,7 +48,7 @@ impl Payload {
                 (Some((_, style, explode)), value) => {
                     query.add(name, value, (*style, *explode, false))?;
                 }
-                // An object without a style of its own travels as JSON.
+                // OpenAPI's default for an object in a form is JSON.
                 (None, Value::Object(_)) => query.add_text(name, &value.to_string()),
                 (None, value) => query.add(name, value, (Style::Form, true, false))?,
             }
@@ -55,14 +56,14 @@ impl Payload {
         Self::new(content_type, query.into_text().into_bytes())
     }
 
-    /// A text body that holds a single value.
+    /// Writes a single value as text.
     pub fn text(content_type: &str, value: &impl Serialize) -> Argument<Self> {
         let value = serde_json::to_value(value)
             .map_err(|_| InvalidArgument::new("`body` cannot be written as text"))?;
         Self::new(content_type, scalar(&value).into_bytes())
     }
 
-    /// The same body where others are streams.
+    /// Converts the body into the type that streams have, for operations that take both.
     #[must_use]
     pub fn into_stream(self) -> Payload<reqwest::Body> {
         Payload {
@@ -80,7 +81,7 @@ impl Payload {
 }
 
 impl Payload<reqwest::Body> {
-    /// Bytes or a stream of them.
+    /// Returns a body of bytes, in memory or streamed.
     pub fn bytes(content_type: &str, body: reqwest::Body) -> Argument<Self> {
         Ok(Self {
             content_type: media_type(content_type)?,
@@ -88,7 +89,7 @@ impl Payload<reqwest::Body> {
         })
     }
 
-    /// The parts of a multipart body.
+    /// Returns a multipart body. The boundary of `parts` is appended to `content_type`.
     pub fn multipart(content_type: &str, parts: Multipart) -> Argument<Self> {
         let content_type = format!("{content_type}; boundary={}", parts.0.boundary());
         Ok(Self {
@@ -99,7 +100,7 @@ impl Payload<reqwest::Body> {
 }
 
 impl<B: Into<reqwest::Body>> Payload<B> {
-    /// The request with this body.
+    /// Adds the body and its `Content-Type` to a request.
     pub fn on(self, request: RequestBuilder) -> RequestBuilder {
         request
             .header(CONTENT_TYPE, self.content_type)
@@ -132,14 +133,14 @@ fn media_type(name: &str) -> Argument<HeaderValue> {
 pub struct Multipart(Form);
 
 impl Multipart {
-    /// No parts yet.
+    /// Returns a body without parts.
     #[must_use]
     pub fn new() -> Self {
         Self(Form::new())
     }
 
-    /// A part for each property of a value: texts and numbers as they are, each item of a list on its own, objects
-    /// as JSON.
+    /// Writes each property of an object as a part: strings and numbers as text, objects as JSON,
+    /// each item of an array as a part of its own.
     pub fn of(value: &impl Serialize) -> Argument<Self> {
         let Ok(Value::Object(members)) = serde_json::to_value(value) else {
             return Err(InvalidArgument::new(
@@ -160,13 +161,13 @@ impl Multipart {
         Ok(parts)
     }
 
-    /// Adds a text.
+    /// Adds a part of text.
     #[must_use]
     pub fn text(self, name: &str, text: impl Into<String>) -> Self {
         Self(self.0.text(name.to_owned(), text.into()))
     }
 
-    /// Adds a file. A content type that is none is left out.
+    /// Adds a part that is a file. An invalid `content_type` is left out.
     #[must_use]
     pub fn file(
         self,
@@ -187,7 +188,7 @@ impl Multipart {
         )
     }
 
-    /// Adds a part as reqwest builds it.
+    /// Adds a part that reqwest has built.
     #[must_use]
     pub fn part(self, name: &str, part: Part) -> Self {
         Self(self.0.part(name.to_owned(), part))

@@ -1,4 +1,4 @@
-//! The walk over the pages of a list.
+//! The stream of all items of a list that the API splits into pages.
 
 use std::future::Future;
 use std::vec::IntoIter;
@@ -12,29 +12,29 @@ use serde_json::Value;
 use super::style::scalar;
 use super::{Argument, Error, InvalidArgument};
 
-/// How a list is walked.
+/// How a list is split into pages.
 #[derive(Debug, Clone)]
 pub struct Paging {
-    /// The property of an item that is the cursor.
+    /// The property of an item that the next page starts after.
     pub key: String,
-    /// The page's size, if the caller gave one.
+    /// The page size that the caller has set.
     pub page_size: Option<u64>,
-    /// The page's size when none is given, if the contract says.
+    /// The page size that the contract defines for calls without one.
     pub default_page_size: Option<u64>,
 }
 
-/// A page.
+/// A page of a list.
 #[derive(Debug)]
 pub struct Page<I> {
-    /// Its items.
+    /// The items.
     pub items: Vec<I>,
-    /// The size of the whole list, if the answer says.
+    /// The size of the whole list, if the page has it.
     pub count: Option<u64>,
 }
 
 impl Paging {
-    /// Returns every item of a list, page by page: `fetch` returns the page after the key of the last item, or the
-    /// first page.
+    /// Returns every item of a list, page by page: `fetch` returns the page after the key of the
+    /// last item, or the first page.
     pub fn pages<I, E, F, Fut>(self, fetch: F) -> impl Stream<Item = Result<I, Error<E>>> + Send
     where
         I: Serialize + Send,
@@ -58,7 +58,7 @@ impl Paging {
                 if walk.ended {
                     return Ok(None);
                 }
-                walk.turn().await?;
+                walk.fetch_page().await?;
             }
         })
     }
@@ -69,13 +69,13 @@ struct Walk<I, F> {
     fetch: F,
     ready: IntoIter<I>,
     cursor: Option<Value>,
-    /// How many items the page before had.
+    /// The length of the page before.
     previous: Option<u64>,
     ended: bool,
 }
 
 impl<I: Serialize, F> Walk<I, F> {
-    async fn turn<E, Fut>(&mut self) -> Result<(), Error<E>>
+    async fn fetch_page<E, Fut>(&mut self) -> Result<(), Error<E>>
     where
         F: Fn(Option<Value>) -> Fut,
         Fut: Future<Output = Result<Page<I>, Error<E>>>,
@@ -98,10 +98,11 @@ impl<I: Serialize, F> Walk<I, F> {
         Ok(())
     }
 
-    /// Whether a page that has items is the last one: it holds the whole list, or it is short.
+    /// Returns whether a page with items is the last one: it has the whole list, or fewer items
+    /// than a full page.
     ///
-    /// A server may cut a large page size down, so a page is only short against the default, a size below it, or
-    /// the page before.
+    /// Servers may reduce a large page size, so a full page is known to have the default size, a
+    /// size that was set below the default, or the length of the page before.
     fn is_last(&self, page: &Page<I>) -> bool {
         let length = page.items.len() as u64;
         if self.cursor.is_none() && page.count.is_some_and(|count| length >= count) {
@@ -120,7 +121,7 @@ impl<I: Serialize, F> Walk<I, F> {
         match value.get(&self.paging.key) {
             Some(key @ (Value::String(_) | Value::Number(_))) => Ok(key.clone()),
             _ => Err(Error::Paging(format!(
-                "an item has no `{}` to go on from",
+                "an item has no `{}`, which the next page starts after",
                 self.paging.key
             ))),
         }

@@ -6,7 +6,8 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::{Argument, InvalidArgument, Transport};
 
-/// The characters that are escaped in a segment. A backslash is among them because URL parsers read it as a slash.
+/// The characters that are escaped in a segment. A backslash is among them because URL parsers read
+/// it as a slash.
 const SEGMENT: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -27,7 +28,8 @@ const SEGMENT: &AsciiSet = &CONTROLS
 ///
 /// # Errors
 ///
-/// If an argument is empty, `.` or `..`: URL parsers remove such segments, so another path would be called.
+/// If an argument is empty, `.` or `..`: URL parsers remove such segments, so another path would be
+/// called.
 pub fn url(transport: &Transport, path: &str, arguments: &[&dyn fmt::Display]) -> Argument<String> {
     let segments = arguments
         .iter()
@@ -60,7 +62,8 @@ pub(super) fn escape(value: &str) -> String {
     utf8_percent_encode(value, SEGMENT).to_string()
 }
 
-/// Returns an escaped segment, unless it is empty, `.` or `..`, which URL parsers remove from a path.
+/// Returns an escaped segment, unless it is empty, `.` or `..`, which URL parsers remove from a
+/// path.
 pub(super) fn checked_segment(segment: &str) -> Argument<&str> {
     let problem = match segment {
         "" => "empty",

@@ -27,13 +27,13 @@ pub(super) struct Settings {
     pub(super) retries: Option<Retries>,
 }
 
-/// The security requirements of an operation: alternatives, each the indices of the security schemes that it needs
-/// together.
+/// The security requirements of an operation: alternatives, each the indices of the security
+/// schemes that it needs together.
 pub type Security = &'static [&'static [usize]];
 
 impl Transport {
-    /// Returns the URL that the contract's paths are appended to, without a slash at its end, or the exact URL of a
-    /// subscriber.
+    /// Returns the URL that the contract's paths are appended to, without a slash at its end, or
+    /// the exact URL of a subscriber.
     #[must_use]
     pub fn base_url(&self) -> &str {
         &self.settings.target.url
@@ -47,8 +47,9 @@ impl Transport {
 
     /// Sends the request of an operation, and returns the head of its response.
     ///
-    /// The request gets the client's headers unless it has them, the client's time-out, and the credentials of the
-    /// first alternative of `security` whose credentials are all set. It is repeated as [`Retries`] says.
+    /// The request gets the client's headers unless it has them, the client's time-out, and the
+    /// credentials of the first alternative of `security` whose credentials are all set. It is
+    /// repeated as [`Retries`] says.
     pub async fn send<E>(
         &self,
         request: RequestBuilder,
@@ -79,7 +80,8 @@ impl Transport {
         }
         let credential =
             |scheme: &usize| settings.credentials.get(*scheme).and_then(Option::as_ref);
-        // An empty alternative means that credentials are optional; one that is set is sent all the same.
+        // An empty alternative means that credentials are optional; one that is set is sent all the
+        // same.
         let mut alternatives = security.iter().filter(|schemes| !schemes.is_empty());
         let met =
             alternatives.find(|schemes| schemes.iter().all(|scheme| credential(scheme).is_some()));

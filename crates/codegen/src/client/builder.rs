@@ -1,4 +1,5 @@
-//! The builder of an operation: a structure with an argument per parameter, a setter for each of them, and `send`.
+//! The builder of an operation: a structure with an argument per parameter, a setter for each of
+//! them, and `send`.
 
 mod body;
 mod request;

@@ -1,4 +1,5 @@
-//! Names that only the client crate has: setters, enums of responses, constants of security schemes.
+//! Names that only the client crate has: setters, enums of responses, constants of security
+//! schemes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -112,7 +113,8 @@ fn field(parameters: &[String], name: &str) -> String {
     unique(&mut taken, name)
 }
 
-/// Returns the names of the parameters' setters: their own, unless every builder has a method of that name.
+/// Returns the names of the parameters' setters: their own, unless every builder has a method of
+/// that name.
 fn parameters(operation: &Operation) -> Vec<String> {
     let mut taken: HashSet<String> = operation
         .parameters

@@ -65,7 +65,8 @@ pub(super) fn side_type(api: &Api<'_>, side: &Side, enumeration: &str) -> TokenS
     quote!(#name)
 }
 
-/// Returns the security requirements of an operation: alternatives, each a list of constants of security schemes.
+/// Returns the security requirements of an operation: alternatives, each a list of constants of
+/// security schemes.
 pub(super) fn security(api: &Api<'_>, names: &ClientNames, operation: &Operation) -> TokenStream {
     let module = ident(&names.modules[2]);
     let alternatives = operation.security.iter().map(|alternative| {

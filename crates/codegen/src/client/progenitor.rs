@@ -1,10 +1,11 @@
-//! The requests that progenitor writes: URL, query and JSON body of an operation, as a chain of calls of reqwest.
+//! The requests that progenitor writes: URL, query and JSON body of an operation, as a chain of
+//! calls of reqwest.
 //!
-//! progenitor reads a document of placeholders, never the author's: operations are `op0`, `op1`, …, parameters `p0`,
-//! `p1`, …, every type is a string, and each operation has a path of its own. So no name of the contract can collide
-//! with one that progenitor writes, and progenitor has no reason to rename, sort or merge anything.
-//! Of each function that it writes, two expressions are kept, the URL and the request, with the placeholders replaced
-//! by the arguments of the builder.
+//! progenitor reads a document of placeholders, never the author's: operations are `op0`, `op1`, …,
+//! parameters `p0`, `p1`, …, every type is a string, and each operation has a path of its own. So
+//! no name of the contract can collide with one that progenitor writes, and progenitor has no
+//! reason to rename, sort or merge anything. Of each function that it writes, two expressions are
+//! kept, the URL and the request, with the placeholders replaced by the arguments of the builder.
 
 use std::fmt::Write as _;
 
@@ -26,11 +27,13 @@ use super::{ClientError, parts};
 use crate::ir::{self, Api, MediaKind, TypeKind, TypeRef};
 use crate::tokens::ident;
 
-/// Returns whether progenitor writes the request of an operation without losing anything of the contract.
+/// Returns whether progenitor writes the request of an operation without losing anything of the
+/// contract.
 ///
-/// It does if each segment of the path is one parameter or one text, each parameter is a plain value of the path or
-/// the query (or a repeated list in the query), and the body is required JSON or absent. Headers and cookies are ours:
-/// progenitor has no cookies, and sends a header `api-version` with every call that has headers.
+/// It does if each segment of the path is one parameter or one text, each parameter is a plain
+/// value of the path or the query (or a repeated list in the query), and the body is required JSON
+/// or absent. Headers and cookies are ours: progenitor has no cookies, and sends a header
+/// `api-version` with every call that has headers.
 #[must_use]
 pub fn writes_request(api: &Api<'_>, operation: &ir::Operation) -> bool {
     // Nothing is put behind the URL of a subscriber.
@@ -148,7 +151,8 @@ pub(super) struct Request {
     pub(super) request: Expr,
 }
 
-/// Returns the requests of some operations, in their order. [`writes_request`] must hold for each of them.
+/// Returns the requests of some operations, in their order. [`writes_request`] must hold for each
+/// of them.
 pub(super) fn requests(
     names: &ClientNames,
     operations: &[&ir::Operation],
@@ -304,7 +308,8 @@ fn slot(item: &mut PathItem, method: Method) -> &mut Option<Operation> {
     }
 }
 
-/// Takes the two expressions out of a function of progenitor's, and replaces the placeholders in them.
+/// Takes the two expressions out of a function of progenitor's, and replaces the placeholders in
+/// them.
 fn request(
     names: &ClientNames,
     operation: &ir::Operation,
@@ -357,8 +362,9 @@ struct Placeholders<'a> {
 }
 
 impl Placeholders<'_> {
-    /// Returns the URL that `format!("{}/op0/x/{}", self.baseurl, encode_path(&p0.to_string()))` formats, as a call of
-    /// our run time: progenitor's `encode_path` would let an argument `..` climb the path.
+    /// Returns the URL that `format!("{}/op0/x/{}", self.baseurl, encode_path(&p0.to_string()))`
+    /// formats, as a call of our run time: progenitor's `encode_path` would let an argument `..`
+    /// climb the path.
     fn url(&mut self, url: &Expr) -> Option<Expr> {
         let Expr::Macro(format) = url else {
             return None;
@@ -394,7 +400,8 @@ impl Placeholders<'_> {
         Some(parse_quote!(runtime::url(self.#transport, #path, &[#(&#displayed),*])?))
     }
 
-    /// Returns what `….headers(header_map).build()?` is called on: the header map holds `api-version` alone.
+    /// Returns what `….headers(header_map).build()?` is called on: the header map holds
+    /// `api-version` alone.
     fn builder(&mut self, request: Expr) -> Option<Expr> {
         let Expr::Try(built) = request else {
             return None;

@@ -57,14 +57,11 @@ pub(super) fn setter(parameter: &Parameter) -> String {
         Location::Cookie => "Cookie",
     };
     let mut docs = format!("{kind} `{}`", parameter.wire);
-    docs.push_str(match (parameter.required, &parameter.default) {
-        (true, _) => ", required.",
-        (false, Some(_)) => "",
-        (false, None) => ", optional.",
-    });
-    if let Some(default) = &parameter.default {
-        let _ = write!(docs, "; `{default}` when it is not given.");
-    }
+    let _ = match &parameter.default {
+        _ if parameter.required => write!(docs, ", required."),
+        Some(default) => write!(docs, ", `{default}` by default."),
+        None => write!(docs, ", optional."),
+    };
     match parameter.description.as_deref().map(str::trim) {
         None | Some("") => docs,
         Some(description) => format!("{description}\n\n{docs}"),

@@ -25,7 +25,8 @@ impl Builder<'_> {
             .all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
     }
 
-    /// Returns the field of the body: its value where progenitor writes the request, else the body as it is sent.
+    /// Returns the field of the body: its value where progenitor writes the request, else the body
+    /// as it is sent.
     pub(super) fn body_field(&self) -> Option<TokenStream> {
         let body = parts::body_of(self.operation)?;
         let name = self.body_name();
@@ -58,7 +59,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Returns the setters: `body` for the first media type, JSON before others, `body_form` and the like for the rest.
+    /// Returns the setters: `body` for the first media type, JSON before others, `body_form` and
+    /// the like for the rest.
     pub(super) fn body_setters(&self) -> Vec<TokenStream> {
         let Some(body) = parts::body_of(self.operation) else {
             return Vec::new();
@@ -106,7 +108,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the call that makes a value of the type `ty` a body to send, unless progenitor's request takes the value.
+    /// Returns the call that makes a value of the type `ty` a body to send, unless progenitor's
+    /// request takes the value.
     fn payload(&self, media: &Media, ty: &TokenStream) -> Option<TokenStream> {
         if self.progenitors.is_some() {
             return None;

@@ -1,4 +1,5 @@
-//! The request where progenitor does not write it: path, query, headers, cookies and body, in every style.
+//! The request where progenitor does not write it: path, query, headers, cookies and body, in every
+//! style.
 
 use contract::model::{Location, Method, ParameterEncoding, PathPart, Style};
 use proc_macro2::{Ident, TokenStream};
@@ -10,7 +11,8 @@ use super::Builder;
 use crate::ir::Parameter;
 
 impl Builder<'_> {
-    /// Returns the statements that make `request`, a `reqwest::RequestBuilder`, of the builder's arguments.
+    /// Returns the statements that make `request`, a `reqwest::RequestBuilder`, of the builder's
+    /// arguments.
     pub(super) fn request(&self) -> TokenStream {
         let accept = self
             .accept()
@@ -31,7 +33,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the expression of the URL: each argument is escaped, and each segment checked as a whole.
+    /// Returns the expression of the URL: each argument is escaped, and each segment checked as a
+    /// whole.
     fn url(&self) -> TokenStream {
         let transport = self.transport();
         let path = if self.api.names.is_reversed {
@@ -189,7 +192,8 @@ impl Builder<'_> {
             .filter(move |(parameter, _)| parameter.location == location)
     }
 
-    /// Returns the header `Accept`: the media types of the successes, or those of the errors if no success has a body.
+    /// Returns the header `Accept`: the media types of the successes, or those of the errors if no
+    /// success has a body.
     fn accept(&self) -> Option<String> {
         let is_named = |name: &str| {
             self.located(Location::Header)

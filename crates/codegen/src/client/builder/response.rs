@@ -10,7 +10,8 @@ use super::Builder;
 use crate::tokens::{docs, ident};
 
 impl Builder<'_> {
-    /// Returns the arms of the match on the status. Codes whose responses are read in the same way share one.
+    /// Returns the arms of the match on the status. Codes whose responses are read in the same way
+    /// share one.
     pub(super) fn arms(&self) -> Vec<TokenStream> {
         let names = self.names.of(self.operation);
         let successes = self.successes.arms.iter();
@@ -57,7 +58,8 @@ impl Builder<'_> {
                 _ => quote!(Ok(#value)),
             }
         };
-        // The body of a media type that is not listed: that of `*/*` if there is one, else the first.
+        // The body of a media type that is not listed: that of `*/*` if there is one, else the
+        // first.
         let is_anything =
             |choice: &Choice| choice.media.iter().any(|media| essence(media) == "*/*");
         let rest = arm.bodies.iter().position(is_anything).unwrap_or_default();
@@ -147,9 +149,11 @@ fn read(choice: &Choice, enumeration: Option<&str>) -> TokenStream {
     }
 }
 
-/// Returns patterns of media types, each with the index of its choice; `rest` is chosen where none of them matches.
+/// Returns patterns of media types, each with the index of its choice; `rest` is chosen where none
+/// of them matches.
 ///
-/// Exact names come before ranges. Last comes any other JSON, since contract and server may name JSON differently.
+/// Exact names come before ranges. Last comes any other JSON, since contract and server may name
+/// JSON differently.
 fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> {
     let all = choices
         .iter()
