@@ -54,31 +54,28 @@ paths:
     /// The operations of `pet`, as methods of [`Client`](crate::Client).
     pub trait ClientPetExt: crate::sealed::Sealed {
         /// `PUT /pets/{pet_id}`
-        fn pet_put(&self) -> PetPut<'_>;
-    }
-
-    impl ClientPetExt for crate::Client {
         fn pet_put(&self) -> PetPut<'_> {
             PetPut::new(self.transport())
         }
     }
 
+    impl ClientPetExt for crate::Client {}
+
     /// Builder of [`ClientPetExt::pet_put`]: `PUT /pets/{pet_id}`.
     #[derive(Clone, Debug)]
     pub struct PetPut<'a> {
         client: &'a runtime::Transport,
-        pet_id: Result<String, String>,
-        words: Result<Option<Vec<String>>, String>,
-        x_once: Result<Option<bool>, String>,
-        body: Result<Option<runtime::Payload>, String>,
+        pet_id: runtime::Argument<String>,
+        words: runtime::Argument<Option<Vec<String>>>,
+        x_once: runtime::Argument<Option<bool>>,
+        body: runtime::Argument<Option<runtime::Payload>>,
     }
 
     impl<'a> PetPut<'a> {
-        /// A call without arguments yet.
-        pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+        fn new(client: &'a runtime::Transport) -> Self {
             Self {
                 client,
-                pet_id: Err("`pet_id` was not given".to_owned()),
+                pet_id: runtime::missing("pet_id"),
                 words: Ok(None),
                 x_once: Ok(None),
                 body: Ok(None),
@@ -86,95 +83,58 @@ paths:
         }
 
         /// Path parameter `pet_id`, required.
-        pub fn pet_id<V>(mut self, value: V) -> Self
-        where
-            V: TryInto<String>,
-        {
-            self.pet_id = value
-                .try_into()
-                .map_err(|_| "`pet_id` is not what `String` allows".to_owned());
+        pub fn pet_id<V: TryInto<String>>(mut self, value: V) -> Self {
+            self.pet_id = runtime::argument("pet_id", "String", value);
             self
         }
 
         /// Query parameter `words`, optional.
-        pub fn words<V>(mut self, value: V) -> Self
-        where
-            V: TryInto<Vec<String>>,
-        {
-            self.words = value
-                .try_into()
-                .map(Some)
-                .map_err(|_| "`words` is not what `Vec<String>` allows".to_owned());
+        pub fn words<V: TryInto<Vec<String>>>(mut self, value: V) -> Self {
+            self.words = runtime::optional("words", "Vec<String>", value);
             self
         }
 
-        /// Header `X-Once`; `true` when it is not given.
-        pub fn x_once<V>(mut self, value: V) -> Self
-        where
-            V: TryInto<bool>,
-        {
-            self.x_once = value
-                .try_into()
-                .map(Some)
-                .map_err(|_| "`x_once` is not what `bool` allows".to_owned());
+        /// Header `X-Once`, `true` by default.
+        pub fn x_once<V: TryInto<bool>>(mut self, value: V) -> Self {
+            self.x_once = runtime::optional("x_once", "bool", value);
             self
         }
 
-        /// The body, as `application/json`.
-        pub fn body<V>(mut self, value: V) -> Self
-        where
-            V: TryInto<i32>,
-        {
-            self.body = value
-                .try_into()
-                .map_err(|_| "`body` is not what `i32` allows".to_owned())
-                .and_then(|value| runtime::Payload::json("application/json", &value))
+        /// Request body, `application/json`, optional.
+        pub fn body<V: TryInto<i32>>(mut self, value: V) -> Self {
+            self.body = runtime::argument("body", "i32", value)
+                .and_then(|value: i32| runtime::Payload::json("application/json", &value))
                 .map(Some);
             self
         }
 
-        /// Sends the call.
+        /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
         ///
         /// | Status | Body | Meaning |
         /// |---|---|---|
         /// | 204 | none | Put. |
-        pub async fn send(self) -> Result<runtime::ResponseValue<()>, runtime::Error<()>> {
-            let Self { client, pet_id, words, x_once, body } = self;
-            let pet_id = pet_id.map_err(runtime::Error::InvalidRequest)?;
-            let words = words.map_err(runtime::Error::InvalidRequest)?;
-            let x_once = x_once.map_err(runtime::Error::InvalidRequest)?;
-            let body = body.map_err(runtime::Error::InvalidRequest)?;
-            let pet_id = runtime::path_text(
-                "pet_id",
-                &pet_id,
-                runtime::Style::Simple,
-                false,
+        pub async fn send(self) -> runtime::Result<(), ()> {
+            let url = runtime::escaped_url(
+                self.client,
+                "/pets/{}",
+                [runtime::path_text("pet_id", &self.pet_id?, runtime::Style::Simple, false)?],
             )?;
-            let pet_id = runtime::encode_segment(pet_id)?;
-            let url = format!("{}/pets/{}", client.base_url(), pet_id);
             let mut query = runtime::Query::new();
-            if let Some(words) = &words {
-                query.add("words", words, (runtime::Style::Form, true, false))?;
+            if let Some(value) = &self.words? {
+                query.add("words", value, (runtime::Style::Form, true, false))?;
             }
-            let mut request = client
-                .http()
-                .request(runtime::reqwest::Method::PUT, query.on(url));
-            if let Some(x_once) = &x_once {
+            let url = query.on(url);
+            let mut request = self.client.http().request(runtime::reqwest::Method::PUT, url);
+            if let Some(value) = &self.x_once? {
                 request = request
-                    .header("X-Once", runtime::header_text("X-Once", x_once, false)?);
+                    .header("X-Once", runtime::header_text("X-Once", value, false)?);
             }
-            if let Some(body) = body {
+            if let Some(body) = self.body? {
                 request = body.on(request);
             }
-            let mut request = request.build()?;
-            let info = runtime::OperationInfo {
-                operation_id: "pet_put",
-                security: &[],
-            };
-            client.pre(&mut request, &info).await?;
-            let response = client.exec(request, &info).await?;
+            let response = self.client.send(request, &[]).await?;
             match response.status().as_u16() {
-                204u16 => Ok(runtime::empty(response)),
+                204 => Ok(runtime::empty(response)),
                 _ => Err(runtime::Error::unlisted(response)),
             }
         }
@@ -330,7 +290,7 @@ paths:
 }
 
 #[test]
-fn answers_of_several_types_are_told_apart() {
+fn responses_of_several_types_are_selected_by_media_type() {
     let contract = r"openapi: 3.1.0
 info: {title: Small, version: 0.1.0}
 paths:
@@ -353,14 +313,12 @@ paths:
     /// The operations of `job`, as methods of [`Client`](crate::Client).
     pub trait ClientJobExt: crate::sealed::Sealed {
         /// `GET /job`
-        fn job_view(&self) -> JobView<'_>;
-    }
-
-    impl ClientJobExt for crate::Client {
         fn job_view(&self) -> JobView<'_> {
             JobView::new(self.transport())
         }
     }
+
+    impl ClientJobExt for crate::Client {}
 
     /// Builder of [`ClientJobExt::job_view`]: `GET /job`.
     #[derive(Clone, Debug)]
@@ -369,46 +327,26 @@ paths:
     }
 
     impl<'a> JobView<'a> {
-        /// A call without arguments yet.
-        pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+        fn new(client: &'a runtime::Transport) -> Self {
             Self { client }
         }
 
-        /// Sends the call.
+        /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
         ///
         /// | Status | Body | Meaning |
         /// |---|---|---|
         /// | 200 | `String` | Done. |
         /// | 202 | `i32` | Not yet. |
-        ///
-        /// # Errors
-        ///
-        /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-        ///
-        /// | Status | Body | Meaning |
-        /// |---|---|---|
         /// | other errors | `String` | Failed. |
-        pub async fn send(
-            self,
-        ) -> Result<runtime::ResponseValue<JobViewResponse>, runtime::Error<String>> {
-            let Self { client } = self;
-            let url = format!("{}/job", client.base_url());
-            let request = client
-                .http()
-                .request(runtime::reqwest::Method::GET, url)
-                .header(runtime::reqwest::header::ACCEPT, "application/json");
-            let mut request = request.build()?;
-            let info = runtime::OperationInfo {
-                operation_id: "job_view",
-                security: &[],
-            };
-            client.pre(&mut request, &info).await?;
-            let response = client.exec(request, &info).await?;
+        pub async fn send(self) -> runtime::Result<JobViewResponse, String> {
+            let url = runtime::url(self.client, "/job", &[])?;
+            let request = self.client.http().get(url).header("accept", "application/json");
+            let response = self.client.send(request, &[]).await?;
             match response.status().as_u16() {
-                200u16 => {
+                200 => {
                     Ok(runtime::map(runtime::decode(response).await?, JobViewResponse::Ok))
                 }
-                202u16 => {
+                202 => {
                     Ok(
                         runtime::map(
                             runtime::decode(response).await?,
@@ -416,7 +354,7 @@ paths:
                         ),
                     )
                 }
-                400u16..=599u16 => {
+                400..=599 => {
                     Err(runtime::Error::listed(runtime::decode_text(response).await?))
                 }
                 _ => Err(runtime::Error::unlisted(response)),
@@ -592,26 +530,23 @@ components:
     /// The operations of `name`, as methods of [`Client`](crate::Client).
     pub trait ClientNameExt: crate::sealed::Sealed {
         /// `GET /names`
-        fn name_list(&self) -> NameList<'_>;
-    }
-
-    impl ClientNameExt for crate::Client {
         fn name_list(&self) -> NameList<'_> {
             NameList::new(self.transport())
         }
     }
 
+    impl ClientNameExt for crate::Client {}
+
     /// Builder of [`ClientNameExt::name_list`]: `GET /names`.
-    #[derive(Debug, Clone)]
+    #[derive(Clone, Debug)]
     pub struct NameList<'a> {
         client: &'a runtime::Transport,
-        after: Result<Option<String>, String>,
-        limit: Result<Option<small_types::NameListLimit>, String>,
+        after: runtime::Argument<Option<String>>,
+        limit: runtime::Argument<Option<small_types::NameListLimit>>,
     }
 
     impl<'a> NameList<'a> {
-        /// A call without arguments yet.
-        pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+        fn new(client: &'a runtime::Transport) -> Self {
             Self {
                 client,
                 after: Ok(None),
@@ -620,67 +555,41 @@ components:
         }
 
         /// Query parameter `after`, optional.
-        pub fn after<V>(mut self, value: V) -> Self
-        where
-            V: TryInto<String>,
-        {
-            self.after = value
-                .try_into()
-                .map(Some)
-                .map_err(|_| "`after` is not what `String` allows".to_string());
+        pub fn after<V: TryInto<String>>(mut self, value: V) -> Self {
+            self.after = runtime::optional("after", "String", value);
             self
         }
 
-        /// Query parameter `limit`; `10` when it is not given.
-        pub fn limit<V>(mut self, value: V) -> Self
-        where
-            V: TryInto<small_types::NameListLimit>,
-        {
-            self.limit = value
-                .try_into()
-                .map(Some)
-                .map_err(|_| "`limit` is not what `NameListLimit` allows".to_string());
+        /// Query parameter `limit`, `10` by default.
+        pub fn limit<V: TryInto<small_types::NameListLimit>>(mut self, value: V) -> Self {
+            self.limit = runtime::optional("limit", "NameListLimit", value);
             self
         }
 
-        /// Sends the call.
+        /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
         ///
         /// | Status | Body | Meaning |
         /// |---|---|---|
         /// | 200 | `Page` | A page. |
-        pub async fn send(
-            self,
-        ) -> Result<runtime::ResponseValue<small_types::Page>, runtime::Error<()>> {
-            let Self { client, after, limit } = self;
-            let after = after.map_err(runtime::Error::InvalidRequest)?;
-            let limit = limit.map_err(runtime::Error::InvalidRequest)?;
-            let url = format!("{}/names", client.base_url());
-            let mut request = client
+        pub async fn send(self) -> runtime::Result<small_types::Page, ()> {
+            let url = runtime::url(self.client, "/names", &[])?;
+            let request = self
+                .client
                 .http()
                 .get(url)
-                .header(
-                    runtime::reqwest::header::ACCEPT,
-                    runtime::reqwest::header::HeaderValue::from_static("application/json"),
-                )
-                .query(&runtime::QueryParam::new("after", &after))
-                .query(&runtime::QueryParam::new("limit", &limit))
-                .build()?;
-            let info = runtime::OperationInfo {
-                operation_id: "name_list",
-                security: &[],
-            };
-            client.pre(&mut request, &info).await?;
-            let result = client.exec(request, &info).await;
-            let response = result?;
+                .query(&runtime::QueryParam::new("after", &self.after?))
+                .query(&runtime::QueryParam::new("limit", &self.limit?))
+                .header("accept", "application/json");
+            let response = self.client.send(request, &[]).await?;
             match response.status().as_u16() {
-                200u16 => runtime::decode(response).await,
+                200 => runtime::decode(response).await,
                 _ => Err(runtime::Error::unlisted(response)),
             }
         }
 
-        /// Every item of the list, page by page, from `after` on if it was given. The first error ends it.
+        /// Returns every item of the list, page by page, after `after` if it is set. The first error ends the stream.
         ///
-        /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
+        /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
         pub fn stream(
             self,
         ) -> impl runtime::Stream<
@@ -688,17 +597,11 @@ components:
         > + Send + 'a {
             let paging = runtime::Paging {
                 key: "name".to_owned(),
-                page_size: self
-                    .limit
-                    .as_ref()
-                    .ok()
-                    .and_then(Option::as_ref)
-                    .and_then(runtime::number),
-                default_page_size: Some(10u64),
+                page_size: runtime::number(&self.limit),
+                default_page_size: Some(10),
             };
-            runtime::pages(
-                paging,
-                move |key| {
+            paging
+                .pages(move |key| {
                     let mut call = self.clone();
                     if let Some(key) = key {
                         call.after = runtime::cursor(key).map(Some);
@@ -710,8 +613,7 @@ components:
                             items: page.items,
                         })
                     }
-                },
-            )
+                })
         }
     }
     "#);

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use codegen::{Carrier, Options};
+use codegen::Options;
 use contract::Severity;
 
 use crate::exit::Exit;
@@ -124,15 +124,15 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
     };
     let prefix = prefix(&row.name);
     let api = codegen::lower(contract, &prefix);
-    let carriers = codegen::carriers(&api);
     row.operations = contract.operations.len();
     row.server = api.operations.len();
     row.events = contract::reversed(contract).map_or(0, |reversed| reversed.operations.len());
-    row.progenitor = carriers
+    row.progenitor = api
+        .operations
         .iter()
-        .filter(|(_, carrier)| matches!(carrier, Carrier::Progenitor))
+        .filter(|operation| codegen::writes_request(&api, operation))
         .count();
-    row.own = carriers.len() - row.progenitor;
+    row.own = api.operations.len() - row.progenitor;
     (row.enforced, row.documented) = keywords(contract);
     let files = match codegen::generate(contract, &Options::new(prefix.as_str())) {
         Ok(files) => files,

@@ -12,34 +12,31 @@ pub trait ClientFirewallExt: crate::sealed::Sealed {
     /// Refused as 400 `InvalidRequest` with `details.private_subnet_id` when the subnet is unknown, in another project or location, malformed, or a name.
     ///
     /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`
-    fn firewall_detach_subnet(&self) -> FirewallDetachSubnet<'_>;
-}
-
-impl ClientFirewallExt for crate::Client {
     fn firewall_detach_subnet(&self) -> FirewallDetachSubnet<'_> {
         FirewallDetachSubnet::new(self.transport())
     }
 }
 
+impl ClientFirewallExt for crate::Client {}
+
 /// Builder of [`ClientFirewallExt::firewall_detach_subnet`]: `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct FirewallDetachSubnet<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    firewall_reference: Result<api_types::Reference, String>,
-    body: Result<api_types::FirewallDetachSubnet, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    firewall_reference: runtime::Argument<api_types::Reference>,
+    body: runtime::Argument<api_types::FirewallDetachSubnet>,
 }
 
 impl<'a> FirewallDetachSubnet<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
-            firewall_reference: Err("`firewall_reference` was not given".to_string()),
-            body: Err("`body` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            firewall_reference: runtime::missing("firewall_reference"),
+            body: runtime::missing("body"),
         }
     }
 
@@ -47,13 +44,8 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -61,56 +53,42 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
     /// The firewall's id (prefix `fw`) or name.
     ///
     /// Path parameter `firewall_reference`, required.
-    pub fn firewall_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.firewall_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`firewall_reference` is not what `Reference` allows".to_string()
-            });
+    pub fn firewall_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.firewall_reference = runtime::argument(
+            "firewall_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
     /// Which private subnet to detach.
     ///
-    /// The body, `application/json`.
-    pub fn body<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::FirewallDetachSubnet>,
-    {
-        self.body = value
-            .try_into()
-            .map_err(|_| "`body` is not what `FirewallDetachSubnet` allows".to_string());
+    /// Request body, `application/json`, required.
+    pub fn body<V: TryInto<api_types::FirewallDetachSubnet>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.body = runtime::argument("body", "FirewallDetachSubnet", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Firewall` | The firewall without the subnet. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
@@ -121,53 +99,24 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::Firewall>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, firewall_reference, body } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let firewall_reference = firewall_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let firewall_reference = runtime::encode_path(&firewall_reference.to_string())?;
-        let url = format!(
-            "{}/project/{}/location/{}/firewall/{}/detach-subnet", client.base_url(),
-            project_id, location, firewall_reference
-        );
-        let mut request = client
+    pub async fn send(self) -> runtime::Result<api_types::Firewall, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/firewall/{}/detach-subnet",
+            &[&self.project_id?, &self.location?, &self.firewall_reference?],
+        )?;
+        let request = self
+            .client
             .http()
             .post(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .json(&body)
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "firewall_detach_subnet",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            403u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            409u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            413u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            415u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

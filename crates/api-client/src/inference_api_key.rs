@@ -11,29 +11,26 @@ pub trait ClientInferenceApiKeyExt: crate::sealed::Sealed {
     /// The key is shown in this answer only, the service keeps no more than its hash.
     ///
     /// `POST /project/{project_id}/inference-api-key`
-    fn inference_api_key_create(&self) -> InferenceApiKeyCreate<'_>;
-}
-
-impl ClientInferenceApiKeyExt for crate::Client {
     fn inference_api_key_create(&self) -> InferenceApiKeyCreate<'_> {
         InferenceApiKeyCreate::new(self.transport())
     }
 }
 
+impl ClientInferenceApiKeyExt for crate::Client {}
+
 /// Builder of [`ClientInferenceApiKeyExt::inference_api_key_create`]: `POST /project/{project_id}/inference-api-key`.
 #[derive(Clone, Debug)]
 pub struct InferenceApiKeyCreate<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    body: Result<Option<runtime::Payload>, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    body: runtime::Argument<Option<runtime::Payload>>,
 }
 
 impl<'a> InferenceApiKeyCreate<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_owned()),
+            project_id: runtime::missing("project_id"),
             body: Ok(None),
         }
     }
@@ -42,43 +39,32 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
     /// An object without properties, or nothing.
     ///
-    /// The body, as `application/json`.
-    pub fn body<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::InferenceApiKeyCreate>,
-    {
-        self.body = value
-            .try_into()
-            .map_err(|_| "`body` is not what `InferenceApiKeyCreate` allows".to_owned())
-            .and_then(|value| runtime::Payload::json("application/json", &value))
+    /// Request body, `application/json`, optional.
+    pub fn body<V: TryInto<api_types::InferenceApiKeyCreate>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.body = runtime::argument("body", "InferenceApiKeyCreate", value)
+            .and_then(|value: api_types::InferenceApiKeyCreate| runtime::Payload::json(
+                "application/json",
+                &value,
+            ))
             .map(Some);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `InferenceApiKey` | The new key. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
@@ -91,49 +77,33 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::InferenceApiKey>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, body } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::path_text(
-            "project_id",
-            &project_id,
-            runtime::Style::Simple,
-            false,
+    ) -> runtime::Result<api_types::InferenceApiKey, api_types::Error> {
+        let url = runtime::escaped_url(
+            self.client,
+            "/project/{}/inference-api-key",
+            [
+                runtime::path_text(
+                    "project_id",
+                    &self.project_id?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+            ],
         )?;
-        let project_id = runtime::encode_segment(project_id)?;
-        let url = format!(
-            "{}/project/{}/inference-api-key", client.base_url(), project_id
-        );
-        let mut request = client
+        let mut request = self
+            .client
             .http()
             .request(runtime::reqwest::Method::POST, url)
-            .header(runtime::reqwest::header::ACCEPT, "application/json");
-        if let Some(body) = body {
+            .header("accept", "application/json");
+        if let Some(body) = self.body? {
             request = body.on(request);
         }
-        let mut request = request.build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "inference_api_key_create",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let response = client.exec(request, &info).await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => Ok(runtime::decode(response).await?),
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            403u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            409u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            413u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            415u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

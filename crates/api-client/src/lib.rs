@@ -70,9 +70,10 @@
 //! # Ok::<(), api_client::BuildError>(())
 //! ```
 //!
-//! Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. A method yields a builder: a setter per parameter, `send()`, and `stream()` where the operation is a list.
+//! Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. A method returns a builder: a setter per parameter, `send()`, and `stream()` if the operation is a list.
 //!
-//! Responses are read leniently: a property or an enumeration value that is newer than this crate fails nothing. An [`Error`] keeps status, headers and the contract's error body, and shows nothing secret when it is printed.
+//! Responses are read leniently: properties and enumeration values that are newer than this crate are accepted. An [`Error`] keeps the status, the headers and the contract's error body, and prints no secrets.
+#![allow(deprecated, reason = "the contract deprecates what it still has")]
 
 use api_runtime::client as runtime;
 
@@ -82,56 +83,20 @@ pub use api_runtime::client::{
     Secret, Server, Stream, reqwest,
 };
 
-/// Why a call failed; `E` is the body of the errors that the contract lists.
+/// Why a call failed. `E` is the body of the errors that the contract lists.
 pub type Error<E = api_types::Error> = runtime::Error<E>;
 
 #[cfg(feature = "load_balancer")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod load_balancer;
 #[cfg(feature = "postgres")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod postgres;
 #[cfg(feature = "private_subnet")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod private_subnet;
 #[cfg(feature = "firewall")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod firewall;
 #[cfg(feature = "vm")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod vm;
 #[cfg(feature = "inference_api_key")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
 pub mod inference_api_key;
 
 /// The client and the traits of its operations.
@@ -151,21 +116,27 @@ pub mod prelude {
     pub use crate::inference_api_key::ClientInferenceApiKeyExt;
 }
 
-/// The security schemes, by the index under which the transport keeps their credentials.
+/// The indices of the security schemes' credentials in the transport.
 #[allow(dead_code, reason = "the features of the operations that use one may be off")]
 mod schemes {
     pub(crate) const BEARER: usize = 0usize;
 }
 
-/// Keeps the traits of operations to [`Client`], so that another operation breaks nobody.
+/// Seals the traits of operations, so that a further operation is no breaking change.
 #[allow(dead_code, reason = "the features of all tags may be off")]
 mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed {
+        fn transport(&self) -> &super::runtime::Transport;
+    }
 
-    impl Sealed for crate::Client {}
+    impl Sealed for crate::Client {
+        fn transport(&self) -> &super::runtime::Transport {
+            &self.transport
+        }
+    }
 }
 
-/// The servers that the contract names; `SERVERS[0].url()` is what a client may be built with.
+/// The servers that the contract lists. Build a client with `SERVERS[0].url()`.
 ///
 /// - `{base_url}`: A Stratus service.
 pub static SERVERS: &[Server] = &[
@@ -188,12 +159,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client without credentials and with the default time-outs.
+    /// Returns a client without credentials and with the default time-outs.
     pub fn new(base_url: impl AsRef<str>) -> Result<Self, BuildError> {
         Self::builder(base_url).build()
     }
 
-    /// A client with settings of one's own. `base_url` is what the contract's paths are put behind.
+    /// Returns a builder of a client with settings. The contract's paths are appended to `base_url`.
     pub fn builder(base_url: impl AsRef<str>) -> ClientBuilder {
         let user_agent = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
         ClientBuilder {
@@ -201,15 +172,10 @@ impl Client {
         }
     }
 
-    /// The URL that the contract's paths are put behind, without a slash at its end.
+    /// Returns the URL that the contract's paths are appended to, without a slash at its end.
     #[must_use]
     pub fn base_url(&self) -> &str {
         self.transport.base_url()
-    }
-
-    #[allow(dead_code, reason = "the features of all operations may be off")]
-    pub(crate) fn transport(&self) -> &runtime::Transport {
-        &self.transport
     }
 }
 
@@ -226,7 +192,7 @@ impl ClientBuilder {
     /// The service stores no more than its hash.
     /// The scheme's case does not matter, and `Bearer: <token>`, with a colon, is understood too.
     ///
-    /// Sent where an operation asks for security scheme `bearer`.
+    /// Sets the credential of the security scheme `bearer`, which is sent with the operations that need it.
     pub fn bearer(mut self, token: impl Into<Secret>) -> Self {
         let secret = token.into();
         self.config = self
@@ -235,26 +201,27 @@ impl ClientBuilder {
         self
     }
 
-    /// How long a connection may take; 10 seconds unless set. It does not apply to an HTTP client of one's own.
+    /// Sets the time-out of a connection attempt, 10 seconds by default. It does not apply
+    /// to a client that [`http_client`](Self::http_client) sets.
     pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
         self.config = self.config.connect_timeout(timeout);
         self
     }
 
-    /// How long a whole call may take: connecting, sending, every retry and the pauses between, and the body
-    /// of the response; 60 seconds unless set.
+    /// Sets the time-out of a whole call, 60 seconds by default: connecting, sending, every
+    /// retry with the pauses between, and reading the response body.
     pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
         self.config = self.config.timeout(Some(timeout));
         self
     }
 
-    /// Lets a call take as long as it takes, such as an endless stream.
+    /// Removes the time-out of calls, for endless streams.
     pub fn no_timeout(mut self) -> Self {
         self.config = self.config.timeout(None);
         self
     }
 
-    /// What the client calls itself; name and version of this crate unless set.
+    /// Sets the header `User-Agent`, by default the name and version of this crate.
     pub fn user_agent(mut self, user_agent: &str) -> Self {
         self.config = self.config.user_agent(user_agent);
         self
@@ -266,13 +233,14 @@ impl ClientBuilder {
         self
     }
 
-    /// Repeats what failed for a moment and is safe to repeat; off unless set.
+    /// Repeats calls that failed temporarily and are safe to repeat. Off by default.
     pub fn retries(mut self, retries: Retries) -> Self {
         self.config = self.config.retries(retries);
         self
     }
 
-    /// Uses an HTTP client of one's own, with its TLS, proxies, redirects and connect time-out.
+    /// Replaces the HTTP client, with its settings of TLS, proxies, redirects and connect
+    /// time-out.
     pub fn http_client(mut self, http: reqwest::Client) -> Self {
         self.config = self.config.http_client(http);
         self

@@ -10,7 +10,9 @@ pub trait ClientLoadBalancerExt: crate::sealed::Sealed {
     /// Answers one page of the project's load balancers in a location.
     ///
     /// `GET /project/{project_id}/location/{location}/load-balancer`
-    fn load_balancer_list(&self) -> LoadBalancerList<'_>;
+    fn load_balancer_list(&self) -> LoadBalancerList<'_> {
+        LoadBalancerList::new(self.transport())
+    }
 
     /// List the load balancers of a project
     ///
@@ -18,7 +20,9 @@ pub trait ClientLoadBalancerExt: crate::sealed::Sealed {
     /// Names are unique within a location only, so a page that ends between two load balancers of one name is continued after both; order by `id` to be sure to see every one.
     ///
     /// `GET /project/{project_id}/load-balancer`
-    fn project_load_balancer_list(&self) -> ProjectLoadBalancerList<'_>;
+    fn project_load_balancer_list(&self) -> ProjectLoadBalancerList<'_> {
+        ProjectLoadBalancerList::new(self.transport())
+    }
 
     /// Update a load balancer
     ///
@@ -27,7 +31,9 @@ pub trait ClientLoadBalancerExt: crate::sealed::Sealed {
     /// Refused as 400 `InvalidRequest` with `details.vms` when an entry is unknown, in another project or location, malformed, a name, twice in the list, or attached to another load balancer.
     ///
     /// `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`
-    fn load_balancer_update(&self) -> LoadBalancerUpdate<'_>;
+    fn load_balancer_update(&self) -> LoadBalancerUpdate<'_> {
+        LoadBalancerUpdate::new(self.transport())
+    }
 
     /// Detach a virtual machine from a load balancer
     ///
@@ -36,45 +42,30 @@ pub trait ClientLoadBalancerExt: crate::sealed::Sealed {
     /// Refused as 400 `InvalidRequest` with `details.vm_id` when the virtual machine is unknown, in another project or location, malformed, or a name.
     ///
     /// `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`
-    fn load_balancer_detach_vm(&self) -> LoadBalancerDetachVm<'_>;
-}
-
-impl ClientLoadBalancerExt for crate::Client {
-    fn load_balancer_list(&self) -> LoadBalancerList<'_> {
-        LoadBalancerList::new(self.transport())
-    }
-
-    fn project_load_balancer_list(&self) -> ProjectLoadBalancerList<'_> {
-        ProjectLoadBalancerList::new(self.transport())
-    }
-
-    fn load_balancer_update(&self) -> LoadBalancerUpdate<'_> {
-        LoadBalancerUpdate::new(self.transport())
-    }
-
     fn load_balancer_detach_vm(&self) -> LoadBalancerDetachVm<'_> {
         LoadBalancerDetachVm::new(self.transport())
     }
 }
 
+impl ClientLoadBalancerExt for crate::Client {}
+
 /// Builder of [`ClientLoadBalancerExt::load_balancer_list`]: `GET /project/{project_id}/location/{location}/load-balancer`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct LoadBalancerList<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    start_after: Result<Option<api_types::StartAfter>, String>,
-    page_size: Result<Option<api_types::PageSize>, String>,
-    order_column: Result<Option<api_types::OrderColumn>, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    start_after: runtime::Argument<Option<api_types::StartAfter>>,
+    page_size: runtime::Argument<Option<api_types::PageSize>>,
+    order_column: runtime::Argument<Option<api_types::OrderColumn>>,
 }
 
 impl<'a> LoadBalancerList<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
             start_after: Ok(None),
             page_size: Ok(None),
             order_column: Ok(None),
@@ -85,13 +76,8 @@ impl<'a> LoadBalancerList<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -99,13 +85,8 @@ impl<'a> LoadBalancerList<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
@@ -115,59 +96,34 @@ impl<'a> LoadBalancerList<'a> {
     /// Without it, the list starts at its beginning.
     ///
     /// Query parameter `start_after`, optional.
-    pub fn start_after<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::StartAfter>,
-    {
-        self.start_after = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
+    pub fn start_after<V: TryInto<api_types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = runtime::optional("start_after", "StartAfter", value);
         self
     }
 
     /// How many items a page has at most.
     /// A value above 1000 counts as 1000.
     ///
-    /// Query parameter `page_size`; `10` when it is not given.
-    pub fn page_size<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::PageSize>,
-    {
-        self.page_size = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = runtime::optional("page_size", "PageSize", value);
         self
     }
 
     /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
     /// Anything else is 400 `InvalidRequest` with `details.order_column`.
     ///
-    /// Query parameter `order_column`; `"id"` when it is not given.
-    pub fn order_column<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::OrderColumn>,
-    {
-        self.order_column = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = runtime::optional("order_column", "OrderColumn", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `LoadBalancerPage` | One page of load balancers. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
@@ -176,85 +132,45 @@ impl<'a> LoadBalancerList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::LoadBalancerPage>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self {
-            client,
-            project_id,
-            location,
-            start_after,
-            page_size,
-            order_column,
-        } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
-        let page_size = page_size.map_err(runtime::Error::InvalidRequest)?;
-        let order_column = order_column.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let url = format!(
-            "{}/project/{}/location/{}/load-balancer", client.base_url(), project_id,
-            location
-        );
-        let mut request = client
+    ) -> runtime::Result<api_types::LoadBalancerPage, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/load-balancer",
+            &[&self.project_id?, &self.location?],
+        )?;
+        let request = self
+            .client
             .http()
             .get(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .query(&runtime::QueryParam::new("start_after", &start_after))
-            .query(&runtime::QueryParam::new("page_size", &page_size))
-            .query(&runtime::QueryParam::new("order_column", &order_column))
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "load_balancer_list",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
 
-    /// Every item of the list, page by page, from `start_after` on if it was given. The first error ends it.
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
     ///
-    /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
+    /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
     pub fn stream(
         self,
     ) -> impl runtime::Stream<
         Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>,
     > + Send + 'a {
         let paging = runtime::Paging {
-            key: self
-                .order_column
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .map_or_else(|| "id".to_owned(), runtime::text),
-            page_size: self
-                .page_size
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .and_then(runtime::number),
-            default_page_size: Some(10u64),
+            key: runtime::text(&self.order_column, "id"),
+            page_size: runtime::number(&self.page_size),
+            default_page_size: Some(10),
         };
-        runtime::pages(
-            paging,
-            move |key| {
+        paging
+            .pages(move |key| {
                 let mut call = self.clone();
                 if let Some(key) = key {
                     call.start_after = runtime::cursor(key).map(Some);
@@ -262,31 +178,29 @@ impl<'a> LoadBalancerList<'a> {
                 async move {
                     let page = call.send().await?.into_inner();
                     Ok(runtime::Page {
-                        count: runtime::number(&page.count),
+                        count: runtime::count(&page.count),
                         items: page.items,
                     })
                 }
-            },
-        )
+            })
     }
 }
 
 /// Builder of [`ClientLoadBalancerExt::project_load_balancer_list`]: `GET /project/{project_id}/load-balancer`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct ProjectLoadBalancerList<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    start_after: Result<Option<api_types::StartAfter>, String>,
-    page_size: Result<Option<api_types::PageSize>, String>,
-    order_column: Result<Option<api_types::OrderColumn>, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    start_after: runtime::Argument<Option<api_types::StartAfter>>,
+    page_size: runtime::Argument<Option<api_types::PageSize>>,
+    order_column: runtime::Argument<Option<api_types::OrderColumn>>,
 }
 
 impl<'a> ProjectLoadBalancerList<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
             start_after: Ok(None),
             page_size: Ok(None),
             order_column: Ok(None),
@@ -297,13 +211,8 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -313,59 +222,34 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// Without it, the list starts at its beginning.
     ///
     /// Query parameter `start_after`, optional.
-    pub fn start_after<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::StartAfter>,
-    {
-        self.start_after = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
+    pub fn start_after<V: TryInto<api_types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = runtime::optional("start_after", "StartAfter", value);
         self
     }
 
     /// How many items a page has at most.
     /// A value above 1000 counts as 1000.
     ///
-    /// Query parameter `page_size`; `10` when it is not given.
-    pub fn page_size<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::PageSize>,
-    {
-        self.page_size = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = runtime::optional("page_size", "PageSize", value);
         self
     }
 
     /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
     /// Anything else is 400 `InvalidRequest` with `details.order_column`.
     ///
-    /// Query parameter `order_column`; `"id"` when it is not given.
-    pub fn order_column<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::OrderColumn>,
-    {
-        self.order_column = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = runtime::optional("order_column", "OrderColumn", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `LoadBalancerPage` | One page of load balancers. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
@@ -374,73 +258,45 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::LoadBalancerPage>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, start_after, page_size, order_column } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
-        let page_size = page_size.map_err(runtime::Error::InvalidRequest)?;
-        let order_column = order_column.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let url = format!("{}/project/{}/load-balancer", client.base_url(), project_id);
-        let mut request = client
+    ) -> runtime::Result<api_types::LoadBalancerPage, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/load-balancer",
+            &[&self.project_id?],
+        )?;
+        let request = self
+            .client
             .http()
             .get(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .query(&runtime::QueryParam::new("start_after", &start_after))
-            .query(&runtime::QueryParam::new("page_size", &page_size))
-            .query(&runtime::QueryParam::new("order_column", &order_column))
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "project_load_balancer_list",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
 
-    /// Every item of the list, page by page, from `start_after` on if it was given. The first error ends it.
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
     ///
-    /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
+    /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
     pub fn stream(
         self,
     ) -> impl runtime::Stream<
         Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>,
     > + Send + 'a {
         let paging = runtime::Paging {
-            key: self
-                .order_column
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .map_or_else(|| "id".to_owned(), runtime::text),
-            page_size: self
-                .page_size
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .and_then(runtime::number),
-            default_page_size: Some(10u64),
+            key: runtime::text(&self.order_column, "id"),
+            page_size: runtime::number(&self.page_size),
+            default_page_size: Some(10),
         };
-        runtime::pages(
-            paging,
-            move |key| {
+        paging
+            .pages(move |key| {
                 let mut call = self.clone();
                 if let Some(key) = key {
                     call.start_after = runtime::cursor(key).map(Some);
@@ -448,36 +304,32 @@ impl<'a> ProjectLoadBalancerList<'a> {
                 async move {
                     let page = call.send().await?.into_inner();
                     Ok(runtime::Page {
-                        count: runtime::number(&page.count),
+                        count: runtime::count(&page.count),
                         items: page.items,
                     })
                 }
-            },
-        )
+            })
     }
 }
 
 /// Builder of [`ClientLoadBalancerExt::load_balancer_update`]: `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct LoadBalancerUpdate<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    load_balancer_reference: Result<api_types::Reference, String>,
-    body: Result<api_types::LoadBalancerUpdate, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    load_balancer_reference: runtime::Argument<api_types::Reference>,
+    body: runtime::Argument<api_types::LoadBalancerUpdate>,
 }
 
 impl<'a> LoadBalancerUpdate<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
-            load_balancer_reference: Err(
-                "`load_balancer_reference` was not given".to_string(),
-            ),
-            body: Err("`body` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            load_balancer_reference: runtime::missing("load_balancer_reference"),
+            body: runtime::missing("body"),
         }
     }
 
@@ -485,13 +337,8 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -499,56 +346,39 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
     /// The load balancer's id (prefix `1b`) or name.
     ///
     /// Path parameter `load_balancer_reference`, required.
-    pub fn load_balancer_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.load_balancer_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`load_balancer_reference` is not what `Reference` allows".to_string()
-            });
+    pub fn load_balancer_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.load_balancer_reference = runtime::argument(
+            "load_balancer_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
     /// What the load balancer shall be like.
     ///
-    /// The body, `application/json`.
-    pub fn body<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::LoadBalancerUpdate>,
-    {
-        self.body = value
-            .try_into()
-            .map_err(|_| "`body` is not what `LoadBalancerUpdate` allows".to_string());
+    /// Request body, `application/json`, required.
+    pub fn body<V: TryInto<api_types::LoadBalancerUpdate>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", "LoadBalancerUpdate", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `LoadBalancer` | The load balancer as it is now. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
@@ -561,79 +391,47 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::LoadBalancer>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, load_balancer_reference, body } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let load_balancer_reference = load_balancer_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let load_balancer_reference = runtime::encode_path(
-            &load_balancer_reference.to_string(),
+    ) -> runtime::Result<api_types::LoadBalancer, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/load-balancer/{}",
+            &[&self.project_id?, &self.location?, &self.load_balancer_reference?],
         )?;
-        let url = format!(
-            "{}/project/{}/location/{}/load-balancer/{}", client.base_url(), project_id,
-            location, load_balancer_reference
-        );
-        let mut request = client
+        let request = self
+            .client
             .http()
             .patch(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .json(&body)
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "load_balancer_update",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            403u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            409u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            413u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            415u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
 }
 
 /// Builder of [`ClientLoadBalancerExt::load_balancer_detach_vm`]: `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct LoadBalancerDetachVm<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    load_balancer_reference: Result<api_types::Reference, String>,
-    body: Result<api_types::LoadBalancerDetachVm, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    load_balancer_reference: runtime::Argument<api_types::Reference>,
+    body: runtime::Argument<api_types::LoadBalancerDetachVm>,
 }
 
 impl<'a> LoadBalancerDetachVm<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
-            load_balancer_reference: Err(
-                "`load_balancer_reference` was not given".to_string(),
-            ),
-            body: Err("`body` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            load_balancer_reference: runtime::missing("load_balancer_reference"),
+            body: runtime::missing("body"),
         }
     }
 
@@ -641,13 +439,8 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -655,56 +448,42 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
     /// The load balancer's id (prefix `1b`) or name.
     ///
     /// Path parameter `load_balancer_reference`, required.
-    pub fn load_balancer_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.load_balancer_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`load_balancer_reference` is not what `Reference` allows".to_string()
-            });
+    pub fn load_balancer_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.load_balancer_reference = runtime::argument(
+            "load_balancer_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
     /// Which virtual machine to detach.
     ///
-    /// The body, `application/json`.
-    pub fn body<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::LoadBalancerDetachVm>,
-    {
-        self.body = value
-            .try_into()
-            .map_err(|_| "`body` is not what `LoadBalancerDetachVm` allows".to_string());
+    /// Request body, `application/json`, required.
+    pub fn body<V: TryInto<api_types::LoadBalancerDetachVm>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.body = runtime::argument("body", "LoadBalancerDetachVm", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `LoadBalancer` | The load balancer without the virtual machine. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
@@ -717,53 +496,24 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::LoadBalancer>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, load_balancer_reference, body } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let load_balancer_reference = load_balancer_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let load_balancer_reference = runtime::encode_path(
-            &load_balancer_reference.to_string(),
+    ) -> runtime::Result<api_types::LoadBalancer, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/load-balancer/{}/detach-vm",
+            &[&self.project_id?, &self.location?, &self.load_balancer_reference?],
         )?;
-        let url = format!(
-            "{}/project/{}/location/{}/load-balancer/{}/detach-vm", client.base_url(),
-            project_id, location, load_balancer_reference
-        );
-        let mut request = client
+        let request = self
+            .client
             .http()
             .post(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .json(&body)
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "load_balancer_detach_vm",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            403u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            409u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            413u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            415u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

@@ -11,7 +11,9 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// Names are unique within a location only, so a page that ends between two databases of one name is continued after both; order by `id` to be sure to see every one.
     ///
     /// `GET /project/{project_id}/postgres`
-    fn project_postgres_list(&self) -> ProjectPostgresList<'_>;
+    fn project_postgres_list(&self) -> ProjectPostgresList<'_> {
+        ProjectPostgresList::new(self.transport())
+    }
 
     /// View a Postgres database
     ///
@@ -19,7 +21,9 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// The answer carries a secret, the connection string.
     ///
     /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
-    fn postgres_view(&self) -> PostgresView<'_>;
+    fn postgres_view(&self) -> PostgresView<'_> {
+        PostgresView::new(self.transport())
+    }
 
     /// Create a Postgres database
     ///
@@ -33,7 +37,9 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// - `details.storage_size` when the storage does not go with the size, naming what does.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
-    fn postgres_create(&self) -> PostgresCreate<'_>;
+    fn postgres_create(&self) -> PostgresCreate<'_> {
+        PostgresCreate::new(self.transport())
+    }
 
     /// Update a Postgres database
     ///
@@ -46,7 +52,9 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// - `details.storage_size` when the storage does not go with the size, naming what does, or when it shrinks so far that the used space is not under 80 % of the new size.
     ///
     /// `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
-    fn postgres_update(&self) -> PostgresUpdate<'_>;
+    fn postgres_update(&self) -> PostgresUpdate<'_> {
+        PostgresUpdate::new(self.transport())
+    }
 
     /// Reset a Postgres database's superuser password
     ///
@@ -54,47 +62,28 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// Refused as 400 `InvalidRequest` with `details.password`, an array of every rule that the password fails: at least 12 characters, a lower-case letter, an upper-case letter, a digit, no control characters.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`
-    fn postgres_reset_superuser_password(&self) -> PostgresResetSuperuserPassword<'_>;
-}
-
-impl ClientPostgresExt for crate::Client {
-    fn project_postgres_list(&self) -> ProjectPostgresList<'_> {
-        ProjectPostgresList::new(self.transport())
-    }
-
-    fn postgres_view(&self) -> PostgresView<'_> {
-        PostgresView::new(self.transport())
-    }
-
-    fn postgres_create(&self) -> PostgresCreate<'_> {
-        PostgresCreate::new(self.transport())
-    }
-
-    fn postgres_update(&self) -> PostgresUpdate<'_> {
-        PostgresUpdate::new(self.transport())
-    }
-
     fn postgres_reset_superuser_password(&self) -> PostgresResetSuperuserPassword<'_> {
         PostgresResetSuperuserPassword::new(self.transport())
     }
 }
 
+impl ClientPostgresExt for crate::Client {}
+
 /// Builder of [`ClientPostgresExt::project_postgres_list`]: `GET /project/{project_id}/postgres`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct ProjectPostgresList<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    start_after: Result<Option<api_types::StartAfter>, String>,
-    page_size: Result<Option<api_types::PageSize>, String>,
-    order_column: Result<Option<api_types::OrderColumn>, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    start_after: runtime::Argument<Option<api_types::StartAfter>>,
+    page_size: runtime::Argument<Option<api_types::PageSize>>,
+    order_column: runtime::Argument<Option<api_types::OrderColumn>>,
 }
 
 impl<'a> ProjectPostgresList<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
             start_after: Ok(None),
             page_size: Ok(None),
             order_column: Ok(None),
@@ -105,13 +94,8 @@ impl<'a> ProjectPostgresList<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -121,59 +105,34 @@ impl<'a> ProjectPostgresList<'a> {
     /// Without it, the list starts at its beginning.
     ///
     /// Query parameter `start_after`, optional.
-    pub fn start_after<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::StartAfter>,
-    {
-        self.start_after = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
+    pub fn start_after<V: TryInto<api_types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = runtime::optional("start_after", "StartAfter", value);
         self
     }
 
     /// How many items a page has at most.
     /// A value above 1000 counts as 1000.
     ///
-    /// Query parameter `page_size`; `10` when it is not given.
-    pub fn page_size<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::PageSize>,
-    {
-        self.page_size = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = runtime::optional("page_size", "PageSize", value);
         self
     }
 
     /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
     /// Anything else is 400 `InvalidRequest` with `details.order_column`.
     ///
-    /// Query parameter `order_column`; `"id"` when it is not given.
-    pub fn order_column<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::OrderColumn>,
-    {
-        self.order_column = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = runtime::optional("order_column", "OrderColumn", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `PostgresPage` | One page of Postgres databases. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
@@ -182,73 +141,45 @@ impl<'a> ProjectPostgresList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::PostgresPage>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, start_after, page_size, order_column } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
-        let page_size = page_size.map_err(runtime::Error::InvalidRequest)?;
-        let order_column = order_column.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let url = format!("{}/project/{}/postgres", client.base_url(), project_id);
-        let mut request = client
+    ) -> runtime::Result<api_types::PostgresPage, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/postgres",
+            &[&self.project_id?],
+        )?;
+        let request = self
+            .client
             .http()
             .get(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .query(&runtime::QueryParam::new("start_after", &start_after))
-            .query(&runtime::QueryParam::new("page_size", &page_size))
-            .query(&runtime::QueryParam::new("order_column", &order_column))
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "project_postgres_list",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
 
-    /// Every item of the list, page by page, from `start_after` on if it was given. The first error ends it.
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
     ///
-    /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
+    /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
     pub fn stream(
         self,
     ) -> impl runtime::Stream<
         Item = Result<api_types::PostgresSummary, runtime::Error<api_types::Error>>,
     > + Send + 'a {
         let paging = runtime::Paging {
-            key: self
-                .order_column
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .map_or_else(|| "id".to_owned(), runtime::text),
-            page_size: self
-                .page_size
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .and_then(runtime::number),
-            default_page_size: Some(10u64),
+            key: runtime::text(&self.order_column, "id"),
+            page_size: runtime::number(&self.page_size),
+            default_page_size: Some(10),
         };
-        runtime::pages(
-            paging,
-            move |key| {
+        paging
+            .pages(move |key| {
                 let mut call = self.clone();
                 if let Some(key) = key {
                     call.start_after = runtime::cursor(key).map(Some);
@@ -256,34 +187,30 @@ impl<'a> ProjectPostgresList<'a> {
                 async move {
                     let page = call.send().await?.into_inner();
                     Ok(runtime::Page {
-                        count: runtime::number(&page.count),
+                        count: runtime::count(&page.count),
                         items: page.items,
                     })
                 }
-            },
-        )
+            })
     }
 }
 
 /// Builder of [`ClientPostgresExt::postgres_view`]: `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct PostgresView<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    postgres_database_reference: Result<api_types::Reference, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    postgres_database_reference: runtime::Argument<api_types::Reference>,
 }
 
 impl<'a> PostgresView<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
-            postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_string(),
-            ),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            postgres_database_reference: runtime::missing("postgres_database_reference"),
         }
     }
 
@@ -291,13 +218,8 @@ impl<'a> PostgresView<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -305,13 +227,8 @@ impl<'a> PostgresView<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
@@ -319,106 +236,65 @@ impl<'a> PostgresView<'a> {
     /// A create takes it as the new database's name.
     ///
     /// Path parameter `postgres_database_reference`, required.
-    pub fn postgres_database_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.postgres_database_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`postgres_database_reference` is not what `Reference` allows"
-                    .to_string()
-            });
+    pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = runtime::argument(
+            "postgres_database_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::Postgres>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, postgres_database_reference } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference = runtime::encode_path(
-            &postgres_database_reference.to_string(),
+    pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/postgres/{}",
+            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
         )?;
-        let url = format!(
-            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
-            location, postgres_database_reference
-        );
-        let mut request = client
-            .http()
-            .get(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "postgres_view",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+        let request = self.client.http().get(url).header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
 }
 
 /// Builder of [`ClientPostgresExt::postgres_create`]: `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct PostgresCreate<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    postgres_database_reference: Result<api_types::Reference, String>,
-    body: Result<api_types::PostgresCreate, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    postgres_database_reference: runtime::Argument<api_types::Reference>,
+    body: runtime::Argument<api_types::PostgresCreate>,
 }
 
 impl<'a> PostgresCreate<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
-            postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_string(),
-            ),
-            body: Err("`body` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            postgres_database_reference: runtime::missing("postgres_database_reference"),
+            body: runtime::missing("body"),
         }
     }
 
@@ -426,13 +302,8 @@ impl<'a> PostgresCreate<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -440,13 +311,8 @@ impl<'a> PostgresCreate<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
@@ -454,44 +320,31 @@ impl<'a> PostgresCreate<'a> {
     /// A create takes it as the new database's name.
     ///
     /// Path parameter `postgres_database_reference`, required.
-    pub fn postgres_database_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.postgres_database_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`postgres_database_reference` is not what `Reference` allows"
-                    .to_string()
-            });
+    pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = runtime::argument(
+            "postgres_database_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
     /// What the database shall be like.
     ///
-    /// The body, `application/json`.
-    pub fn body<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::PostgresCreate>,
-    {
-        self.body = value
-            .try_into()
-            .map_err(|_| "`body` is not what `PostgresCreate` allows".to_string());
+    /// Request body, `application/json`, required.
+    pub fn body<V: TryInto<api_types::PostgresCreate>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", "PostgresCreate", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The new Postgres database. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
@@ -502,55 +355,24 @@ impl<'a> PostgresCreate<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::Postgres>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, postgres_database_reference, body } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference = runtime::encode_path(
-            &postgres_database_reference.to_string(),
+    pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/postgres/{}",
+            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
         )?;
-        let url = format!(
-            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
-            location, postgres_database_reference
-        );
-        let mut request = client
+        let request = self
+            .client
             .http()
             .post(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .json(&body)
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "postgres_create",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            403u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            409u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            413u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            415u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
@@ -560,22 +382,19 @@ impl<'a> PostgresCreate<'a> {
 #[derive(Clone, Debug)]
 pub struct PostgresUpdate<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    postgres_database_reference: Result<api_types::Reference, String>,
-    body: Result<Option<runtime::Payload>, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    postgres_database_reference: runtime::Argument<api_types::Reference>,
+    body: runtime::Argument<Option<runtime::Payload>>,
 }
 
 impl<'a> PostgresUpdate<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_owned()),
-            location: Err("`location` was not given".to_owned()),
-            postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_owned(),
-            ),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            postgres_database_reference: runtime::missing("postgres_database_reference"),
             body: Ok(None),
         }
     }
@@ -584,13 +403,8 @@ impl<'a> PostgresUpdate<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -598,13 +412,8 @@ impl<'a> PostgresUpdate<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_owned());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
@@ -612,45 +421,36 @@ impl<'a> PostgresUpdate<'a> {
     /// A create takes it as the new database's name.
     ///
     /// Path parameter `postgres_database_reference`, required.
-    pub fn postgres_database_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.postgres_database_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`postgres_database_reference` is not what `Reference` allows".to_owned()
-            });
+    pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = runtime::argument(
+            "postgres_database_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
     /// What shall change.
     ///
-    /// The body, as `application/json`.
-    pub fn body<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::PostgresUpdate>,
-    {
-        self.body = value
-            .try_into()
-            .map_err(|_| "`body` is not what `PostgresUpdate` allows".to_owned())
-            .and_then(|value| runtime::Payload::json("application/json", &value))
+    /// Request body, `application/json`, optional.
+    pub fn body<V: TryInto<api_types::PostgresUpdate>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", "PostgresUpdate", value)
+            .and_then(|value: api_types::PostgresUpdate| runtime::Payload::json(
+                "application/json",
+                &value,
+            ))
             .map(Some);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database with its new targets. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
@@ -661,97 +461,68 @@ impl<'a> PostgresUpdate<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::Postgres>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, postgres_database_reference, body } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::path_text(
-            "project_id",
-            &project_id,
-            runtime::Style::Simple,
-            false,
+    pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
+        let url = runtime::escaped_url(
+            self.client,
+            "/project/{}/location/{}/postgres/{}",
+            [
+                runtime::path_text(
+                    "project_id",
+                    &self.project_id?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "location",
+                    &self.location?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "postgres_database_reference",
+                    &self.postgres_database_reference?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+            ],
         )?;
-        let project_id = runtime::encode_segment(project_id)?;
-        let location = runtime::path_text(
-            "location",
-            &location,
-            runtime::Style::Simple,
-            false,
-        )?;
-        let location = runtime::encode_segment(location)?;
-        let postgres_database_reference = runtime::path_text(
-            "postgres_database_reference",
-            &postgres_database_reference,
-            runtime::Style::Simple,
-            false,
-        )?;
-        let postgres_database_reference = runtime::encode_segment(
-            postgres_database_reference,
-        )?;
-        let url = format!(
-            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
-            location, postgres_database_reference
-        );
-        let mut request = client
+        let mut request = self
+            .client
             .http()
             .request(runtime::reqwest::Method::PATCH, url)
-            .header(runtime::reqwest::header::ACCEPT, "application/json");
-        if let Some(body) = body {
+            .header("accept", "application/json");
+        if let Some(body) = self.body? {
             request = body.on(request);
         }
-        let mut request = request.build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "postgres_update",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let response = client.exec(request, &info).await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => Ok(runtime::decode(response).await?),
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            403u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            409u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            413u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            415u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
 }
 
 /// Builder of [`ClientPostgresExt::postgres_reset_superuser_password`]: `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct PostgresResetSuperuserPassword<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    postgres_database_reference: Result<api_types::Reference, String>,
-    body: Result<api_types::PostgresResetSuperuserPassword, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    postgres_database_reference: runtime::Argument<api_types::Reference>,
+    body: runtime::Argument<api_types::PostgresResetSuperuserPassword>,
 }
 
 impl<'a> PostgresResetSuperuserPassword<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
-            postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_string(),
-            ),
-            body: Err("`body` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            postgres_database_reference: runtime::missing("postgres_database_reference"),
+            body: runtime::missing("body"),
         }
     }
 
@@ -759,13 +530,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -773,13 +539,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
@@ -787,46 +548,34 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// A create takes it as the new database's name.
     ///
     /// Path parameter `postgres_database_reference`, required.
-    pub fn postgres_database_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.postgres_database_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`postgres_database_reference` is not what `Reference` allows"
-                    .to_string()
-            });
+    pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.postgres_database_reference = runtime::argument(
+            "postgres_database_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
     /// The new password.
     ///
-    /// The body, `application/json`.
-    pub fn body<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::PostgresResetSuperuserPassword>,
-    {
-        self.body = value
-            .try_into()
-            .map_err(|_| {
-                "`body` is not what `PostgresResetSuperuserPassword` allows".to_string()
-            });
+    /// Request body, `application/json`, required.
+    pub fn body<V: TryInto<api_types::PostgresResetSuperuserPassword>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.body = runtime::argument("body", "PostgresResetSuperuserPassword", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database, with the new password in its connection string. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
@@ -837,55 +586,24 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::Postgres>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, postgres_database_reference, body } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference = postgres_database_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference = runtime::encode_path(
-            &postgres_database_reference.to_string(),
+    pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/postgres/{}/reset-superuser-password",
+            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
         )?;
-        let url = format!(
-            "{}/project/{}/location/{}/postgres/{}/reset-superuser-password", client
-            .base_url(), project_id, location, postgres_database_reference
-        );
-        let mut request = client
+        let request = self
+            .client
             .http()
             .post(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .json(&body)
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "postgres_reset_superuser_password",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            403u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            409u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            413u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            415u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

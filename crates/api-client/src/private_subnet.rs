@@ -10,7 +10,9 @@ pub trait ClientPrivateSubnetExt: crate::sealed::Sealed {
     /// Answers everything about a private subnet, its firewalls and network interfaces included.
     ///
     /// `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`
-    fn private_subnet_view(&self) -> PrivateSubnetView<'_>;
+    fn private_subnet_view(&self) -> PrivateSubnetView<'_> {
+        PrivateSubnetView::new(self.transport())
+    }
 
     /// Create a private subnet
     ///
@@ -24,7 +26,9 @@ pub trait ClientPrivateSubnetExt: crate::sealed::Sealed {
     /// - `details.firewall_id` when the firewall is unknown, in another project or location, malformed, or a name.
     ///
     /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`
-    fn private_subnet_create(&self) -> PrivateSubnetCreate<'_>;
+    fn private_subnet_create(&self) -> PrivateSubnetCreate<'_> {
+        PrivateSubnetCreate::new(self.transport())
+    }
 
     /// Connect two private subnets
     ///
@@ -32,42 +36,29 @@ pub trait ClientPrivateSubnetExt: crate::sealed::Sealed {
     /// Refused as 400 `InvalidRequest` with `details.connected-subnet-id` when the other subnet is missing, unknown, in another project or location, malformed, a name, the subnet itself, or connected already.
     ///
     /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`
-    fn private_subnet_connect(&self) -> PrivateSubnetConnect<'_>;
-}
-
-impl ClientPrivateSubnetExt for crate::Client {
-    fn private_subnet_view(&self) -> PrivateSubnetView<'_> {
-        PrivateSubnetView::new(self.transport())
-    }
-
-    fn private_subnet_create(&self) -> PrivateSubnetCreate<'_> {
-        PrivateSubnetCreate::new(self.transport())
-    }
-
     fn private_subnet_connect(&self) -> PrivateSubnetConnect<'_> {
         PrivateSubnetConnect::new(self.transport())
     }
 }
 
+impl ClientPrivateSubnetExt for crate::Client {}
+
 /// Builder of [`ClientPrivateSubnetExt::private_subnet_view`]: `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct PrivateSubnetView<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    private_subnet_reference: Result<api_types::Reference, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    private_subnet_reference: runtime::Argument<api_types::Reference>,
 }
 
 impl<'a> PrivateSubnetView<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
-            private_subnet_reference: Err(
-                "`private_subnet_reference` was not given".to_string(),
-            ),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            private_subnet_reference: runtime::missing("private_subnet_reference"),
         }
     }
 
@@ -75,13 +66,8 @@ impl<'a> PrivateSubnetView<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -89,13 +75,8 @@ impl<'a> PrivateSubnetView<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
@@ -103,30 +84,23 @@ impl<'a> PrivateSubnetView<'a> {
     /// A create takes it as the new subnet's name.
     ///
     /// Path parameter `private_subnet_reference`, required.
-    pub fn private_subnet_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.private_subnet_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`private_subnet_reference` is not what `Reference` allows".to_string()
-            });
+    pub fn private_subnet_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.private_subnet_reference = runtime::argument(
+            "private_subnet_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `PrivateSubnet` | The private subnet. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
@@ -135,47 +109,19 @@ impl<'a> PrivateSubnetView<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::PrivateSubnet>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, private_subnet_reference } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let private_subnet_reference = private_subnet_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let private_subnet_reference = runtime::encode_path(
-            &private_subnet_reference.to_string(),
+    ) -> runtime::Result<api_types::PrivateSubnet, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/private-subnet/{}",
+            &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
         )?;
-        let url = format!(
-            "{}/project/{}/location/{}/private-subnet/{}", client.base_url(), project_id,
-            location, private_subnet_reference
-        );
-        let mut request = client
-            .http()
-            .get(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "private_subnet_view",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+        let request = self.client.http().get(url).header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
@@ -185,22 +131,19 @@ impl<'a> PrivateSubnetView<'a> {
 #[derive(Clone, Debug)]
 pub struct PrivateSubnetCreate<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    private_subnet_reference: Result<api_types::Reference, String>,
-    body: Result<Option<runtime::Payload>, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    private_subnet_reference: runtime::Argument<api_types::Reference>,
+    body: runtime::Argument<Option<runtime::Payload>>,
 }
 
 impl<'a> PrivateSubnetCreate<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_owned()),
-            location: Err("`location` was not given".to_owned()),
-            private_subnet_reference: Err(
-                "`private_subnet_reference` was not given".to_owned(),
-            ),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            private_subnet_reference: runtime::missing("private_subnet_reference"),
             body: Ok(None),
         }
     }
@@ -209,13 +152,8 @@ impl<'a> PrivateSubnetCreate<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_owned());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -223,13 +161,8 @@ impl<'a> PrivateSubnetCreate<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_owned());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
@@ -237,45 +170,36 @@ impl<'a> PrivateSubnetCreate<'a> {
     /// A create takes it as the new subnet's name.
     ///
     /// Path parameter `private_subnet_reference`, required.
-    pub fn private_subnet_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.private_subnet_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`private_subnet_reference` is not what `Reference` allows".to_owned()
-            });
+    pub fn private_subnet_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.private_subnet_reference = runtime::argument(
+            "private_subnet_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
     /// How the subnet shall begin.
     ///
-    /// The body, as `application/json`.
-    pub fn body<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::PrivateSubnetCreate>,
-    {
-        self.body = value
-            .try_into()
-            .map_err(|_| "`body` is not what `PrivateSubnetCreate` allows".to_owned())
-            .and_then(|value| runtime::Payload::json("application/json", &value))
+    /// Request body, `application/json`, optional.
+    pub fn body<V: TryInto<api_types::PrivateSubnetCreate>>(mut self, value: V) -> Self {
+        self.body = runtime::argument("body", "PrivateSubnetCreate", value)
+            .and_then(|value: api_types::PrivateSubnetCreate| runtime::Payload::json(
+                "application/json",
+                &value,
+            ))
             .map(Some);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `PrivateSubnet` | The new private subnet. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
@@ -288,95 +212,68 @@ impl<'a> PrivateSubnetCreate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::PrivateSubnet>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, private_subnet_reference, body } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let private_subnet_reference = private_subnet_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::path_text(
-            "project_id",
-            &project_id,
-            runtime::Style::Simple,
-            false,
+    ) -> runtime::Result<api_types::PrivateSubnet, api_types::Error> {
+        let url = runtime::escaped_url(
+            self.client,
+            "/project/{}/location/{}/private-subnet/{}",
+            [
+                runtime::path_text(
+                    "project_id",
+                    &self.project_id?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "location",
+                    &self.location?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "private_subnet_reference",
+                    &self.private_subnet_reference?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+            ],
         )?;
-        let project_id = runtime::encode_segment(project_id)?;
-        let location = runtime::path_text(
-            "location",
-            &location,
-            runtime::Style::Simple,
-            false,
-        )?;
-        let location = runtime::encode_segment(location)?;
-        let private_subnet_reference = runtime::path_text(
-            "private_subnet_reference",
-            &private_subnet_reference,
-            runtime::Style::Simple,
-            false,
-        )?;
-        let private_subnet_reference = runtime::encode_segment(
-            private_subnet_reference,
-        )?;
-        let url = format!(
-            "{}/project/{}/location/{}/private-subnet/{}", client.base_url(), project_id,
-            location, private_subnet_reference
-        );
-        let mut request = client
+        let mut request = self
+            .client
             .http()
             .request(runtime::reqwest::Method::POST, url)
-            .header(runtime::reqwest::header::ACCEPT, "application/json");
-        if let Some(body) = body {
+            .header("accept", "application/json");
+        if let Some(body) = self.body? {
             request = body.on(request);
         }
-        let mut request = request.build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "private_subnet_create",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let response = client.exec(request, &info).await?;
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => Ok(runtime::decode(response).await?),
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            403u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            409u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            413u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            415u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
 }
 
 /// Builder of [`ClientPrivateSubnetExt::private_subnet_connect`]: `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct PrivateSubnetConnect<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    private_subnet_reference: Result<api_types::Reference, String>,
-    body: Result<api_types::PrivateSubnetConnect, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    private_subnet_reference: runtime::Argument<api_types::Reference>,
+    body: runtime::Argument<api_types::PrivateSubnetConnect>,
 }
 
 impl<'a> PrivateSubnetConnect<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
-            private_subnet_reference: Err(
-                "`private_subnet_reference` was not given".to_string(),
-            ),
-            body: Err("`body` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
+            private_subnet_reference: runtime::missing("private_subnet_reference"),
+            body: runtime::missing("body"),
         }
     }
 
@@ -384,13 +281,8 @@ impl<'a> PrivateSubnetConnect<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -398,13 +290,8 @@ impl<'a> PrivateSubnetConnect<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
@@ -412,43 +299,34 @@ impl<'a> PrivateSubnetConnect<'a> {
     /// A create takes it as the new subnet's name.
     ///
     /// Path parameter `private_subnet_reference`, required.
-    pub fn private_subnet_reference<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Reference>,
-    {
-        self.private_subnet_reference = value
-            .try_into()
-            .map_err(|_| {
-                "`private_subnet_reference` is not what `Reference` allows".to_string()
-            });
+    pub fn private_subnet_reference<V: TryInto<api_types::Reference>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.private_subnet_reference = runtime::argument(
+            "private_subnet_reference",
+            "Reference",
+            value,
+        );
         self
     }
 
     /// Which private subnet to connect to.
     ///
-    /// The body, `application/json`.
-    pub fn body<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::PrivateSubnetConnect>,
-    {
-        self.body = value
-            .try_into()
-            .map_err(|_| "`body` is not what `PrivateSubnetConnect` allows".to_string());
+    /// Request body, `application/json`, required.
+    pub fn body<V: TryInto<api_types::PrivateSubnetConnect>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.body = runtime::argument("body", "PrivateSubnetConnect", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `PrivateSubnet` | The private subnet of the path. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
@@ -461,53 +339,24 @@ impl<'a> PrivateSubnetConnect<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::PrivateSubnet>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self { client, project_id, location, private_subnet_reference, body } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let private_subnet_reference = private_subnet_reference
-            .map_err(runtime::Error::InvalidRequest)?;
-        let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let private_subnet_reference = runtime::encode_path(
-            &private_subnet_reference.to_string(),
+    ) -> runtime::Result<api_types::PrivateSubnet, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/private-subnet/{}/connect",
+            &[&self.project_id?, &self.location?, &self.private_subnet_reference?],
         )?;
-        let url = format!(
-            "{}/project/{}/location/{}/private-subnet/{}/connect", client.base_url(),
-            project_id, location, private_subnet_reference
-        );
-        let mut request = client
+        let request = self
+            .client
             .http()
             .post(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .json(&body)
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "private_subnet_connect",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .json(&self.body?)
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            403u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            409u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            413u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            415u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }

@@ -10,33 +10,30 @@ pub trait ClientVmExt: crate::sealed::Sealed {
     /// Answers one page of the project's virtual machines in a location.
     ///
     /// `GET /project/{project_id}/location/{location}/vm`
-    fn vm_list(&self) -> VmList<'_>;
-}
-
-impl ClientVmExt for crate::Client {
     fn vm_list(&self) -> VmList<'_> {
         VmList::new(self.transport())
     }
 }
 
+impl ClientVmExt for crate::Client {}
+
 /// Builder of [`ClientVmExt::vm_list`]: `GET /project/{project_id}/location/{location}/vm`.
-#[derive(Debug, Clone)]
+#[derive(Clone, Debug)]
 pub struct VmList<'a> {
     client: &'a runtime::Transport,
-    project_id: Result<api_types::ProjectId, String>,
-    location: Result<api_types::Location, String>,
-    start_after: Result<Option<api_types::StartAfter>, String>,
-    page_size: Result<Option<api_types::PageSize>, String>,
-    order_column: Result<Option<api_types::OrderColumn>, String>,
+    project_id: runtime::Argument<api_types::ProjectId>,
+    location: runtime::Argument<api_types::Location>,
+    start_after: runtime::Argument<Option<api_types::StartAfter>>,
+    page_size: runtime::Argument<Option<api_types::PageSize>>,
+    order_column: runtime::Argument<Option<api_types::OrderColumn>>,
 }
 
 impl<'a> VmList<'a> {
-    /// A call without arguments yet.
-    pub(crate) fn new(client: &'a runtime::Transport) -> Self {
+    fn new(client: &'a runtime::Transport) -> Self {
         Self {
             client,
-            project_id: Err("`project_id` was not given".to_string()),
-            location: Err("`location` was not given".to_string()),
+            project_id: runtime::missing("project_id"),
+            location: runtime::missing("location"),
             start_after: Ok(None),
             page_size: Ok(None),
             order_column: Ok(None),
@@ -47,13 +44,8 @@ impl<'a> VmList<'a> {
     /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
     ///
     /// Path parameter `project_id`, required.
-    pub fn project_id<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::ProjectId>,
-    {
-        self.project_id = value
-            .try_into()
-            .map_err(|_| "`project_id` is not what `ProjectId` allows".to_string());
+    pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
+        self.project_id = runtime::argument("project_id", "ProjectId", value);
         self
     }
 
@@ -61,13 +53,8 @@ impl<'a> VmList<'a> {
     /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
     ///
     /// Path parameter `location`, required.
-    pub fn location<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::Location>,
-    {
-        self.location = value
-            .try_into()
-            .map_err(|_| "`location` is not what `Location` allows".to_string());
+    pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
+        self.location = runtime::argument("location", "Location", value);
         self
     }
 
@@ -77,145 +64,79 @@ impl<'a> VmList<'a> {
     /// Without it, the list starts at its beginning.
     ///
     /// Query parameter `start_after`, optional.
-    pub fn start_after<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::StartAfter>,
-    {
-        self.start_after = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`start_after` is not what `StartAfter` allows".to_string());
+    pub fn start_after<V: TryInto<api_types::StartAfter>>(mut self, value: V) -> Self {
+        self.start_after = runtime::optional("start_after", "StartAfter", value);
         self
     }
 
     /// How many items a page has at most.
     /// A value above 1000 counts as 1000.
     ///
-    /// Query parameter `page_size`; `10` when it is not given.
-    pub fn page_size<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::PageSize>,
-    {
-        self.page_size = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`page_size` is not what `PageSize` allows".to_string());
+    /// Query parameter `page_size`, `10` by default.
+    pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
+        self.page_size = runtime::optional("page_size", "PageSize", value);
         self
     }
 
     /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
     /// Anything else is 400 `InvalidRequest` with `details.order_column`.
     ///
-    /// Query parameter `order_column`; `"id"` when it is not given.
-    pub fn order_column<V>(mut self, value: V) -> Self
-    where
-        V: TryInto<api_types::OrderColumn>,
-    {
-        self.order_column = value
-            .try_into()
-            .map(Some)
-            .map_err(|_| "`order_column` is not what `OrderColumn` allows".to_string());
+    /// Query parameter `order_column`, `"id"` by default.
+    pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
+        self.order_column = runtime::optional("order_column", "OrderColumn", value);
         self
     }
 
-    /// Sends the call.
+    /// Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `VmPage` | One page of virtual machines. |
-    ///
-    /// # Errors
-    ///
-    /// Those that the contract lists, and whatever else [`runtime::Error`] names.
-    ///
-    /// | Status | Body | Meaning |
-    /// |---|---|---|
     /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
-    pub async fn send(
-        self,
-    ) -> Result<
-        runtime::ResponseValue<api_types::VmPage>,
-        runtime::Error<api_types::Error>,
-    > {
-        let Self {
-            client,
-            project_id,
-            location,
-            start_after,
-            page_size,
-            order_column,
-        } = self;
-        let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
-        let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
-        let page_size = page_size.map_err(runtime::Error::InvalidRequest)?;
-        let order_column = order_column.map_err(runtime::Error::InvalidRequest)?;
-        let project_id = runtime::encode_path(&project_id.to_string())?;
-        let location = runtime::encode_path(&location.to_string())?;
-        let url = format!(
-            "{}/project/{}/location/{}/vm", client.base_url(), project_id, location
-        );
-        let mut request = client
+    pub async fn send(self) -> runtime::Result<api_types::VmPage, api_types::Error> {
+        let url = runtime::url(
+            self.client,
+            "/project/{}/location/{}/vm",
+            &[&self.project_id?, &self.location?],
+        )?;
+        let request = self
+            .client
             .http()
             .get(url)
-            .header(
-                runtime::reqwest::header::ACCEPT,
-                runtime::reqwest::header::HeaderValue::from_static("application/json"),
-            )
-            .query(&runtime::QueryParam::new("start_after", &start_after))
-            .query(&runtime::QueryParam::new("page_size", &page_size))
-            .query(&runtime::QueryParam::new("order_column", &order_column))
-            .build()?;
-        let info = runtime::OperationInfo {
-            operation_id: "vm_list",
-            security: &[&[crate::schemes::BEARER]],
-        };
-        client.pre(&mut request, &info).await?;
-        let result = client.exec(request, &info).await;
-        let response = result?;
+            .query(&runtime::QueryParam::new("start_after", &self.start_after?))
+            .query(&runtime::QueryParam::new("page_size", &self.page_size?))
+            .query(&runtime::QueryParam::new("order_column", &self.order_column?))
+            .header("accept", "application/json");
+        let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
-            200u16 => runtime::decode(response).await,
-            400u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            401u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            404u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            429u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            500u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
-            503u16 => Err(runtime::Error::listed(runtime::decode(response).await?)),
+            200 => runtime::decode(response).await,
+            400 | 401 | 404 | 429 | 500 | 503 => {
+                Err(runtime::Error::listed(runtime::decode(response).await?))
+            }
             _ => Err(runtime::Error::unlisted(response)),
         }
     }
 
-    /// Every item of the list, page by page, from `start_after` on if it was given. The first error ends it.
+    /// Returns every item of the list, page by page, after `start_after` if it is set. The first error ends the stream.
     ///
-    /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
+    /// Pages are read one after the other: an item that is added or removed meanwhile may be missing or not.
     pub fn stream(
         self,
     ) -> impl runtime::Stream<
         Item = Result<api_types::Vm, runtime::Error<api_types::Error>>,
     > + Send + 'a {
         let paging = runtime::Paging {
-            key: self
-                .order_column
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .map_or_else(|| "id".to_owned(), runtime::text),
-            page_size: self
-                .page_size
-                .as_ref()
-                .ok()
-                .and_then(Option::as_ref)
-                .and_then(runtime::number),
-            default_page_size: Some(10u64),
+            key: runtime::text(&self.order_column, "id"),
+            page_size: runtime::number(&self.page_size),
+            default_page_size: Some(10),
         };
-        runtime::pages(
-            paging,
-            move |key| {
+        paging
+            .pages(move |key| {
                 let mut call = self.clone();
                 if let Some(key) = key {
                     call.start_after = runtime::cursor(key).map(Some);
@@ -223,11 +144,10 @@ impl<'a> VmList<'a> {
                 async move {
                     let page = call.send().await?.into_inner();
                     Ok(runtime::Page {
-                        count: runtime::number(&page.count),
+                        count: runtime::count(&page.count),
                         items: page.items,
                     })
                 }
-            },
-        )
+            })
     }
 }

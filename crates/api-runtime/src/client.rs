@@ -1,9 +1,11 @@
-//! What a generated client calls when it runs: the transport with its credentials, time-outs and retries,
-//! typed answers and errors, and the walk over the pages of a list.
+//! The run time of generated clients: the transport with its credentials, time-outs and retries,
+//! typed responses and errors, and the stream over the pages of a list.
 //!
-//! [`ResponseValue`] and [`QueryParam`] are progenitor's, whose builders the generated code is made of. The
-//! [`Error`] is our own: it keeps status and headers of every answer, and nothing secret shows when it is printed.
+//! [`ResponseValue`] and [`QueryParam`] are those of progenitor, which writes the requests.
+//! [`Error`] is our own: it keeps the status and the headers of every response, and prints no
+//! secrets.
 
+mod argument;
 mod body;
 mod config;
 mod credential;
@@ -21,22 +23,21 @@ mod style;
 mod tls;
 mod transport;
 
+pub use argument::{Argument, InvalidArgument, argument, missing, optional};
 pub use body::{Multipart, Payload};
 pub use config::{BuildError, Config};
 pub use credential::{Scheme, Secret};
 pub use decode::{content_type, decode, decode_text, empty, events, map, stream, upgrade};
-pub use error::{Error, InterruptedResponse, InvalidResponse};
+pub use error::{Error, InterruptedResponse, InvalidResponse, Result};
 pub use events::{Event, EventStream};
 pub use futures_core::Stream;
-pub use pages::{Page, Paging, cursor, number, pages, text};
-pub use path::{InvalidSegment, encode_path, encode_segment};
+pub use pages::{Page, Paging, count, cursor, number, text};
+pub use path::{escaped_url, url};
 pub use progenitor_client::{QueryParam, ResponseValue};
 pub use reqwest;
 pub use retry::Retries;
 pub use serde_json;
 pub use server::{Server, Variable};
 pub use stream::ByteStream;
-pub use style::{
-    Cookies, InvalidValue, Query, Style, content, header_text, path_content, path_text,
-};
-pub use transport::{OperationInfo, Transport};
+pub use style::{Cookies, Query, Style, content, header_text, path_content, path_text};
+pub use transport::{Security, Transport};

@@ -1,4 +1,4 @@
-//! The client's run time over a real socket: a server that answers from a script, and what a caller sees of it.
+//! The client's run time over a real socket: a server that responds from a script, and what a caller sees of it.
 #![cfg(feature = "client")]
 
 use std::collections::VecDeque;
@@ -8,23 +8,19 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use api_runtime::client::{
-    self as runtime, Config, Error, OperationInfo, ResponseValue, Retries, Scheme, Secret,
-    Transport,
+    self as runtime, Config, Error, ResponseValue, Retries, Scheme, Secret, Security, Transport,
 };
 use runtime::reqwest::{Method, StatusCode};
 use serde::{Deserialize, Deserializer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-const OPEN: OperationInfo = OperationInfo {
-    operation_id: "open",
-    security: &[],
-};
+const OPEN: Security = &[];
 
 /// What the server does with one request.
 #[derive(Clone)]
 enum Step {
-    Answer(u16, &'static str, &'static str),
+    Respond(u16, &'static str, &'static str),
     HangUp,
     Sleep,
 }
@@ -53,12 +49,12 @@ impl Server {
                 }
                 seen.lock().unwrap().push(request);
                 match step {
-                    Step::Answer(status, headers, body) => {
+                    Step::Respond(status, headers, body) => {
                         let length = body.len();
-                        let answer = format!(
+                        let response = format!(
                             "HTTP/1.1 {status} Any\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
                         );
-                        socket.write_all(answer.as_bytes()).await.unwrap();
+                        socket.write_all(response.as_bytes()).await.unwrap();
                     }
                     Step::HangUp => drop(socket),
                     Step::Sleep => tokio::time::sleep(Duration::from_secs(60)).await,
@@ -102,12 +98,11 @@ struct Problem {
 async fn call<T: serde::de::DeserializeOwned>(
     transport: &Transport,
     method: Method,
-    info: OperationInfo,
+    security: Security,
 ) -> Result<ResponseValue<T>, Error<Problem>> {
     let url = format!("{}/thing", transport.base_url());
-    let mut request = transport.http().request(method, url).build()?;
-    transport.pre(&mut request, &info).await?;
-    let response = transport.exec(request, &info).await?;
+    let request = transport.http().request(method, url);
+    let response = transport.send(request, security).await?;
     match response.status().as_u16() {
         200 => runtime::decode(response).await,
         404 => Err(Error::listed(runtime::decode(response).await?)),
@@ -116,16 +111,16 @@ async fn call<T: serde::de::DeserializeOwned>(
 }
 
 #[tokio::test]
-async fn an_answer_is_read_leniently_and_keeps_status_and_headers() {
-    let server = Server::playing([Step::Answer(200, "x-id: 7\r\n", "{}")]).await;
+async fn a_response_is_read_leniently_and_keeps_status_and_headers() {
+    let server = Server::playing([Step::Respond(200, "x-id: 7\r\n", "{}")]).await;
     let transport = server.config().header("x-team", "blue").build().unwrap();
-    let answer = call::<Lenient>(&transport, Method::GET, OPEN)
+    let response = call::<Lenient>(&transport, Method::GET, OPEN)
         .await
         .unwrap();
-    assert_eq!(*answer, Lenient(true));
+    assert_eq!(*response, Lenient(true));
     assert!(!api_runtime::is_lenient());
     assert_eq!(
-        (answer.status(), &answer.headers()["x-id"]),
+        (response.status(), &response.headers()["x-id"]),
         (StatusCode::OK, &"7".parse().unwrap())
     );
     let request = &server.requests()[0];
@@ -142,7 +137,7 @@ async fn an_answer_is_read_leniently_and_keeps_status_and_headers() {
 
 #[tokio::test]
 async fn a_listed_error_keeps_status_headers_and_body() {
-    let server = Server::playing([Step::Answer(404, "x-id: 7\r\n", r#"{"code": 404}"#)]).await;
+    let server = Server::playing([Step::Respond(404, "x-id: 7\r\n", r#"{"code": 404}"#)]).await;
     let transport = server.config().build().unwrap();
     let error = call::<Thing>(&transport, Method::GET, OPEN)
         .await
@@ -151,7 +146,7 @@ async fn a_listed_error_keeps_status_headers_and_body() {
     assert_eq!(error.headers().unwrap()["x-id"], "7");
     assert_eq!(error.body(), Some(&Problem { code: 404 }));
     assert!(!error.is_retryable());
-    assert_eq!(error.to_string(), "the API answered 404 Not Found");
+    assert_eq!(error.to_string(), "the API responded with 404 Not Found");
     assert_eq!(error.into_body(), Some(Problem { code: 404 }));
 }
 
@@ -159,9 +154,9 @@ async fn a_listed_error_keeps_status_headers_and_body() {
 async fn nothing_secret_shows_when_an_error_is_printed() {
     const HEADERS: &str = "set-cookie: session=hunter2\r\n";
     let server = Server::playing([
-        Step::Answer(200, HEADERS, r#"{"id": "hunter2"}"#),
-        Step::Answer(200, HEADERS, r#"{"password": "hunter2"}"#),
-        Step::Answer(502, HEADERS, "hunter2"),
+        Step::Respond(200, HEADERS, r#"{"id": "hunter2"}"#),
+        Step::Respond(200, HEADERS, r#"{"password": "hunter2"}"#),
+        Step::Respond(502, HEADERS, "hunter2"),
         Step::HangUp,
     ])
     .await;
@@ -170,18 +165,15 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
         .credential(0, Scheme::Query("key"), Secret::from("hunter2"))
         .build()
         .unwrap();
-    let info = OperationInfo {
-        operation_id: "secured",
-        security: &[&[0]],
-    };
+    let security: Security = &[&[0]];
     let messages = [
-        "the answer, 200 OK, does not fit the contract at line 1 column 16 of its body: expected u8",
-        "the answer, 200 OK, does not fit the contract at line 1 column 23 of its body: missing field `id`",
-        "the API answered 502 Bad Gateway, which the contract does not list",
-        "the exchange with the API failed",
+        "the response (200 OK) does not fit the contract at line 1 column 16 of its body: expected u8",
+        "the response (200 OK) does not fit the contract at line 1 column 23 of its body: missing field `id`",
+        "the API responded with 502 Bad Gateway, which the contract does not list",
+        "the connection to the API failed",
     ];
     for message in messages {
-        let error = call::<Thing>(&transport, Method::GET, info)
+        let error = call::<Thing>(&transport, Method::GET, security)
             .await
             .unwrap_err();
         assert_eq!(error.to_string(), message);
@@ -207,7 +199,7 @@ async fn nothing_secret_shows_when_an_error_is_printed() {
 
 #[tokio::test]
 async fn a_credential_goes_where_it_is_asked_for_and_nowhere_else() {
-    let server = Server::playing(vec![Step::Answer(200, "", r#"{"id": 1}"#); 4]).await;
+    let server = Server::playing(vec![Step::Respond(200, "", r#"{"id": 1}"#); 4]).await;
     let transport = server
         .config()
         .credential(0, Scheme::Bearer, Secret::from("token"))
@@ -216,11 +208,9 @@ async fn a_credential_goes_where_it_is_asked_for_and_nowhere_else() {
         .unwrap();
     let alternatives: [&'static [&'static [usize]]; 4] = [&[], &[&[0]], &[&[0, 1]], &[&[], &[1]]];
     for security in alternatives {
-        let info = OperationInfo {
-            operation_id: "secured",
-            security,
-        };
-        call::<Thing>(&transport, Method::GET, info).await.unwrap();
+        call::<Thing>(&transport, Method::GET, security)
+            .await
+            .unwrap();
     }
     let sent = |request: &String| {
         (
@@ -241,7 +231,7 @@ async fn a_credential_goes_where_it_is_asked_for_and_nowhere_else() {
         .unwrap_err();
     assert_eq!(
         unsendable.to_string(),
-        "a credential holds a character that no header may hold"
+        "a credential has a character that headers cannot have"
     );
 }
 
@@ -257,16 +247,16 @@ async fn a_call_that_takes_too_long_ends() {
     let error = call::<Thing>(&transport, Method::GET, OPEN)
         .await
         .unwrap_err();
-    assert_eq!(error.to_string(), "no answer came in time");
+    assert_eq!(error.to_string(), "no response from the API in time");
     assert!(error.is_retryable() && begun.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
 async fn what_failed_for_a_moment_is_repeated_if_it_is_safe() {
     let moment = [
-        Step::Answer(503, "", ""),
+        Step::Respond(503, "", ""),
         Step::HangUp,
-        Step::Answer(200, "", r#"{"id": 1}"#),
+        Step::Respond(200, "", r#"{"id": 1}"#),
     ];
     let retries = Retries::new(2).first_pause(Duration::from_millis(2));
 
@@ -310,7 +300,7 @@ async fn any_call_is_repeated_when_no_connection_came_about() {
     let error = call::<Thing>(&config.build().unwrap(), Method::POST, OPEN)
         .await
         .unwrap_err();
-    assert_eq!(error.to_string(), "no connection to the API");
+    assert_eq!(error.to_string(), "cannot connect to the API");
     assert!(
         begun.elapsed() >= Duration::from_millis(60),
         "20 and 40 milliseconds at least"
@@ -319,7 +309,7 @@ async fn any_call_is_repeated_when_no_connection_came_about() {
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
-    let server = Server::playing([Step::Answer(302, "location: /elsewhere\r\n", "")]).await;
+    let server = Server::playing([Step::Respond(302, "location: /elsewhere\r\n", "")]).await;
     let transport = server.config().build().unwrap();
     let error = call::<Thing>(&transport, Method::GET, OPEN)
         .await
@@ -330,10 +320,10 @@ async fn redirects_are_not_followed() {
 #[tokio::test]
 async fn every_kind_of_body_is_read() {
     let server = Server::playing([
-        Step::Answer(200, "", "7"),
-        Step::Answer(200, "", "seven"),
-        Step::Answer(200, "", "bytes"),
-        Step::Answer(
+        Step::Respond(200, "", "7"),
+        Step::Respond(200, "", "seven"),
+        Step::Respond(200, "", "bytes"),
+        Step::Respond(
             200,
             "content-type: Text/Event-Stream; charset=utf-8\r\n",
             "data: {\"id\": 1}\n\n",
@@ -343,8 +333,8 @@ async fn every_kind_of_body_is_read() {
     let transport = server.config().build().unwrap();
     let get = async || {
         let url = format!("{}/thing", transport.base_url());
-        let request = transport.http().get(url).build().unwrap();
-        transport.exec(request, &OPEN).await.unwrap()
+        let request = transport.http().get(url);
+        transport.send::<Problem>(request, OPEN).await.unwrap()
     };
     assert_eq!(
         *runtime::decode_text::<u8, Problem>(get().await)

@@ -1,10 +1,10 @@
-//! The walk over the pages of a list: where it ends, and what it costs.
+//! The stream over the pages of a list: where it ends, and how many calls it makes.
 #![cfg(feature = "client")]
 
 use std::future::{Ready, ready};
 use std::sync::Mutex;
 
-use api_runtime::client::{Error, Page, Paging, Stream, cursor, pages};
+use api_runtime::client::{Error, Page, Paging, Stream, cursor};
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -13,7 +13,7 @@ struct Item {
     name: String,
 }
 
-/// A list of `length` items behind pages of at most `longest`; `asked` keeps the cursors.
+/// A list of `length` items in pages of at most `longest`. `asked` has the cursor of each call.
 struct List {
     length: u64,
     longest: u64,
@@ -45,9 +45,9 @@ impl List {
         }))
     }
 
-    /// Walks the list; yields the ids seen and the number of pages asked for.
+    /// Reads the whole list. Returns the ids and the number of calls.
     async fn walk(&self, page_size: Option<u64>) -> (Vec<u64>, usize) {
-        let stream = pages(paging("id", page_size), |key| {
+        let stream = paging("id", page_size).pages(|key| {
             let after = key.map(|key| cursor::<u64>(key).unwrap());
             self.page(after, page_size.unwrap_or(10))
         });
@@ -113,23 +113,23 @@ async fn a_page_that_holds_the_whole_list_is_the_last() {
 #[tokio::test]
 async fn a_server_that_repeats_a_page_is_an_error() {
     let list = List::new(30, 1000);
-    let items = collect(pages(paging("id", None), |_| list.page(None, 10))).await;
+    let items = collect(paging("id", None).pages(|_| list.page(None, 10))).await;
     assert_eq!(items.len(), 11);
     let error = items.into_iter().last().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the list cannot be walked: the server repeats a page"
+        "the list cannot be read to its end: the server repeats a page"
     );
 }
 
 #[tokio::test]
 async fn an_item_without_the_key_is_an_error() {
     let list = List::new(30, 1000);
-    let items = collect(pages(paging("place", None), |_| list.page(None, 10))).await;
+    let items = collect(paging("place", None).pages(|_| list.page(None, 10))).await;
     let error = items.into_iter().last().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the list cannot be walked: an item has no `place` to go on from"
+        "the list cannot be read to its end: an item has no `place`, which the next page starts after"
     );
 }
 
@@ -137,7 +137,7 @@ async fn an_item_without_the_key_is_an_error() {
 async fn the_key_is_the_property_that_orders_the_list() {
     let list = List::new(15, 1000);
     let names = Mutex::new(Vec::new());
-    let stream = pages(paging("name", None), |key| {
+    let stream = paging("name", None).pages(|key| {
         let name = key.map(|key| cursor::<String>(key).unwrap());
         let after = name
             .as_deref()

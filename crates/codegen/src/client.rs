@@ -1,59 +1,47 @@
-//! The client crate: builders by progenitor where it can carry an operation, by this crate where it cannot, one
-//! file per tag, all on the same run time.
+//! The client crate: a builder per operation, a file per tag.
 //!
-//! Every type comes from the types crate. A caller cannot tell who wrote a builder; [`carrier`] says so, and why.
+//! Builders and responses are ours, the request in the middle of a builder is progenitor's where
+//! progenitor loses nothing of the contract ([`writes_request`]), and ours elsewhere. Callers
+//! cannot see the difference.
 
-mod carrier;
-mod fixups;
+mod builder;
 pub(crate) mod names;
-mod own;
 mod paging;
 mod parts;
+mod progenitor;
 mod responses;
 mod root;
 mod tag;
 mod text;
-mod view;
 
-pub use carrier::{Carrier, Reason, carrier};
+pub use progenitor::writes_request;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use proc_macro2::TokenStream;
+
 use crate::file::File;
 use crate::ir::{Api, Operation};
 use crate::tokens::{RustFile, rust_file};
 
-/// A client that cannot be written. It is a fault of the generator, never of the contract.
+/// Why a client could not be written: a fault of the generator, never of the contract.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// progenitor refuses the view that was made for it.
-    #[error("progenitor refuses its view of the contract: {0}")]
-    Refused(#[from] progenitor_impl::Error),
-    /// progenitor's output is not Rust as it was.
-    #[error("progenitor's output cannot be read: {0}")]
+    /// progenitor has rejected the document that was made for it.
+    #[error("progenitor rejects the document that codegen made for it: {0}")]
+    Rejected(#[from] progenitor_impl::Error),
+    /// The output of progenitor is not Rust.
+    #[error("progenitor's output is not valid Rust: {0}")]
     Unreadable(#[from] syn::Error),
-    /// progenitor's output has another form.
-    #[error("progenitor's output has changed its form: {0}")]
+    /// The output of progenitor has another form than that of the version that this crate was
+    /// written for.
+    #[error("progenitor's output has a new form: expected {0}")]
     Progenitor(&'static str),
-    /// A fix-up found less or more to mend than it should.
-    #[error(
-        "fix-up `{fixup}` applied {applied} times to the builder of `{operation}`, not {expected} times"
-    )]
-    Fixup {
-        /// What it mends.
-        fixup: &'static str,
-        /// The operation's name.
-        operation: String,
-        /// How often it applied.
-        applied: usize,
-        /// How often it should have.
-        expected: usize,
-    },
 }
 
-/// The sources of the client crate.
+/// Returns the sources of the client crate.
 pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
     let names = names::ClientNames::new(api);
     let folder = format!("{}/src", api.names.package("client"));
@@ -70,7 +58,8 @@ pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
     Ok(files)
 }
 
-/// The file of each tag. Syntax trees stay in the thread that made them, and tags share none.
+/// Returns the file of each tag. Syntax trees cannot leave their thread, so each thread writes
+/// whole files.
 fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientError>> {
     let threads = thread::available_parallelism()
         .map_or(1, usize::from)
@@ -98,7 +87,7 @@ fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientE
     files.into_iter().map(|(_, text)| text).collect()
 }
 
-/// How many builders are syntax trees at a time.
+/// How many builders are syntax trees at a time, to bound memory.
 const AT_A_TIME: usize = 64;
 
 fn tag_file(api: &Api<'_>, names: &names::ClientNames, at: usize) -> Result<String, ClientError> {
@@ -106,43 +95,30 @@ fn tag_file(api: &Api<'_>, names: &names::ClientNames, at: usize) -> Result<Stri
     file.add(tag::head(api, names, at));
     let operations: Vec<&Operation> = api.operations_of(at).collect();
     for operations in operations.chunks(AT_A_TIME) {
-        file.add_items(builders(api, names, operations)?);
+        file.add(builders(api, names, operations)?);
     }
     Ok(file.finish())
 }
 
-/// Who writes each operation's builder, in the document's order.
-#[must_use]
-pub fn carriers<'a>(api: &'a Api<'_>) -> Vec<(&'a Operation, Carrier)> {
-    api.operations
-        .iter()
-        .map(|operation| (operation, carrier(api, operation)))
-        .collect()
-}
-
-/// The builders of some operations, in their order.
+/// Returns the builders of some operations, in their order.
 fn builders(
     api: &Api<'_>,
     names: &names::ClientNames,
     operations: &[&Operation],
-) -> Result<Vec<syn::Item>, ClientError> {
-    let (progenitors, own): (Vec<&Operation>, Vec<&Operation>) = operations
+) -> Result<TokenStream, ClientError> {
+    let progenitors: Vec<&Operation> = operations
         .iter()
-        .partition(|operation| carrier(api, operation) == Carrier::Progenitor);
-    let mut builders = HashMap::new();
-    for operation in own {
-        let file: syn::File = syn::parse2(own::builder(api, names, operation))?;
-        builders.insert(operation.index, file.items);
-    }
-    let output = view::builders(api, &progenitors)?;
-    let types = fixups::types(api, &output.types);
-    for (operation, builder) in progenitors.into_iter().zip(output.builders) {
-        let items = fixups::mend(api, names, operation, &types, builder)?;
-        builders.insert(operation.index, items);
-    }
+        .copied()
+        .filter(|operation| writes_request(api, operation))
+        .collect();
+    let requests = progenitor::requests(names, &progenitors)?;
+    let mut requests: HashMap<usize, progenitor::Request> = progenitors
+        .iter()
+        .map(|operation| operation.index)
+        .zip(requests)
+        .collect();
     Ok(operations
         .iter()
-        .filter_map(|operation| builders.remove(&operation.index))
-        .flatten()
+        .map(|operation| builder::builder(api, names, operation, requests.remove(&operation.index)))
         .collect())
 }

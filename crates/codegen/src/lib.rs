@@ -20,7 +20,7 @@ mod server;
 mod tokens;
 mod types;
 
-pub use client::{Carrier, ClientError, Reason, carrier, carriers};
+pub use client::{ClientError, writes_request};
 pub use file::File;
 pub use lower::{lower, lower_both};
 

@@ -157,14 +157,6 @@ impl RustFile {
         self.add_tree(syn::parse2(tokens).expect("a pass only makes tokens that are Rust"));
     }
 
-    /// Adds items that are syntax trees already.
-    pub(crate) fn add_items(&mut self, items: Vec<syn::Item>) {
-        self.add_tree(syn::File {
-            items,
-            ..syn::parse_quote!()
-        });
-    }
-
     fn add_tree(&mut self, mut tree: syn::File) {
         if !tree.attrs.is_empty() {
             self.previous = Some(Group::Other);

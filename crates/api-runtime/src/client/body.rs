@@ -1,4 +1,4 @@
-//! Bodies of requests, beyond the plain JSON that progenitor's builders carry.
+//! Request bodies of every media type.
 
 use std::fmt;
 
@@ -10,9 +10,10 @@ use reqwest::multipart::{Form, Part};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::style::{InvalidValue, Query, Style, scalar};
+use super::style::{Query, Style, scalar};
+use super::{Argument, InvalidArgument};
 
-/// A body ready to be sent, with its media type.
+/// A request body in the form in which it is sent, with its media type.
 #[derive(Clone)]
 pub struct Payload<B = Bytes> {
     content_type: HeaderValue,
@@ -20,20 +21,24 @@ pub struct Payload<B = Bytes> {
 }
 
 impl Payload {
-    /// A JSON body under a media type of the JSON family.
-    pub fn json(content_type: &str, value: &impl Serialize) -> Result<Self, String> {
-        let body = serde_json::to_vec(value).map_err(|_| "body has no JSON form".to_owned())?;
+    /// Writes a value as JSON. `content_type` is `application/json` or another media type of JSON.
+    pub fn json(content_type: &str, value: &impl Serialize) -> Argument<Self> {
+        let body = serde_json::to_vec(value)
+            .map_err(|_| InvalidArgument::new("`body` cannot be written as JSON"))?;
         Self::new(content_type, body)
     }
 
-    /// A form body. `styles` names the properties that are not written as repeated pairs.
+    /// Writes an object as a form. `styles` has the properties that are not written as repeated
+    /// pairs.
     pub fn form(
         content_type: &str,
         value: &impl Serialize,
         styles: &[(&str, Style, bool)],
-    ) -> Result<Self, String> {
+    ) -> Argument<Self> {
         let Ok(Value::Object(members)) = serde_json::to_value(value) else {
-            return Err("body is no object, which a form must be".to_owned());
+            return Err(InvalidArgument::new(
+                "`body` is not an object, as a form must be",
+            ));
         };
         let mut query = Query::new();
         for (name, value) in &members {
@@ -41,29 +46,24 @@ impl Payload {
             match (style, value) {
                 (_, Value::Null) => {}
                 (Some((_, style, explode)), value) => {
-                    query
-                        .add(name, value, (*style, *explode, false))
-                        .map_err(|error| error.to_string())?;
+                    query.add(name, value, (*style, *explode, false))?;
                 }
-                // An object without a style of its own travels as JSON.
+                // OpenAPI's default for an object in a form is JSON.
                 (None, Value::Object(_)) => query.add_text(name, &value.to_string()),
-                (None, value) => {
-                    query
-                        .add(name, value, (Style::Form, true, false))
-                        .map_err(|error| error.to_string())?;
-                }
+                (None, value) => query.add(name, value, (Style::Form, true, false))?,
             }
         }
         Self::new(content_type, query.into_text().into_bytes())
     }
 
-    /// A text body that holds a single value.
-    pub fn text(content_type: &str, value: &impl Serialize) -> Result<Self, String> {
-        let value = serde_json::to_value(value).map_err(|_| "body has no text form".to_owned())?;
+    /// Writes a single value as text.
+    pub fn text(content_type: &str, value: &impl Serialize) -> Argument<Self> {
+        let value = serde_json::to_value(value)
+            .map_err(|_| InvalidArgument::new("`body` cannot be written as text"))?;
         Self::new(content_type, scalar(&value).into_bytes())
     }
 
-    /// The same body where others are streams.
+    /// Converts the body into the type that streams have, for operations that take both.
     #[must_use]
     pub fn into_stream(self) -> Payload<reqwest::Body> {
         Payload {
@@ -72,7 +72,7 @@ impl Payload {
         }
     }
 
-    fn new(content_type: &str, body: Vec<u8>) -> Result<Self, String> {
+    fn new(content_type: &str, body: Vec<u8>) -> Argument<Self> {
         Ok(Self {
             content_type: media_type(content_type)?,
             body: body.into(),
@@ -81,16 +81,16 @@ impl Payload {
 }
 
 impl Payload<reqwest::Body> {
-    /// Bytes or a stream of them.
-    pub fn bytes(content_type: &str, body: reqwest::Body) -> Result<Self, String> {
+    /// Returns a body of bytes, in memory or streamed.
+    pub fn bytes(content_type: &str, body: reqwest::Body) -> Argument<Self> {
         Ok(Self {
             content_type: media_type(content_type)?,
             body,
         })
     }
 
-    /// The parts of a multipart body.
-    pub fn multipart(content_type: &str, parts: Multipart) -> Result<Self, String> {
+    /// Returns a multipart body. The boundary of `parts` is appended to `content_type`.
+    pub fn multipart(content_type: &str, parts: Multipart) -> Argument<Self> {
         let content_type = format!("{content_type}; boundary={}", parts.0.boundary());
         Ok(Self {
             content_type: media_type(&content_type)?,
@@ -100,7 +100,7 @@ impl Payload<reqwest::Body> {
 }
 
 impl<B: Into<reqwest::Body>> Payload<B> {
-    /// The request with this body.
+    /// Adds the body and its `Content-Type` to a request.
     pub fn on(self, request: RequestBuilder) -> RequestBuilder {
         request
             .header(CONTENT_TYPE, self.content_type)
@@ -116,9 +116,10 @@ impl<B> fmt::Debug for Payload<B> {
     }
 }
 
-fn media_type(name: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_str(name)
-        .map_err(|_| "the body's media type holds a character that no header may hold".to_owned())
+fn media_type(name: &str) -> Argument<HeaderValue> {
+    HeaderValue::from_str(name).map_err(|_| {
+        InvalidArgument::new("the media type of `body` has a character that headers cannot have")
+    })
 }
 
 /// The parts of a multipart body.
@@ -132,18 +133,18 @@ fn media_type(name: &str) -> Result<HeaderValue, String> {
 pub struct Multipart(Form);
 
 impl Multipart {
-    /// No parts yet.
+    /// Returns a body without parts.
     #[must_use]
     pub fn new() -> Self {
         Self(Form::new())
     }
 
-    /// A part for each property of a value: texts and numbers as they are, each item of a list on its own, objects
-    /// as JSON.
-    pub fn of(value: &impl Serialize) -> Result<Self, InvalidValue> {
+    /// Writes each property of an object as a part: strings and numbers as text, objects as JSON,
+    /// each item of an array as a part of its own.
+    pub fn of(value: &impl Serialize) -> Argument<Self> {
         let Ok(Value::Object(members)) = serde_json::to_value(value) else {
-            return Err(InvalidValue(
-                "body is no object, which a multipart body must be".to_owned(),
+            return Err(InvalidArgument::new(
+                "`body` is not an object, as a multipart body must be",
             ));
         };
         let mut parts = Self::new();
@@ -160,13 +161,13 @@ impl Multipart {
         Ok(parts)
     }
 
-    /// Adds a text.
+    /// Adds a part of text.
     #[must_use]
     pub fn text(self, name: &str, text: impl Into<String>) -> Self {
         Self(self.0.text(name.to_owned(), text.into()))
     }
 
-    /// Adds a file. A content type that is none is left out.
+    /// Adds a part that is a file. An invalid `content_type` is left out.
     #[must_use]
     pub fn file(
         self,
@@ -187,7 +188,7 @@ impl Multipart {
         )
     }
 
-    /// Adds a part as reqwest builds it.
+    /// Adds a part that reqwest has built.
     #[must_use]
     pub fn part(self, name: &str, part: Part) -> Self {
         Self(self.0.part(name.to_owned(), part))

@@ -1,4 +1,5 @@
-//! What a client is built from. Generated `ClientBuilder`s wrap it and add a method per security scheme.
+//! The settings of a client. Generated `ClientBuilder`s wrap [`Config`] and add a method per
+//! security scheme.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use super::Retries;
 use super::credential::{Credential, Scheme, Secret};
 use super::transport::{Settings, Transport};
 
-/// What a client is built from.
+/// The settings that a [`Transport`] is built from.
 pub struct Config {
     target: Target,
     credentials: Vec<Option<Credential>>,
@@ -20,18 +21,18 @@ pub struct Config {
     headers: HeaderMap,
     retries: Option<Retries>,
     http: Option<reqwest::Client>,
-    /// The first thing that cannot work, kept until [`build`](Self::build).
+    /// The first invalid setting, reported by [`build`](Self::build).
     problem: Option<BuildError>,
 }
 
-/// Where calls go.
+/// The URL that a client calls.
 pub(super) struct Target {
     pub(super) url: String,
-    /// Whether nothing is put behind it.
+    /// Whether calls go to the URL itself, instead of to paths below it.
     is_exact: bool,
 }
 
-/// Header values may be secret, so only their names show.
+/// Prints only the names of headers, since their values may be secret.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
@@ -46,14 +47,15 @@ impl fmt::Debug for Config {
     }
 }
 
-/// A subscriber's URL is often all that protects it: then only its host shows. Of others all but who calls shows.
+/// Prints a base URL without the user and password in it, and of a subscriber's URL the origin
+/// alone: such a URL is often itself the secret that protects the subscriber.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.is_exact {
             return match Url::parse(&self.url) {
                 Ok(mut url) => {
                     if !url.username().is_empty() || url.password().is_some() {
-                        // Only a URL without a host refuses this, and that has neither.
+                        // This fails for URLs without a host only, which have no user either.
                         let _ = url
                             .set_password(None)
                             .and_then(|()| url.set_username("[redacted]"));
@@ -68,7 +70,7 @@ impl fmt::Debug for Target {
     }
 }
 
-/// A client that cannot be built.
+/// Why a client could not be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError(String);
 
@@ -87,9 +89,11 @@ impl fmt::Debug for Credential {
 }
 
 impl Config {
-    /// The defaults: 10 seconds to connect, 60 for a whole call, no retries, no credentials.
+    /// Returns the default settings: 10 seconds to connect, 60 for a whole call, no retries, no
+    /// credentials.
     ///
-    /// `user_agent` names the generated crate; `schemes` is the number of security schemes that the contract uses.
+    /// `user_agent` is the default `User-Agent`; `schemes` is the number of security schemes in the
+    /// contract.
     #[must_use]
     pub fn new(base_url: &str, user_agent: &'static str, schemes: usize) -> Self {
         let mut headers = HeaderMap::new();
@@ -111,7 +115,7 @@ impl Config {
         }
     }
 
-    /// Calls the URL as it is: nothing is put behind it, and it may have a query.
+    /// Sends every call to the base URL itself, which may have a query.
     #[must_use]
     pub fn exact(mut self) -> Self {
         self.target.is_exact = true;
@@ -123,27 +127,28 @@ impl Config {
     pub fn credential(mut self, index: usize, scheme: Scheme, secret: Secret) -> Self {
         match Credential::new(scheme, secret) {
             Some(credential) => self.credentials[index] = Some(credential),
-            None => self.fail("a credential holds a character that no header may hold".to_owned()),
+            None => self.fail("a credential has a character that headers cannot have".to_owned()),
         }
         self
     }
 
-    /// Sets how long a connection may take. It does not apply to a client of one's own.
+    /// Sets the time-out of a connection attempt. It does not apply to a client that
+    /// [`http_client`](Self::http_client) sets.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long a whole call may take: connecting, sending, every retry and the pauses between, and the body of
-    /// the answer. None: for ever.
+    /// Sets the time-out of a whole call: connecting, sending, every retry with the pauses between,
+    /// and reading the response body. With `None` a call may take any time.
     #[must_use]
     pub fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets what the client calls itself.
+    /// Sets the header `User-Agent`.
     #[must_use]
     pub fn user_agent(self, user_agent: &str) -> Self {
         self.header(USER_AGENT.as_str(), user_agent)
@@ -160,33 +165,37 @@ impl Config {
                 self.headers.insert(name, value);
             }
             (Err(_), _) => self.fail(format!(
-                "`{}` cannot be the name of a header",
+                "`{}` is not a valid header name",
                 name.escape_debug()
             )),
             (_, Err(_)) => {
                 self.fail(format!(
-                    "the value of header {name} holds a character that no header may hold"
+                    "the value of header `{name}` has a character that headers cannot have"
                 ));
             }
         }
         self
     }
 
-    /// Turns retries on.
+    /// Enables retries.
     #[must_use]
     pub fn retries(mut self, retries: Retries) -> Self {
         self.retries = Some(retries);
         self
     }
 
-    /// Uses an HTTP client of one's own, with its TLS, proxies, redirects and connect time-out.
+    /// Replaces the HTTP client, with its settings of TLS, proxies, redirects and connect time-out.
     #[must_use]
     pub fn http_client(mut self, http: reqwest::Client) -> Self {
         self.http = Some(http);
         self
     }
 
-    /// Checks everything and builds the transport.
+    /// Checks the settings and builds the transport.
+    ///
+    /// # Errors
+    ///
+    /// If the base URL, a header or a credential is invalid, or TLS cannot be set up.
     pub fn build(self) -> Result<Transport, BuildError> {
         if let Some(problem) = self.problem {
             return Err(problem);
@@ -219,36 +228,36 @@ impl Config {
     }
 }
 
-/// Checks a base URL; what comes back has no slash at its end.
+/// Checks a base URL, and returns it without a slash at its end.
 fn base_url(text: &str) -> Result<String, BuildError> {
     let url = http_url(text)?;
     if url.query().is_some() {
         return Err(refused(
-            "has a query, where paths cannot follow; give one without",
+            "has a query, so paths cannot be appended to it; remove the query",
         ));
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// Checks a URL that is called as it is.
+/// Checks a URL that is called exactly.
 fn exact_url(text: &str) -> Result<String, BuildError> {
     http_url(text).map(String::from)
 }
 
 fn http_url(text: &str) -> Result<Url, BuildError> {
     let url = Url::parse(text)
-        .map_err(|error| refused(&format!("cannot be read ({error}); give an absolute one")))?;
+        .map_err(|error| refused(&format!("is invalid ({error}); write an absolute URL")))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(refused("is not one of HTTP; give one"));
+        return Err(refused("is not an HTTP URL; write one"));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(refused(
-            "holds a credential, which would show in logs; set it on the builder and give a plain URL",
+            "has a user or password, which logs would show; set the credential on the builder instead",
         ));
     }
     if url.fragment().is_some() {
         return Err(refused(
-            "has a fragment, which is never sent; give one without",
+            "has a fragment, which is never sent; remove the fragment",
         ));
     }
     Ok(url)
@@ -260,11 +269,12 @@ fn refused(reason: &str) -> BuildError {
     ))
 }
 
-/// Redirects are not followed: a credential must not travel to wherever an answer points.
+/// Builds the default HTTP client. It follows no redirects, which would send credentials to another
+/// server.
 fn http_client(connect_timeout: Duration, secure: bool) -> Result<reqwest::Client, BuildError> {
     if secure && !cfg!(feature = "rustls") {
         return Err(BuildError(
-            "https needs the cargo feature `rustls`, which is off; turn it on, or give an HTTP client of your own"
+            "https needs the cargo feature `rustls`, which is off; enable it, or set an HTTP client of your own"
                 .to_owned(),
         ));
     }

@@ -1,4 +1,5 @@
-//! Credentials: set once, sent with every operation that asks for them, never printed.
+//! Credentials: set once, sent with every operation whose security scheme needs them, never
+//! printed.
 
 use std::fmt;
 
@@ -8,12 +9,12 @@ use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderName, HeaderValue};
 use reqwest::Request;
 
-/// A text that is never printed.
+/// A text that `Debug` does not print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself.
+    /// Returns the text.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -38,14 +39,14 @@ impl From<&str> for Secret {
     }
 }
 
-/// How a credential of a security scheme travels.
+/// How the credential of a security scheme is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// `Authorization: Bearer …`
     Bearer,
     /// `Authorization: Basic …`
     Basic,
-    /// `Authorization` under another scheme.
+    /// `Authorization` with another scheme.
     Authorization(&'static str),
     /// A header of this name.
     Header(&'static str),
@@ -53,11 +54,11 @@ pub enum Scheme {
     Query(&'static str),
     /// A cookie of this name.
     Cookie(&'static str),
-    /// A client certificate, which the HTTP client presents.
+    /// A client certificate, which the HTTP client sends itself.
     Certificate,
 }
 
-/// A credential, ready for requests.
+/// A credential in the form in which requests carry it.
 #[derive(Clone)]
 pub(super) enum Credential {
     Header(HeaderName, HeaderValue),
@@ -67,7 +68,7 @@ pub(super) enum Credential {
 }
 
 impl Credential {
-    /// Makes a credential ready; none if no header can hold it.
+    /// Converts a secret into a credential. Returns `None` if a header cannot have it.
     pub(super) fn new(scheme: Scheme, secret: Secret) -> Option<Self> {
         let authorization = |text: String| Some(Self::Header(AUTHORIZATION, sensitive(&text)?));
         match scheme {
@@ -87,7 +88,7 @@ impl Credential {
         }
     }
 
-    /// Puts the credential into a request.
+    /// Adds the credential to a request.
     pub(super) fn apply(&self, request: &mut Request) {
         match self {
             Self::Header(name, value) => {

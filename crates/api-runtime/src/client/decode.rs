@@ -1,4 +1,4 @@
-//! From an answer on the wire to a typed one.
+//! Reading responses into the types of the contract.
 
 use std::mem;
 
@@ -9,21 +9,23 @@ use serde_json::Value;
 
 use super::{ByteStream, Error, EventStream, InterruptedResponse, InvalidResponse, ResponseValue};
 
-/// Reads a JSON body: properties and enumeration values that are newer than this client do not fail it.
+/// Reads a JSON body leniently: properties and enumeration values that are newer than this client
+/// are accepted.
 pub async fn decode<T: DeserializeOwned, E>(
     response: Response,
 ) -> Result<ResponseValue<T>, Error<E>> {
     whole(response, |body| serde_json::from_slice(body)).await
 }
 
-/// Reads a text body that holds a single value.
+/// Reads a text body that is a single value.
 pub async fn decode_text<T: DeserializeOwned, E>(
     response: Response,
 ) -> Result<ResponseValue<T>, Error<E>> {
     whole(response, |body| {
         let text = String::from_utf8_lossy(body);
         serde_json::from_value(Value::String(text.to_string())).or_else(|error| {
-            // A number or a truth value is written as JSON writes it; otherwise the first error says more.
+            // Numbers and booleans are written as in JSON. If both fail, the first error is the
+            // more precise one.
             serde_json::from_str(&text).map_err(|_| error)
         })
     })
@@ -52,14 +54,14 @@ async fn whole<T, E>(
     }
 }
 
-/// An answer without a body; whatever came is dropped.
+/// Returns a response without its body.
 #[must_use]
 pub fn empty(mut response: Response) -> ResponseValue<()> {
     let headers = mem::take(response.headers_mut());
     ResponseValue::new((), response.status(), headers)
 }
 
-/// An answer whose body is read as it arrives.
+/// Returns a response whose body is a stream of bytes.
 #[must_use]
 pub fn stream(mut response: Response) -> ResponseValue<ByteStream> {
     let status = response.status();
@@ -67,13 +69,13 @@ pub fn stream(mut response: Response) -> ResponseValue<ByteStream> {
     ResponseValue::new(ByteStream::new(response.bytes_stream()), status, headers)
 }
 
-/// An answer that is a stream of server-sent events.
+/// Returns a response whose body is a stream of server-sent events.
 #[must_use]
 pub fn events(response: Response) -> ResponseValue<EventStream> {
     map(stream(response), EventStream::new)
 }
 
-/// An answer that hands the connection over.
+/// Returns a response (101) that hands the connection over.
 pub async fn upgrade<E>(mut response: Response) -> Result<ResponseValue<Upgraded>, Error<E>> {
     let status = response.status();
     let headers = mem::take(response.headers_mut());
@@ -81,13 +83,13 @@ pub async fn upgrade<E>(mut response: Response) -> Result<ResponseValue<Upgraded
     Ok(ResponseValue::new(upgraded, status, headers))
 }
 
-/// The same answer with another body.
+/// Converts the body of a response.
 pub fn map<T, U>(response: ResponseValue<T>, change: impl FnOnce(T) -> U) -> ResponseValue<U> {
     let (status, headers) = (response.status(), response.headers().clone());
     ResponseValue::new(change(response.into_inner()), status, headers)
 }
 
-/// The media type of an answer, in lower case and without parameters.
+/// Returns the media type of a response, in lower case and without parameters.
 #[must_use]
 pub fn content_type(response: &Response) -> String {
     let value = response

@@ -1,4 +1,5 @@
-//! Why a call failed: with status, headers and the contract's own error body, and nothing secret in print.
+//! Errors of calls: they keep the status, the headers and the contract's error body, and print no
+//! secrets.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -7,38 +8,42 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use reqwest::header::InvalidHeaderValue;
 
-use super::{InvalidSegment, InvalidValue, ResponseValue};
+use super::{InvalidArgument, ResponseValue};
+
+/// The result of a call: the response, or why there is none. `E` is the body of the errors that the
+/// contract lists.
+pub type Result<T, E> = std::result::Result<ResponseValue<T>, Error<E>>;
 
 /// Why a call failed. `E` is the body of the errors that the contract lists for the operation.
 ///
-/// Neither [`Display`](fmt::Display) nor [`Debug`] shows headers, URLs or the bytes of a body: an error may be
-/// logged as it is. A typed error body shows in `Debug` alone, its secret fields redacted.
+/// An error can be logged: [`Display`](fmt::Display) and [`Debug`] print no headers, no URLs and no
+/// bytes of a body. `Debug` prints a typed error body, with its secret fields redacted.
 #[non_exhaustive]
 pub enum Error<E = ()> {
-    /// Nothing was sent: an argument is missing or does not fit the contract.
+    /// The request was not sent: an argument is missing or does not fit the contract.
     InvalidRequest(String),
-    /// No answer came: no connection, or none in time. The URL is not kept.
+    /// There was no response, or none in time. The URL is removed.
     Communication(reqwest::Error),
-    /// An error that the contract lists.
+    /// An error response that the contract lists.
     ErrorResponse(Box<ResponseValue<E>>),
-    /// An answer whose body broke off.
+    /// A response whose body ended early.
     InterruptedResponse(Box<InterruptedResponse>),
-    /// A listed answer whose body is not what the contract says.
+    /// A listed response whose body does not fit the contract.
     InvalidResponse(Box<InvalidResponse>),
-    /// An answer that the contract does not list, success or failure; the body may still be read.
+    /// A response, success or error, that the contract does not list. Its body can still be read.
     UnexpectedResponse(Box<reqwest::Response>),
-    /// A walk over pages that cannot go on: the server repeats a page, or an item lacks its key.
+    /// A list that cannot be read to its end: the server repeats a page, or an item has no key.
     Paging(String),
 }
 
-/// An answer whose body broke off.
+/// A response whose body ended early.
 pub struct InterruptedResponse {
     status: StatusCode,
     headers: HeaderMap,
     source: reqwest::Error,
 }
 
-/// A listed answer whose body is not what the contract says.
+/// A listed response whose body does not fit the contract.
 pub struct InvalidResponse {
     status: StatusCode,
     headers: HeaderMap,
@@ -71,19 +76,19 @@ impl InvalidResponse {
         }
     }
 
-    /// The body as it came. It may hold secrets: not for logs.
+    /// Returns the body as it was received. Do not log it: it may have secrets.
     #[must_use]
     pub fn body(&self) -> &Bytes {
         &self.body
     }
 
-    /// What is wrong with it. The text may quote the body: not for logs.
+    /// Returns what is wrong with the body. Do not log it: the text may quote the body.
     #[must_use]
     pub fn error(&self) -> &serde_json::Error {
         &self.error
     }
 
-    /// The part of the error's text that speaks of the contract and not of the body.
+    /// Returns the part of the error's text that quotes the contract, not the body.
     fn reason(&self) -> Option<String> {
         let text = self.error.to_string();
         let text = text.split(" at line ").next().unwrap_or_default();
@@ -96,19 +101,19 @@ impl InvalidResponse {
 }
 
 impl<E> Error<E> {
-    /// An error that the contract lists.
+    /// Returns the error of a response that the contract lists.
     #[must_use]
     pub fn listed(response: ResponseValue<E>) -> Self {
         Self::ErrorResponse(Box::new(response))
     }
 
-    /// An answer that the contract does not list.
+    /// Returns the error of a response that the contract does not list.
     #[must_use]
     pub fn unlisted(response: reqwest::Response) -> Self {
         Self::UnexpectedResponse(Box::new(response))
     }
 
-    /// The status, if an answer came.
+    /// Returns the status, if there was a response.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self {
@@ -121,7 +126,7 @@ impl<E> Error<E> {
         }
     }
 
-    /// The headers, if an answer came.
+    /// Returns the headers, if there was a response.
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
         match self {
@@ -133,7 +138,7 @@ impl<E> Error<E> {
         }
     }
 
-    /// The contract's error body, if the contract lists this error.
+    /// Returns the error body, if the contract lists this error.
     #[must_use]
     pub fn body(&self) -> Option<&E> {
         match self {
@@ -142,7 +147,7 @@ impl<E> Error<E> {
         }
     }
 
-    /// The contract's error body by value, if the contract lists this error.
+    /// Returns the error body by value, if the contract lists this error.
     #[must_use]
     pub fn into_body(self) -> Option<E> {
         match self {
@@ -151,8 +156,8 @@ impl<E> Error<E> {
         }
     }
 
-    /// Whether the same call may succeed a little later: the connection failed, or the answer was 408, 429,
-    /// 502, 503 or 504. Whether it is safe to repeat is another question.
+    /// Returns whether the same call may succeed later: the connection failed, or the status was
+    /// 408, 429, 502, 503 or 504. It does not say whether the call is safe to repeat.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -162,7 +167,7 @@ impl<E> Error<E> {
         }
     }
 
-    /// The same error without the typed body, for one error type across operations.
+    /// Returns the error without its typed body, so that operations share one error type.
     #[must_use]
     pub fn into_untyped(self) -> Error {
         match self {
@@ -185,21 +190,23 @@ impl<E> fmt::Display for Error<E> {
         match self {
             Self::InvalidRequest(reason) => write!(f, "the request was not sent: {reason}"),
             Self::Communication(error) if error.is_timeout() => {
-                f.write_str("no answer came in time")
+                f.write_str("no response from the API in time")
             }
             Self::Communication(error) if error.is_connect() => {
-                f.write_str("no connection to the API")
+                f.write_str("cannot connect to the API")
             }
-            Self::Communication(_) => f.write_str("the exchange with the API failed"),
-            Self::ErrorResponse(response) => write!(f, "the API answered {}", response.status()),
+            Self::Communication(_) => f.write_str("the connection to the API failed"),
+            Self::ErrorResponse(response) => {
+                write!(f, "the API responded with {}", response.status())
+            }
             Self::InterruptedResponse(response) => {
-                write!(f, "the answer, {}, broke off", response.status)
+                write!(f, "the response ({}) ended early", response.status)
             }
             Self::InvalidResponse(response) => {
                 let (line, column) = (response.error.line(), response.error.column());
                 write!(
                     f,
-                    "the answer, {}, does not fit the contract",
+                    "the response ({}) does not fit the contract",
                     response.status
                 )?;
                 write!(f, " at line {line} column {column} of its body")?;
@@ -211,11 +218,11 @@ impl<E> fmt::Display for Error<E> {
             Self::UnexpectedResponse(response) => {
                 write!(
                     f,
-                    "the API answered {}, which the contract does not list",
+                    "the API responded with {}, which the contract does not list",
                     response.status()
                 )
             }
-            Self::Paging(reason) => write!(f, "the list cannot be walked: {reason}"),
+            Self::Paging(reason) => write!(f, "the list cannot be read to its end: {reason}"),
         }
     }
 }
@@ -256,7 +263,7 @@ impl<E: fmt::Debug> std::error::Error for Error<E> {
         match self {
             Self::Communication(error) => Some(error),
             Self::InterruptedResponse(response) => Some(&response.source),
-            // Not the cause of an invalid answer: its text may quote the body.
+            // The cause of an invalid response is left out: its text may quote the body.
             _ => None,
         }
     }
@@ -273,7 +280,8 @@ impl<E> From<reqwest::Error> for Error<E> {
     }
 }
 
-/// The innermost cause: reqwest's own text only says that the request could not be built.
+/// Returns the innermost cause, since reqwest's own text is only that the request could not be
+/// built.
 fn reason_of(error: &reqwest::Error) -> String {
     let mut reason: &dyn std::error::Error = error;
     while let Some(source) = reason.source() {
@@ -285,19 +293,13 @@ fn reason_of(error: &reqwest::Error) -> String {
 impl<E> From<InvalidHeaderValue> for Error<E> {
     fn from(_: InvalidHeaderValue) -> Self {
         Self::InvalidRequest(
-            "the value of a header holds a character that no header may hold".to_owned(),
+            "the value of a header has a character that headers cannot have".to_owned(),
         )
     }
 }
 
-impl<E> From<InvalidSegment> for Error<E> {
-    fn from(error: InvalidSegment) -> Self {
-        Self::InvalidRequest(error.to_string())
-    }
-}
-
-impl<E> From<InvalidValue> for Error<E> {
-    fn from(error: InvalidValue) -> Self {
+impl<E> From<InvalidArgument> for Error<E> {
+    fn from(error: InvalidArgument) -> Self {
         Self::InvalidRequest(error.to_string())
     }
 }

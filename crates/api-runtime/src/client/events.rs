@@ -1,4 +1,7 @@
 //! Server-sent events, as the HTML standard defines them.
+//!
+//! The parser is ours: `eventsource-stream` has had no release since 2022, brings nom into every
+//! client's build, and ends the stream at a byte that is not UTF-8, which the standard replaces.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,28 +14,28 @@ use serde::de::DeserializeOwned;
 
 use super::{ByteStream, Error};
 
-/// One event.
+/// A server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Event {
-    /// What kind; `message` unless the server says otherwise.
+    /// The type; `message` if the server sends none.
     pub event: String,
-    /// The payload, its lines joined by line feeds.
+    /// The data, its lines joined by line feeds.
     pub data: String,
     /// The id of the last event that had one.
     pub id: Option<String>,
-    /// How long to wait before connecting again, if the server says so.
+    /// The pause before the client connects again, if the server sends one.
     pub retry: Option<Duration>,
 }
 
 impl Event {
-    /// The payload as JSON, read as leniently as any answer.
+    /// Reads the data as JSON, leniently as responses are.
     pub fn json<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         crate::lenient(|| serde_json::from_str(&self.data))
     }
 }
 
-/// A body of server-sent events: a [`Stream`] of [`Event`]s.
+/// A response body of server-sent events: a [`Stream`] of [`Event`]s.
 #[derive(Debug)]
 pub struct EventStream {
     bytes: ByteStream,
@@ -41,7 +44,7 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// Reads events from a body.
+    /// Returns the events of a body.
     #[must_use]
     pub fn new(bytes: ByteStream) -> Self {
         Self {
@@ -70,13 +73,15 @@ impl Stream for EventStream {
     }
 }
 
-/// Lines to events. An event that the body's end cuts off is dropped, as the standard says.
+/// Parses lines into events. As the standard says, an event without an empty line after it is
+/// dropped.
 #[derive(Debug, Default)]
 struct Parser {
     unread: BytesMut,
-    /// How much of it holds no end of a line.
+    /// The length of the prefix of `unread` that is known to have no line end.
     looked: usize,
-    /// Whether the last line ended at a carriage return: a line feed that follows belongs to it.
+    /// Whether the last line ended with a carriage return, so that a line feed after it is no
+    /// further line.
     returned: bool,
     begun: bool,
     event: String,
@@ -104,7 +109,7 @@ impl Parser {
         }
     }
 
-    /// A whole line, which ends at a line feed, a carriage return, or both.
+    /// Returns the next whole line: lines end with a line feed, a carriage return, or both.
     fn next_line(&mut self) -> Option<BytesMut> {
         if self.returned
             && let Some(first) = self.unread.first()
@@ -116,7 +121,7 @@ impl Parser {
         }
         let end = self.unread[self.looked..]
             .iter()
-            .position(|sign| matches!(sign, b'\n' | b'\r'));
+            .position(|byte| matches!(byte, b'\n' | b'\r'));
         let Some(end) = end.map(|end| self.looked + end) else {
             self.looked = self.unread.len();
             return None;

@@ -1,4 +1,4 @@
-//! The walk over the pages of a list.
+//! The stream of all items of a list that the API splits into pages.
 
 use std::future::Future;
 use std::vec::IntoIter;
@@ -9,59 +9,59 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Error;
 use super::style::scalar;
+use super::{Argument, Error, InvalidArgument};
 
-/// How a list is walked.
+/// How a list is split into pages.
 #[derive(Debug, Clone)]
 pub struct Paging {
-    /// The property of an item that is the cursor.
+    /// The property of an item that the next page starts after.
     pub key: String,
-    /// The page's size, if the caller gave one.
+    /// The page size that the caller has set.
     pub page_size: Option<u64>,
-    /// The page's size when none is given, if the contract says.
+    /// The page size that the contract defines for calls without one.
     pub default_page_size: Option<u64>,
 }
 
-/// A page.
+/// A page of a list.
 #[derive(Debug)]
 pub struct Page<I> {
-    /// Its items.
+    /// The items.
     pub items: Vec<I>,
-    /// The size of the whole list, if the answer says.
+    /// The size of the whole list, if the page has it.
     pub count: Option<u64>,
 }
 
-/// Every item of a list, page by page: `fetch` calls with the key of the last item seen, none at first.
-pub fn pages<I, E, F, Fut>(
-    paging: Paging,
-    fetch: F,
-) -> impl Stream<Item = Result<I, Error<E>>> + Send
-where
-    I: Serialize + Send,
-    E: Send,
-    F: Fn(Option<Value>) -> Fut + Send,
-    Fut: Future<Output = Result<Page<I>, Error<E>>> + Send,
-{
-    let walk = Walk {
-        paging,
-        fetch,
-        ready: Vec::new().into_iter(),
-        cursor: None,
-        previous: None,
-        ended: false,
-    };
-    try_unfold(walk, async |mut walk| {
-        loop {
-            if let Some(item) = walk.ready.next() {
-                return Ok(Some((item, walk)));
+impl Paging {
+    /// Returns every item of a list, page by page: `fetch` returns the page after the key of the
+    /// last item, or the first page.
+    pub fn pages<I, E, F, Fut>(self, fetch: F) -> impl Stream<Item = Result<I, Error<E>>> + Send
+    where
+        I: Serialize + Send,
+        E: Send,
+        F: Fn(Option<Value>) -> Fut + Send,
+        Fut: Future<Output = Result<Page<I>, Error<E>>> + Send,
+    {
+        let walk = Walk {
+            paging: self,
+            fetch,
+            ready: Vec::new().into_iter(),
+            cursor: None,
+            previous: None,
+            ended: false,
+        };
+        try_unfold(walk, async |mut walk| {
+            loop {
+                if let Some(item) = walk.ready.next() {
+                    return Ok(Some((item, walk)));
+                }
+                if walk.ended {
+                    return Ok(None);
+                }
+                walk.fetch_page().await?;
             }
-            if walk.ended {
-                return Ok(None);
-            }
-            walk.turn().await?;
-        }
-    })
+        })
+    }
 }
 
 struct Walk<I, F> {
@@ -69,13 +69,13 @@ struct Walk<I, F> {
     fetch: F,
     ready: IntoIter<I>,
     cursor: Option<Value>,
-    /// How many items the page before had.
+    /// The length of the page before.
     previous: Option<u64>,
     ended: bool,
 }
 
 impl<I: Serialize, F> Walk<I, F> {
-    async fn turn<E, Fut>(&mut self) -> Result<(), Error<E>>
+    async fn fetch_page<E, Fut>(&mut self) -> Result<(), Error<E>>
     where
         F: Fn(Option<Value>) -> Fut,
         Fut: Future<Output = Result<Page<I>, Error<E>>>,
@@ -98,10 +98,11 @@ impl<I: Serialize, F> Walk<I, F> {
         Ok(())
     }
 
-    /// Whether a page that has items is the last one: it holds the whole list, or it is short.
+    /// Returns whether a page with items is the last one: it has the whole list, or fewer items
+    /// than a full page.
     ///
-    /// A server may cut a large page size down, so a page is only short against the default, a size below it, or
-    /// the page before.
+    /// Servers may reduce a large page size, so a full page is known to have the default size, a
+    /// size that was set below the default, or the length of the page before.
     fn is_last(&self, page: &Page<I>) -> bool {
         let length = page.items.len() as u64;
         if self.cursor.is_none() && page.count.is_some_and(|count| length >= count) {
@@ -120,27 +121,34 @@ impl<I: Serialize, F> Walk<I, F> {
         match value.get(&self.paging.key) {
             Some(key @ (Value::String(_) | Value::Number(_))) => Ok(key.clone()),
             _ => Err(Error::Paging(format!(
-                "an item has no `{}` to go on from",
+                "an item has no `{}`, which the next page starts after",
                 self.paging.key
             ))),
         }
     }
 }
 
-/// A key as the cursor's own type.
-pub fn cursor<T: DeserializeOwned>(key: Value) -> Result<T, String> {
+/// Converts the key of an item into the argument that the next page starts after.
+pub fn cursor<T: DeserializeOwned>(key: Value) -> Argument<T> {
     crate::lenient(|| serde_json::from_value(key))
-        .map_err(|_| "an item's key cannot be a cursor".to_owned())
+        .map_err(|_| InvalidArgument::new("the key of an item is not a valid cursor"))
 }
 
-/// A parameter as a number, if it is one.
-pub fn number(value: &impl Serialize) -> Option<u64> {
+/// Returns the size of a list, if it is a number.
+pub fn count(value: &impl Serialize) -> Option<u64> {
     serde_json::to_value(value).ok()?.as_u64()
 }
 
-/// A parameter as a text.
-pub fn text(value: &impl Serialize) -> String {
-    serde_json::to_value(value)
-        .map(|value| scalar(&value))
-        .unwrap_or_default()
+/// Returns an argument as a number, if it is set to one.
+pub fn number(argument: &Argument<impl Serialize>) -> Option<u64> {
+    count(argument.as_ref().ok()?)
+}
+
+/// Returns an argument as text, or `default` if it is not set.
+pub fn text(argument: &Argument<impl Serialize>, default: &str) -> String {
+    let value = argument.as_ref().ok().map(serde_json::to_value);
+    match value {
+        None | Some(Ok(Value::Null)) => default.to_owned(),
+        Some(value) => value.map(|value| scalar(&value)).unwrap_or_default(),
+    }
 }

@@ -1,10 +1,13 @@
-//! Arguments in a path: escaped, and never able to climb it.
+//! Arguments in the path of a URL: escaped, and kept from changing which path is called.
 
 use std::fmt;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-/// What a segment cannot hold as it is. The backslash is in the set because URLs read it as a slash.
+use super::{Argument, InvalidArgument, Transport};
+
+/// The characters that are escaped in a segment. A backslash is among them because URL parsers read
+/// it as a slash.
 const SEGMENT: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -21,40 +24,56 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// An argument that would change which path is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InvalidSegment(&'static str);
+/// Returns the URL of a path, in which each `{}` stands for a segment that is an argument.
+///
+/// # Errors
+///
+/// If an argument is empty, `.` or `..`: URL parsers remove such segments, so another path would be
+/// called.
+pub fn url(transport: &Transport, path: &str, arguments: &[&dyn fmt::Display]) -> Argument<String> {
+    let segments = arguments
+        .iter()
+        .map(|argument| escape(&argument.to_string()));
+    escaped_url(transport, path, segments)
+}
 
-impl fmt::Display for InvalidSegment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "an argument of the path is {}, which would call another path; give another value",
-            self.0
-        )
+/// Returns the URL of a path as [`url`] does, for segments that are escaped already.
+///
+/// # Errors
+///
+/// If a segment is empty, `.` or `..`.
+pub fn escaped_url(
+    transport: &Transport,
+    path: &str,
+    segments: impl IntoIterator<Item = String>,
+) -> Argument<String> {
+    let mut url = transport.base_url().to_owned();
+    let mut texts = path.split("{}");
+    url.extend(texts.next());
+    for (segment, text) in segments.into_iter().zip(texts) {
+        url.push_str(checked_segment(&segment)?);
+        url.push_str(text);
     }
+    Ok(url)
 }
 
-impl std::error::Error for InvalidSegment {}
-
-/// Escapes an argument that is a segment of its own, and refuses one that would climb the path or vanish from it.
-pub fn encode_path(value: &str) -> Result<String, InvalidSegment> {
-    encode_segment(utf8_percent_encode(value, SEGMENT).to_string())
-}
-
-/// Checks a segment whose parts are escaped already.
-pub fn encode_segment(segment: String) -> Result<String, InvalidSegment> {
-    match segment.as_str() {
-        "" => Err(InvalidSegment("empty")),
-        "." => Err(InvalidSegment("`.`")),
-        ".." => Err(InvalidSegment("`..`")),
-        _ => Ok(segment),
-    }
-}
-
-/// Escapes a piece of a segment.
+/// Escapes an argument, so that it is one segment of the path, or a part of one.
 pub(super) fn escape(value: &str) -> String {
     utf8_percent_encode(value, SEGMENT).to_string()
+}
+
+/// Returns an escaped segment, unless it is empty, `.` or `..`, which URL parsers remove from a
+/// path.
+pub(super) fn checked_segment(segment: &str) -> Argument<&str> {
+    let problem = match segment {
+        "" => "empty",
+        "." => "`.`",
+        ".." => "`..`",
+        _ => return Ok(segment),
+    };
+    Err(InvalidArgument::new(format!(
+        "an argument of the path is {problem}, which would call another path; set another value"
+    )))
 }
 
 #[cfg(test)]
@@ -63,13 +82,14 @@ mod tests {
 
     #[test]
     fn an_argument_cannot_climb_the_path() {
+        let encode = |value| checked_segment(&escape(value)).map(str::to_owned);
         for value in ["", ".", ".."] {
-            encode_path(value).expect_err(value);
+            encode(value).expect_err(value);
         }
-        assert_eq!(encode_path("../x").unwrap(), "..%2Fx");
-        assert_eq!(encode_path("..\\x").unwrap(), "..%5Cx");
-        assert_eq!(encode_path("%2e%2e").unwrap(), "%252e%252e");
-        assert_eq!(encode_path("a b?#é").unwrap(), "a%20b%3F%23%C3%A9");
-        assert_eq!(encode_path("...").unwrap(), "...");
+        assert_eq!(encode("../x").unwrap(), "..%2Fx");
+        assert_eq!(encode("..\\x").unwrap(), "..%5Cx");
+        assert_eq!(encode("%2e%2e").unwrap(), "%252e%252e");
+        assert_eq!(encode("a b?#é").unwrap(), "a%20b%3F%23%C3%A9");
+        assert_eq!(encode("...").unwrap(), "...");
     }
 }

@@ -1,4 +1,8 @@
-//! Repeating what failed for a moment: off unless asked for, and only what is safe to repeat.
+//! Retries of calls that failed temporarily: off by default, and only of calls that are safe to
+//! repeat.
+//!
+//! The loop is ours: `backon` would replace the ten lines of `backoff`, and leave `Retry-After`,
+//! the deadline of the whole call and the copying of the request, which an attempt consumes.
 
 use std::collections::hash_map::RandomState;
 use std::future::Future;
@@ -11,14 +15,16 @@ use tokio::time::{Instant, sleep};
 
 use super::retry_after::retry_after;
 
-/// How often and how patiently a failed call is repeated.
+/// How often a failed call is repeated, and after which pauses.
 ///
-/// Repeated are calls of a method that may be repeated safely (GET, HEAD, OPTIONS, TRACE, PUT, DELETE) whose
-/// connection failed or that were answered 408, 429, 502, 503 or 504; any other call only when the connection never
-/// came about, so that nothing can have happened. A body that is a stream is gone once it was sent, and not repeated.
+/// A call of an idempotent method (GET, HEAD, OPTIONS, TRACE, PUT, DELETE) is repeated if its
+/// connection failed or its status was 408, 429, 502, 503 or 504. A call of another method is
+/// repeated only if no connection was made, so that the server cannot have run it. A call whose
+/// body is a stream is not repeated, since the stream is consumed.
 ///
-/// The pause doubles each time, half of it by chance, unless the answer says `Retry-After`. An answer that asks for
-/// more than the longest pause, or than what is left of the call's time-out, is returned as it is.
+/// Each pause is twice as long as the one before, and half of it is random, unless the response has
+/// `Retry-After`. A response that asks for more than the longest pause, or than what is left of the
+/// call's time-out, is returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retries {
     more: u32,
@@ -27,7 +33,8 @@ pub struct Retries {
 }
 
 impl Retries {
-    /// Up to `more` further attempts, after 200 milliseconds at first and never more than 10 seconds.
+    /// Returns up to `more` further attempts, with a first pause of 200 milliseconds and a longest
+    /// one of 10 seconds.
     #[must_use]
     pub fn new(more: u32) -> Self {
         Self {
@@ -37,7 +44,7 @@ impl Retries {
         }
     }
 
-    /// Sets the pause before the first repetition.
+    /// Sets the pause before the first retry.
     #[must_use]
     pub fn first_pause(mut self, pause: Duration) -> Self {
         self.first = pause;
@@ -51,7 +58,8 @@ impl Retries {
         self
     }
 
-    /// Runs a call. The request's time-out is that of the whole call.
+    /// Sends a request, and repeats it as the settings say. The time-out of `request` is that of
+    /// the whole call.
     pub(super) async fn run<F>(
         &self,
         mut request: Request,
@@ -88,7 +96,7 @@ impl Retries {
         unreachable!("the last attempt returns")
     }
 
-    /// How long to wait before the next attempt; none if there must not be one.
+    /// Returns the pause before the next attempt, or `None` if the call must not be repeated.
     fn pause(
         &self,
         result: &reqwest::Result<Response>,
@@ -114,14 +122,15 @@ impl Retries {
             .first
             .saturating_mul(1_u32.checked_shl(failed).unwrap_or(u32::MAX));
         let pause = doubled.min(self.longest);
-        // Half of it by chance, so that clients that failed together do not come back together.
+        // Half of it is random, so that clients that failed together do not retry together.
         let chance =
             u32::try_from(RandomState::new().hash_one(failed) & 0xffff).unwrap_or_default();
         pause / 2 + (pause / 2 / 0xffff).saturating_mul(chance)
     }
 }
 
-/// The methods whose repetition has the effect of one call (RFC 9110, 9.2.2).
+/// Returns whether repeating a call of this method has the effect of a single call (RFC 9110,
+/// section 9.2.2).
 fn is_idempotent(method: &Method) -> bool {
     [
         Method::GET,
@@ -134,7 +143,7 @@ fn is_idempotent(method: &Method) -> bool {
     .contains(method)
 }
 
-/// The statuses that speak of a moment.
+/// Returns whether a status says that the failure is temporary.
 pub(super) fn is_transient(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 502 | 503 | 504)
 }
@@ -151,7 +160,7 @@ mod tests {
         Request::new(method, Url::parse("http://localhost/").unwrap())
     }
 
-    fn answer(status: u16, headers: &[(&str, &str)]) -> Response {
+    fn response(status: u16, headers: &[(&str, &str)]) -> Response {
         let mut response = http::Response::builder().status(status);
         for (name, value) in headers {
             response = response.header(*name, *value);
@@ -159,7 +168,8 @@ mod tests {
         response.body("").unwrap().into()
     }
 
-    /// Runs a call whose every answer is the same; yields when each attempt began, in milliseconds.
+    /// Runs a call that always gets the same response. Returns when each attempt began, in
+    /// milliseconds.
     async fn attempts(
         retries: &Retries,
         request: Request,
@@ -171,8 +181,8 @@ mod tests {
         let last = retries
             .run(request, |_| {
                 times.borrow_mut().push(begun.elapsed().as_millis());
-                let answer = answer(status, headers);
-                async { Ok(answer) }
+                let response = response(status, headers);
+                async { Ok(response) }
             })
             .await;
         assert_eq!(last.unwrap().status().as_u16(), status);

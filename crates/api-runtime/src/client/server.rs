@@ -1,29 +1,29 @@
-//! The servers that a contract names, with the variables of their URLs.
+//! The servers that a contract lists, with the variables of their URLs.
 
 use super::BuildError;
 
-/// A server that the contract names.
+/// A server that the contract lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Server {
     /// The URL as the contract writes it, such as `https://{region}.example.com/v1`.
     pub template: &'static str,
-    /// The variables in it.
+    /// The variables of the URL.
     pub variables: &'static [Variable],
 }
 
 /// A variable in a server's URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// The name, as it is between braces in the URL.
     pub name: &'static str,
-    /// Its value where none is given.
+    /// The value if no other is set.
     pub default: &'static str,
-    /// The only values that it may have; none listed means any.
+    /// The allowed values; if empty, all are allowed.
     pub values: &'static [&'static str],
 }
 
 impl Server {
-    /// The URL with every variable at its default.
+    /// Returns the URL with the default of each variable.
     #[must_use]
     pub fn url(&self) -> String {
         let defaults = self.variables.iter();
@@ -32,12 +32,13 @@ impl Server {
         })
     }
 
-    /// The URL with these values, by the names of their variables; the others are at their defaults.
+    /// Returns the URL with these values, each after the name of its variable, and with the
+    /// defaults of the others.
     ///
     /// # Errors
     ///
-    /// If there is no such variable, or its value is not one that it may have: not listed, or of characters that would
-    /// change more of the URL than the variable's own place.
+    /// If there is no such variable, or its value is not allowed: it is not listed, or has
+    /// characters that would change other parts of the URL.
     pub fn url_with(&self, values: &[(&str, &str)]) -> Result<String, BuildError> {
         for (name, _) in values {
             if self.variables.iter().all(|variable| variable.name != *name) {
@@ -52,7 +53,7 @@ impl Server {
                     known.join(", ")
                 };
                 return Err(BuildError::new(format!(
-                    "the server has no variable `{name}`; it has {known}"
+                    "the server has no variable `{name}`; its variables are: {known}"
                 )));
             }
         }
@@ -80,7 +81,7 @@ impl Variable {
                 "the server's variable `{name}` must be one of {listed}"
             )));
         }
-        // A listed or default value is the contract's own word.
+        // A value of the contract's may change any part of the URL.
         if self.values.contains(&value) || value == self.default {
             return Ok(());
         }
@@ -90,13 +91,13 @@ impl Variable {
             || host.is_some_and(|host| host.contains('/'))
             || before.starts_with('/');
         let is_wrong = value.is_empty()
-            || value
-                .chars()
-                .any(|sign| sign.is_control() || sign.is_whitespace() || "?#@\\{}".contains(sign))
+            || value.chars().any(|character| {
+                character.is_control() || character.is_whitespace() || "?#@\\{}".contains(character)
+            })
             || (!may_have_slashes && value.contains('/'))
             || value.split('/').any(|part| matches!(part, "." | ".."));
         if is_wrong {
-            let reason = "has a character, or is empty, so that it would change more than its own place of the URL";
+            let reason = "is empty, or has a character that would change other parts of the URL";
             return Err(BuildError::new(format!(
                 "the value of the server's variable `{name}` {reason}"
             )));

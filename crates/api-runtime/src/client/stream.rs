@@ -1,4 +1,4 @@
-//! A body as it arrives.
+//! Response bodies that are read piece by piece.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,16 +10,17 @@ use futures_util::TryStreamExt as _;
 
 use super::Error;
 
-/// A body as it arrives: a [`Stream`] of pieces, or all at once with [`bytes`](Self::bytes).
+/// A response body that is read while it arrives: a [`Stream`] of pieces, or one piece with
+/// [`bytes`](Self::bytes).
 pub struct ByteStream(Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send + Sync>>);
 
 impl ByteStream {
-    /// A body out of pieces, for tests.
+    /// Returns a body that consists of `pieces`.
     pub fn new(pieces: impl Stream<Item = reqwest::Result<Bytes>> + Send + Sync + 'static) -> Self {
         Self(Box::pin(pieces))
     }
 
-    /// The rest of the body. It is held in memory; read the stream instead if it may be large.
+    /// Reads the rest of the body into memory. Read the stream instead if the body may be large.
     pub async fn bytes(self) -> Result<Bytes, Error> {
         let whole: BytesMut = self
             .try_fold(BytesMut::new(), |mut whole, piece| async move {

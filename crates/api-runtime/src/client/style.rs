@@ -1,11 +1,10 @@
-//! Parameters in every style of the specification, for operations whose parameters are more than plain values.
-
-use std::fmt;
+//! Parameters in every style of OpenAPI, where progenitor does not write the request.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::InvalidArgument;
 use super::path::escape;
 
 /// How an array or object is written in a parameter.
@@ -21,29 +20,19 @@ pub enum Style {
     DeepObject,
 }
 
-/// An argument that its place cannot hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidValue(pub(super) String);
-
-impl fmt::Display for InvalidValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for InvalidValue {}
-
-/// What queries and cookies hold as it is.
+/// The characters that are escaped in queries and cookies.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// What an item of a list in a path holds as it is. A dot separates labels, and so it is escaped.
+/// The characters that are escaped in an item of a list in a path. A dot is among them because it
+/// separates labels.
 const ITEM: &AsciiSet = &QUERY.add(b'.');
 
-/// The same where reserved characters stay; those that would end the value are escaped all the same.
+/// The characters that are escaped where `allowReserved` is set: of the reserved ones, those that
+/// would end the value.
 const QUERY_RESERVED: &AsciiSet = &QUERY
     .remove(b':')
     .remove(b'/')
@@ -59,28 +48,29 @@ const QUERY_RESERVED: &AsciiSet = &QUERY
     .remove(b';')
     .remove(b'=');
 
-/// A value as parameters see it.
-enum Shape {
+/// The three kinds of values that a style distinguishes.
+enum Kind {
     Scalar(String),
     List(Vec<String>),
     Object(Vec<(String, String)>),
 }
 
-fn shape(value: &Value) -> Shape {
+fn kind(value: &Value) -> Kind {
     match value {
-        Value::Array(items) => Shape::List(items.iter().map(scalar).collect()),
-        Value::Object(members) => Shape::Object(
+        Value::Array(items) => Kind::List(items.iter().map(scalar).collect()),
+        Value::Object(members) => Kind::Object(
             members
                 .iter()
                 .filter(|(_, value)| !value.is_null())
                 .map(|(name, value)| (name.clone(), scalar(value)))
                 .collect(),
         ),
-        _ => Shape::Scalar(scalar(value)),
+        _ => Kind::Scalar(scalar(value)),
     }
 }
 
-/// A single value as text; one inside another, which no style can say, as JSON.
+/// Writes a single value as text. A nested list or object, for which styles have no form, is
+/// written as JSON.
 pub(super) fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -89,79 +79,87 @@ pub(super) fn scalar(value: &Value) -> String {
     }
 }
 
-fn json(name: &str, value: &impl Serialize) -> Result<Value, InvalidValue> {
+fn json(name: &str, value: &impl Serialize) -> Result<Value, InvalidArgument> {
     serde_json::to_value(value)
-        .map_err(|_| InvalidValue(format!("the value of {name} has no JSON form")))
+        .map_err(|_| InvalidArgument::new(format!("`{name}` cannot be written as JSON")))
 }
 
-/// The text of a parameter whose value is a JSON document (`content`).
-pub fn content(name: &str, value: &impl Serialize) -> Result<String, InvalidValue> {
+/// Writes a parameter as JSON, as the keyword `content` asks.
+pub fn content(name: &str, value: &impl Serialize) -> Result<String, InvalidArgument> {
     json(name, value).map(|value| value.to_string())
 }
 
-/// The same in a path, escaped.
-pub fn path_content(name: &str, value: &impl Serialize) -> Result<String, InvalidValue> {
+/// Writes a path parameter as JSON, escaped.
+pub fn path_content(name: &str, value: &impl Serialize) -> Result<String, InvalidArgument> {
     content(name, value).map(|text| escape(&text))
 }
 
-/// A path parameter, escaped. What separates items and names is escaped inside them (RFC 6570, section 3.2.1).
+/// Writes a path parameter, escaped, separators inside of items and names included (RFC 6570,
+/// section 3.2.1).
 pub fn path_text(
     name: &str,
     value: &impl Serialize,
     style: Style,
     explode: bool,
-) -> Result<String, InvalidValue> {
-    let shape = shape(&json(name, value)?);
+) -> Result<String, InvalidArgument> {
+    let kind = kind(&json(name, value)?);
     Ok(match style {
-        Style::Label => prefixed(".", if explode { "." } else { "," }, shape, explode, None),
+        Style::Label => prefixed(".", if explode { "." } else { "," }, kind, explode, None),
         Style::Matrix => prefixed(
             ";",
             if explode { ";" } else { "," },
-            shape,
+            kind,
             explode,
             Some(name),
         ),
-        _ if matches!(shape, Shape::Scalar(_)) => joined(shape, explode, ",", escape),
-        _ => joined(shape, explode, ",", escape_item),
+        _ if matches!(kind, Kind::Scalar(_)) => joined(kind, explode, ",", escape),
+        _ => joined(kind, explode, ",", escape_item),
     })
 }
 
-/// A header, as it is. An item that holds what separates items is refused, since no header can say it.
+/// Writes a header, which has no escapes.
+///
+/// # Errors
+///
+/// If an item of a list has a comma, or a blank at an end: a reader would take it for the
+/// separator.
 pub fn header_text(
     name: &str,
     value: &impl Serialize,
     explode: bool,
-) -> Result<String, InvalidValue> {
-    let shape = shape(&json(name, value)?);
+) -> Result<String, InvalidArgument> {
+    let kind = kind(&json(name, value)?);
     let separates = |text: &String| text.contains(',') || text != text.trim();
-    let is_wrong = match &shape {
-        Shape::Scalar(_) => false,
-        Shape::List(items) => items.iter().any(separates),
-        Shape::Object(members) => members
+    let is_wrong = match &kind {
+        Kind::Scalar(_) => false,
+        Kind::List(items) => items.iter().any(separates),
+        Kind::Object(members) => members
             .iter()
             .any(|(name, value)| separates(name) || separates(value)),
     };
     if is_wrong {
-        let reason = "has a comma, or a blank at an end, which a header cannot tell from what separates items";
-        return Err(InvalidValue(format!("an item of {name} {reason}")));
+        let reason = "has a comma, or a blank at an end, which separates items in a header";
+        return Err(InvalidArgument::new(format!(
+            "an item of `{name}` {reason}"
+        )));
     }
-    Ok(joined(shape, explode, ",", str::to_owned))
+    Ok(joined(kind, explode, ",", str::to_owned))
 }
 
-/// A piece of a list or object in a path.
+/// Escapes an item of a list or object in a path.
 fn escape_item(text: &str) -> String {
     utf8_percent_encode(text, ITEM).to_string()
 }
 
-fn joined(shape: Shape, explode: bool, separator: &str, escape: impl Fn(&str) -> String) -> String {
-    let parts: Vec<String> = match shape {
-        Shape::Scalar(text) => return escape(&text),
-        Shape::List(items) => items.iter().map(|item| escape(item)).collect(),
-        Shape::Object(members) if explode => members
+fn joined(kind: Kind, explode: bool, separator: &str, escape: impl Fn(&str) -> String) -> String {
+    let parts: Vec<String> = match kind {
+        Kind::Scalar(text) => return escape(&text),
+        Kind::List(items) => items.iter().map(|item| escape(item)).collect(),
+        Kind::Object(members) if explode => members
             .iter()
             .map(|(name, value)| format!("{}={}", escape(name), escape(value)))
             .collect(),
-        Shape::Object(members) => members
+        Kind::Object(members) => members
             .iter()
             .flat_map(|(name, value)| [escape(name), escape(value)])
             .collect(),
@@ -169,11 +167,11 @@ fn joined(shape: Shape, explode: bool, separator: &str, escape: impl Fn(&str) ->
     parts.join(separator)
 }
 
-/// The label and matrix styles: `.a.b`, `;name=a,b`, `;x=1;y=2`.
+/// Writes the styles label and matrix: `.a.b`, `;name=a,b`, `;x=1;y=2`.
 fn prefixed(
     prefix: &str,
     separator: &str,
-    shape: Shape,
+    kind: Kind,
     explode: bool,
     name: Option<&str>,
 ) -> String {
@@ -181,13 +179,13 @@ fn prefixed(
         Some(name) => format!("{}={text}", escape_item(name)),
         None => text,
     };
-    match shape {
-        Shape::List(items) if explode => items
+    match kind {
+        Kind::List(items) if explode => items
             .iter()
             .flat_map(|item| [prefix.to_owned(), named(escape_item(item))])
             .collect(),
-        Shape::Object(_) if explode => {
-            format!("{prefix}{}", joined(shape, true, separator, escape_item))
+        Kind::Object(_) if explode => {
+            format!("{prefix}{}", joined(kind, true, separator, escape_item))
         }
         other => format!(
             "{prefix}{}",
@@ -196,24 +194,24 @@ fn prefixed(
     }
 }
 
-/// The query of a request, as it is put together.
+/// The query of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Query(String);
 
 impl Query {
-    /// An empty query.
+    /// Returns an empty query.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a parameter in its style.
+    /// Adds a parameter with its style, `explode` and `allowReserved`.
     pub fn add(
         &mut self,
         name: &str,
         value: &impl Serialize,
         (style, explode, reserved): (Style, bool, bool),
-    ) -> Result<(), InvalidValue> {
+    ) -> Result<(), InvalidArgument> {
         let set = if reserved { QUERY_RESERVED } else { QUERY };
         let value = json(name, value)?;
         if style == Style::DeepObject {
@@ -225,19 +223,19 @@ impl Query {
             Style::PipeDelimited => "%7C",
             _ => ",",
         };
-        match shape(&value) {
-            Shape::List(items) if explode => {
+        match kind(&value) {
+            Kind::List(items) if explode => {
                 for item in &items {
                     self.pair(name, item, set);
                 }
             }
-            Shape::Object(members) if explode => {
+            Kind::Object(members) if explode => {
                 for (name, value) in &members {
                     self.pair(name, value, set);
                 }
             }
-            shape => {
-                let text = joined(shape, false, separator, |text| {
+            kind => {
+                let text = joined(kind, false, separator, |text| {
                     utf8_percent_encode(text, set).to_string()
                 });
                 self.escaped(name, &text);
@@ -246,12 +244,12 @@ impl Query {
         Ok(())
     }
 
-    /// Adds a parameter whose text is ready but not escaped.
+    /// Adds a parameter whose value is this text, which is escaped here.
     pub fn add_text(&mut self, name: &str, text: &str) {
         self.pair(name, text, QUERY);
     }
 
-    /// The URL with the query behind it.
+    /// Appends the query to a URL, which may have one.
     #[must_use]
     pub fn on(self, url: String) -> String {
         match (self.0.is_empty(), url.contains('?')) {
@@ -261,12 +259,12 @@ impl Query {
         }
     }
 
-    /// The text, as a form body is too.
+    /// Returns the text, which is also that of a form.
     pub(super) fn into_text(self) -> String {
         self.0
     }
 
-    /// `name[a][b]=value`, arrays by repetition.
+    /// Adds `name[a][b]=value`, and arrays as repeated pairs.
     fn deep(&mut self, name: &str, value: &Value, set: &'static AsciiSet) {
         match value {
             Value::Object(members) => {
@@ -297,37 +295,37 @@ impl Query {
     }
 }
 
-/// The cookies of a request, as they are put together.
+/// The cookies of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Cookies(String);
 
 impl Cookies {
-    /// No cookies.
+    /// Returns no cookies.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a parameter.
+    /// Adds a parameter with its `explode`.
     pub fn add(
         &mut self,
         name: &str,
         value: &impl Serialize,
         explode: bool,
-    ) -> Result<(), InvalidValue> {
-        match shape(&json(name, value)?) {
-            Shape::List(items) if explode => {
+    ) -> Result<(), InvalidArgument> {
+        match kind(&json(name, value)?) {
+            Kind::List(items) if explode => {
                 for item in &items {
                     self.add_text(name, item);
                 }
             }
-            Shape::Object(members) if explode => {
+            Kind::Object(members) if explode => {
                 for (name, value) in &members {
                     self.add_text(name, value);
                 }
             }
-            shape => {
-                let text = joined(shape, false, ",", |text| {
+            kind => {
+                let text = joined(kind, false, ",", |text| {
                     utf8_percent_encode(text, QUERY).to_string()
                 });
                 self.escaped(name, &text);
@@ -336,12 +334,12 @@ impl Cookies {
         Ok(())
     }
 
-    /// Adds a parameter whose text is ready but not escaped.
+    /// Adds a parameter whose value is this text, which is escaped here.
     pub fn add_text(&mut self, name: &str, text: &str) {
         self.escaped(name, &utf8_percent_encode(text, QUERY).to_string());
     }
 
-    /// The header's value; none without cookies.
+    /// Returns the value of the header `Cookie`, or `None` without cookies.
     #[must_use]
     pub fn into_header(self) -> Option<String> {
         (!self.0.is_empty()).then_some(self.0)

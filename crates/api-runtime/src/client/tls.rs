@@ -1,4 +1,4 @@
-//! TLS by rustls with the ring provider and the platform's certificates.
+//! TLS by rustls, with ring and the certificates that the platform trusts.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use rustls_platform_verifier::Verifier;
 
 use super::BuildError;
 
-/// Gives the HTTP client its TLS. A provider that the application installed takes precedence; none is installed here.
+/// Sets up the TLS of the HTTP client. A crypto provider that the application has installed is used
+/// instead of ring.
 pub(super) fn configure(
     builder: reqwest::ClientBuilder,
 ) -> Result<reqwest::ClientBuilder, BuildError> {

@@ -1,23 +1,24 @@
-//! How requests leave: base URL, credentials, headers, time-outs, retries.
+//! How requests are sent: base URL, credentials, headers, time-outs, retries.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use reqwest::{Request, Response};
+use reqwest::{Request, RequestBuilder, Response};
 
 use super::config::Target;
 use super::credential::Credential;
 use super::{Error, Retries};
 
-/// How the requests of a client leave. Cheap to clone.
+/// Sends the requests of a client. Cheap to clone.
 #[derive(Clone)]
 pub struct Transport {
     pub(super) http: reqwest::Client,
     pub(super) settings: Arc<Settings>,
 }
 
+/// What every request of a client is sent with.
 pub(super) struct Settings {
     pub(super) target: Target,
     pub(super) credentials: Vec<Option<Credential>>,
@@ -26,36 +27,48 @@ pub(super) struct Settings {
     pub(super) retries: Option<Retries>,
 }
 
-/// What the transport must know of an operation.
-#[derive(Debug, Clone, Copy)]
-pub struct OperationInfo {
-    /// The operation id, as the contract spells it.
-    pub operation_id: &'static str,
-    /// Alternatives, each the security schemes that must all be met, by their index.
-    pub security: &'static [&'static [usize]],
-}
+/// The security requirements of an operation: alternatives, each the indices of the security
+/// schemes that it needs together.
+pub type Security = &'static [&'static [usize]];
 
 impl Transport {
-    /// The URL that paths are put behind, without a slash at its end; a subscriber's is what it is.
+    /// Returns the URL that the contract's paths are appended to, without a slash at its end, or
+    /// the exact URL of a subscriber.
     #[must_use]
     pub fn base_url(&self) -> &str {
         &self.settings.target.url
     }
 
-    /// The HTTP client.
+    /// Returns the HTTP client.
     #[must_use]
     pub fn http(&self) -> &reqwest::Client {
         &self.http
     }
 
-    /// Gives a request what every call has: the client's headers, its time-out, and the credentials of the first
-    /// alternative for which all are set.
-    #[expect(clippy::unused_async, reason = "the shape of progenitor's hooks")]
-    pub async fn pre<E>(
+    /// Sends the request of an operation, and returns the head of its response.
+    ///
+    /// The request gets the client's headers unless it has them, the client's time-out, and the
+    /// credentials of the first alternative of `security` whose credentials are all set. It is
+    /// repeated as [`Retries`] says.
+    pub async fn send<E>(
         &self,
-        request: &mut Request,
-        info: &OperationInfo,
-    ) -> Result<(), Error<E>> {
+        request: RequestBuilder,
+        security: Security,
+    ) -> Result<Response, Error<E>> {
+        let mut request = request.build()?;
+        self.prepare(&mut request, security);
+        let response = match &self.settings.retries {
+            None => self.http.execute(request).await,
+            Some(retries) => {
+                retries
+                    .run(request, |request| self.http.execute(request))
+                    .await
+            }
+        };
+        Ok(response?)
+    }
+
+    fn prepare(&self, request: &mut Request, security: Security) {
         let settings = &*self.settings;
         for (name, value) in &settings.headers {
             if !request.headers().contains_key(name) {
@@ -67,8 +80,9 @@ impl Transport {
         }
         let credential =
             |scheme: &usize| settings.credentials.get(*scheme).and_then(Option::as_ref);
-        // An alternative without schemes asks for nothing; a credential is welcome all the same.
-        let mut alternatives = info.security.iter().filter(|schemes| !schemes.is_empty());
+        // An empty alternative means that credentials are optional; one that is set is sent all the
+        // same.
+        let mut alternatives = security.iter().filter(|schemes| !schemes.is_empty());
         let met =
             alternatives.find(|schemes| schemes.iter().all(|scheme| credential(scheme).is_some()));
         for credential in met
@@ -76,19 +90,6 @@ impl Transport {
             .flat_map(|schemes| schemes.iter().filter_map(credential))
         {
             credential.apply(request);
-        }
-        Ok(())
-    }
-
-    /// Sends a request, again and again where the client was asked to and it is safe.
-    pub async fn exec(&self, request: Request, _info: &OperationInfo) -> reqwest::Result<Response> {
-        match &self.settings.retries {
-            None => self.http.execute(request).await,
-            Some(retries) => {
-                retries
-                    .run(request, |request| self.http.execute(request))
-                    .await
-            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Names that only the client has: setters, enums of several responses, constants of security schemes.
+//! Names that only the client crate has: setters, enums of responses, constants of security
+//! schemes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,10 +11,10 @@ use crate::names::{identifier, unique};
 /// The methods that every builder has.
 pub(crate) const METHODS: [&str; 4] = ["new", "send", "stream", "clone"];
 
-/// The modules of the crate's root beside those of tags.
+/// The modules of the crate's root, beside a module per tag.
 const MODULES: [&str; 4] = ["types", "prelude", "schemes", "sealed"];
 
-/// The methods of the client's builder beside those of security schemes.
+/// The methods of `ClientBuilder`, beside a method per security scheme.
 pub(crate) const SETTINGS: [&str; 10] = [
     "new",
     "build",
@@ -27,24 +28,28 @@ pub(crate) const SETTINGS: [&str; 10] = [
     "clone",
 ];
 
-/// Names that only the client has.
+/// The names that only the client crate has.
 pub(super) struct ClientNames {
     operations: HashMap<usize, OperationNames>,
-    /// A constant for each security scheme.
+    /// The constant of each security scheme.
     pub(super) schemes: Vec<String>,
-    /// A method for each security scheme.
+    /// The method of `ClientBuilder` for each security scheme.
     pub(super) credentials: Vec<String>,
-    /// The modules of the crate's root: types, prelude, constants of security schemes, what seals the traits.
+    /// The modules of the crate's root, in the order of [`MODULES`].
     pub(super) modules: [String; 4],
 }
 
-/// The names of an operation.
+/// The names that the builder of an operation needs.
 pub(super) struct OperationNames {
-    /// The setter, and field, of each parameter.
+    /// The setter and the field of each parameter.
     pub(super) parameters: Vec<String>,
-    /// The enum of its successes, should they be several.
+    /// The field of the transport.
+    pub(super) transport: String,
+    /// The field of the request body.
+    pub(super) body: String,
+    /// The enum of the successes, used if they have bodies of several types.
     pub(super) response: String,
-    /// The enum of its errors, should they be several.
+    /// The enum of the errors, used if they have bodies of several types.
     pub(super) error: String,
 }
 
@@ -60,8 +65,11 @@ impl ClientNames {
             .operations
             .iter()
             .map(|operation| {
+                let parameters = parameters(operation);
                 let names = OperationNames {
-                    parameters: parameters(operation),
+                    transport: field(&parameters, "client"),
+                    body: field(&parameters, "body"),
+                    parameters,
                     response: unique(&mut types, format!("{}Response", operation.pascal)),
                     error: unique(&mut types, format!("{}ErrorBody", operation.pascal)),
                 };
@@ -88,13 +96,25 @@ impl ClientNames {
         }
     }
 
-    /// The names of an operation.
+    /// Returns the names of an operation.
     pub(super) fn of(&self, operation: &Operation) -> &OperationNames {
         &self.operations[&operation.index]
     }
 }
 
-/// A parameter keeps its name unless a builder has a method of that name.
+/// Returns a name for a field beside those of the parameters.
+fn field(parameters: &[String], name: &str) -> String {
+    let mut taken: HashSet<String> = parameters.iter().cloned().collect();
+    let name = if taken.contains(name) {
+        format!("{name}_")
+    } else {
+        name.to_owned()
+    };
+    unique(&mut taken, name)
+}
+
+/// Returns the names of the parameters' setters: their own, unless every builder has a method of
+/// that name.
 fn parameters(operation: &Operation) -> Vec<String> {
     let mut taken: HashSet<String> = operation
         .parameters

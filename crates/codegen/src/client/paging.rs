@@ -1,6 +1,6 @@
-//! The method that walks every page of a list.
+//! The method `stream` of a list, which calls for page after page.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::names::ClientNames;
@@ -9,7 +9,7 @@ use super::responses::{self, Body};
 use crate::ir::{Api, Field, Operation, PagedOperation, TypeKind, TypeRef};
 use crate::tokens::{docs, ident};
 
-/// The method `stream` of a list operation.
+/// Returns the method `stream`, if the operation is a list.
 pub(super) fn stream(
     api: &Api<'_>,
     names: &ClientNames,
@@ -28,22 +28,29 @@ pub(super) fn stream(
         &names.of(operation).error,
     );
     let cursor = &names.of(operation).parameters[paged.start_after];
-    let key = key(names, operation, paged);
-    let page_size = paged.page_size.map(|at| {
-        let given = argument(names, operation, at);
-        quote!(#given.and_then(runtime::number))
-    });
-    let page_size = page_size.unwrap_or_else(|| quote!(None));
+    let field = |at: usize| ident(&names.of(operation).parameters[at]);
+    let key = &paged.key;
+    let key = if let Some(order) = paged.order_column.map(field) {
+        quote!(runtime::text(&self.#order, #key))
+    } else {
+        quote!(#key.to_owned())
+    };
+    let page_size = if let Some(size) = paged.page_size.map(field) {
+        quote!(runtime::number(&self.#size))
+    } else {
+        quote!(None)
+    };
     let default = paged
         .page_size
         .and_then(|at| operation.parameters[at].default.as_ref()?.as_u64());
+    let default = default.map(Literal::u64_unsuffixed);
     let default = default.map_or_else(|| quote!(None), |size| quote!(Some(#size)));
     let start_after = start_after(operation, paged, cursor);
-    let items = taken(items, &quote!(page));
+    let items = items_of(items, &quote!(page));
     let count = count(api, fields);
     let docs = docs(&format!(
-        "Every item of the list, page by page, from `{cursor}` on if it was given. The first error ends it.\n\n\
-         The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not."
+        "Returns every item of the list, page by page, after `{cursor}` if it is set. The first error ends the stream.\n\n\
+         Pages are read one after the other: an item that is added or removed meanwhile may be missing or not."
     ));
     Some(quote! {
         #docs
@@ -53,7 +60,7 @@ pub(super) fn stream(
                 page_size: #page_size,
                 default_page_size: #default,
             };
-            runtime::pages(paging, move |key| {
+            paging.pages(move |key| {
                 let mut call = self.clone();
                 #start_after
                 async move {
@@ -65,28 +72,7 @@ pub(super) fn stream(
     })
 }
 
-/// The property of an item that is the cursor: what the order says, else the convention's.
-fn key(names: &ClientNames, operation: &Operation, paged: &PagedOperation) -> TokenStream {
-    let key = &paged.key;
-    match paged.order_column {
-        None => quote!(#key.to_owned()),
-        Some(at) => {
-            let given = argument(names, operation, at);
-            quote!(#given.map_or_else(|| #key.to_owned(), runtime::text))
-        }
-    }
-}
-
-/// A parameter's value as an `Option<&T>`, whether or not it is required.
-fn argument(names: &ClientNames, operation: &Operation, at: usize) -> TokenStream {
-    let field = ident(&names.of(operation).parameters[at]);
-    if operation.parameters[at].required {
-        quote!(self.#field.as_ref().ok())
-    } else {
-        quote!(self.#field.as_ref().ok().and_then(Option::as_ref))
-    }
-}
-
+/// Returns the statement that makes a call begin after an item.
 fn start_after(operation: &Operation, paged: &PagedOperation, cursor: &str) -> TokenStream {
     let field = ident(cursor);
     let value = if operation.parameters[paged.start_after].required {
@@ -101,8 +87,8 @@ fn start_after(operation: &Operation, paged: &PagedOperation, cursor: &str) -> T
     }
 }
 
-/// A field's items as a `Vec`, whatever the field is.
-fn taken(field: &Field, page: &TokenStream) -> TokenStream {
+/// Returns the expression of a page's items as a `Vec`.
+fn items_of(field: &Field, page: &TokenStream) -> TokenStream {
     let name = ident(&field.name);
     let optional = !field.required && field.default.is_none();
     match (optional, field.nullable) {
@@ -113,7 +99,7 @@ fn taken(field: &Field, page: &TokenStream) -> TokenStream {
     }
 }
 
-/// The size of the whole list, if the page says it.
+/// Returns the expression of the size of the whole list, which some pages have.
 fn count(api: &Api<'_>, fields: &[Field]) -> TokenStream {
     let count = api
         .contract
@@ -127,7 +113,7 @@ fn count(api: &Api<'_>, fields: &[Field]) -> TokenStream {
         || quote!(None),
         |field| {
             let name = ident(&field.name);
-            quote!(runtime::number(&page.#name))
+            quote!(runtime::count(&page.#name))
         },
     )
 }

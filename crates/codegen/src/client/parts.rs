@@ -1,38 +1,51 @@
-//! Pieces of Rust that builders share, whoever wrote them.
+//! Expressions and types that several files of the client pass write.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::names::ClientNames;
 use super::responses::{Body, Side};
-use crate::ir::{Api, Operation, TypeRef};
-use crate::tokens::{foreign_type, ident};
+use super::text;
+use crate::ir::{self, Api, Operation, TypeRef};
+use crate::tokens::{ident, type_tokens};
 
-/// A type of the contract, as the client's files name it.
+/// Returns a type of the contract as the files of the client name it.
 pub(super) fn type_of(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
-    match ty {
-        TypeRef::Any => quote!(runtime::serde_json::Value),
-        TypeRef::Vec(items) => {
-            let items = type_of(api, items);
-            quote!(Vec<#items>)
-        }
-        TypeRef::Map(values) => {
-            let values = type_of(api, values);
-            quote!(std::collections::BTreeMap<String, #values>)
-        }
-        TypeRef::Nullable(inner) => {
-            let inner = type_of(api, inner);
-            quote!(Option<#inner>)
-        }
-        TypeRef::Boxed(inner) => {
-            let inner = type_of(api, inner);
-            quote!(Box<#inner>)
-        }
-        TypeRef::Named(_) | TypeRef::Primitive(_) => foreign_type(api, ty),
+    let krate = ident(&api.names.krate("types"));
+    let any = quote!(runtime::serde_json::Value);
+    type_tokens(ty, &any, &|id| {
+        let name = ident(&api.type_def(id).name);
+        quote!(#krate::#name)
+    })
+}
+
+/// Returns the type of an argument: `Option<T>` unless it is required.
+pub(super) fn optional(ty: &TokenStream, required: bool) -> TokenStream {
+    if required {
+        ty.clone()
+    } else {
+        quote!(Option<#ty>)
     }
 }
 
-/// The type of a body.
+/// Returns the expression that converts `value` into the type of an argument.
+///
+/// `convert` is the function of the run time that does it.
+pub(super) fn argument(api: &Api<'_>, convert: &str, name: &str, ty: &TypeRef) -> TokenStream {
+    let (name, ty) = (name.trim_start_matches("r#"), text::type_name(api, ty));
+    let convert = ident(convert);
+    quote!(runtime::#convert(#name, #ty, value))
+}
+
+/// Returns the request body of an operation, if it has a media type.
+pub(super) fn body_of(operation: &Operation) -> Option<&ir::Body> {
+    operation
+        .body
+        .as_ref()
+        .filter(|body| !body.media.is_empty())
+}
+
+/// Returns the type of a response body.
 pub(super) fn body_type(api: &Api<'_>, body: &Body) -> TokenStream {
     match body {
         Body::Empty => quote!(()),
@@ -43,7 +56,7 @@ pub(super) fn body_type(api: &Api<'_>, body: &Body) -> TokenStream {
     }
 }
 
-/// The type of a side: its only body, or the enum of several.
+/// Returns the type of a side: that of its body, or the enum if there are bodies of several types.
 pub(super) fn side_type(api: &Api<'_>, side: &Side, enumeration: &str) -> TokenStream {
     if let Some(body) = side.single() {
         return body_type(api, body);
@@ -52,13 +65,9 @@ pub(super) fn side_type(api: &Api<'_>, side: &Side, enumeration: &str) -> TokenS
     quote!(#name)
 }
 
-/// What the transport must know of an operation.
-pub(super) fn operation_info(
-    api: &Api<'_>,
-    names: &ClientNames,
-    operation: &Operation,
-) -> syn::Expr {
-    let id = &operation.id;
+/// Returns the security requirements of an operation: alternatives, each a list of constants of
+/// security schemes.
+pub(super) fn security(api: &Api<'_>, names: &ClientNames, operation: &Operation) -> TokenStream {
     let module = ident(&names.modules[2]);
     let alternatives = operation.security.iter().map(|alternative| {
         let schemes = alternative.schemes.iter().filter_map(|(name, _)| {
@@ -71,5 +80,5 @@ pub(super) fn operation_info(
         });
         quote!(&[#(#schemes),*])
     });
-    syn::parse_quote!(runtime::OperationInfo { operation_id: #id, security: &[#(#alternatives),*] })
+    quote!(&[#(#alternatives),*])
 }

@@ -1,4 +1,5 @@
-//! What a call yields: the bodies that an operation's responses may have, on each side.
+//! The responses of an operation as its builder returns them: successes and errors, with the bodies
+//! of each.
 
 use std::collections::HashSet;
 
@@ -7,56 +8,57 @@ use contract::model::{Method, StatusKey};
 use crate::ir::{Api, Media, MediaKind, Operation, Response, TypeRef};
 use crate::names;
 
-/// A body as the client hands it over.
+/// The body of a response as the client returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Body {
-    /// None.
+    /// No body.
     Empty,
-    /// JSON of this type.
+    /// JSON, read into this type.
     Json(TypeRef),
-    /// A text that holds a value of this type.
+    /// Text, read into this type.
     Text(TypeRef),
-    /// Bytes as they arrive.
+    /// A stream of bytes.
     Bytes,
     /// Server-sent events.
     Events,
-    /// The connection itself.
+    /// The connection, handed over.
     Upgrade,
 }
 
 /// One side of an operation: its successes or its errors.
 #[derive(Debug)]
 pub(super) struct Side {
-    /// Every response that the contract lists on this side, codes before ranges.
+    /// The responses that the contract lists on this side, codes before ranges.
     pub(super) arms: Vec<Arm>,
-    /// Whether there is more than one kind of body, so that they become an enum.
+    /// Whether there are bodies of several types, so that the side is an enum.
     pub(super) several: bool,
 }
 
-/// The responses for some statuses.
+/// The response to a code or a range of codes.
 #[derive(Debug)]
 pub(super) struct Arm {
-    /// The statuses, inclusive.
+    /// The first and the last status.
     pub(super) statuses: (u16, u16),
-    /// What the body may be; the first unless the media type says otherwise.
+    /// The bodies, selected by media type; the first if none is selected.
     pub(super) bodies: Vec<Choice>,
 }
 
-/// A body and the variant that holds it.
+/// A body of a response, and its variant.
 #[derive(Debug)]
 pub(super) struct Choice {
     /// The variant's name, if the side is an enum.
     pub(super) variant: String,
-    /// What the contract says of it.
+    /// The contract's description of the response.
     pub(super) description: String,
-    /// The media types as written, the first of which is asked for; none for no body.
+    /// The media types as the contract writes them, the first of which is in `Accept`; empty
+    /// without a body.
     pub(super) media: Vec<String>,
     /// The body.
     pub(super) body: Body,
 }
 
 impl Side {
-    /// The body, when there is one kind only.
+    /// Returns the body, if all bodies have one type.
     pub(super) fn single(&self) -> Option<&Body> {
         match self.arms.first() {
             None => Some(&Body::Empty),
@@ -76,10 +78,11 @@ impl Side {
     }
 }
 
-/// What a success is where the contract lists none.
+/// The statuses of the success, if the contract lists none.
 const SUCCESSES: (u16, u16) = (200, 299);
 
-/// The successes: everything listed below 400. Without any, `default`; without that, whatever a 2XX holds.
+/// Returns the successes: the responses below 400. If there are none, `default`; without that,
+/// bytes for each 2XX.
 pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
     let mut taken = HashSet::new();
     let mut arms: Vec<Arm> = operation
@@ -107,7 +110,7 @@ pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
                 statuses: SUCCESSES,
                 bodies: vec![Choice {
                     variant: "Success".to_owned(),
-                    description: "What the contract does not say.".to_owned(),
+                    description: "A success that the contract does not describe.".to_owned(),
                     media: Vec::new(),
                     body: Body::Bytes,
                 }],
@@ -117,7 +120,8 @@ pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
     Side::new(arms)
 }
 
-/// The errors: everything listed from 400 on; `default` stands for the statuses from 400 on that nothing else lists.
+/// Returns the errors: the responses from 400 on, where `default` is the range of those that are
+/// not listed.
 pub(super) fn errors(api: &Api<'_>, operation: &Operation) -> Side {
     let mut taken = HashSet::new();
     let arms = operation
@@ -137,7 +141,8 @@ pub(super) fn errors(api: &Api<'_>, operation: &Operation) -> Side {
     Side::new(arms)
 }
 
-/// HTTP clients swallow 1XX, but for the one that hands the connection over.
+/// Returns whether an HTTP client returns a status: of 1XX only the one that hands the connection
+/// over.
 fn reaches_the_caller(status: StatusKey) -> bool {
     match status {
         StatusKey::Code(code) => code == 101 || code >= 200,
@@ -197,8 +202,9 @@ fn arm(
     Arm { statuses, bodies }
 }
 
-/// The kinds of body of a response with their media types, JSON first. What is only another spelling of its JSON is left out: the client
-/// asks for JSON.
+/// Returns the bodies of a response with their media types, JSON first. A media type with the
+/// schema of the JSON is left out: it is the same value in another syntax, and the client asks for
+/// JSON.
 fn bodies<'o>(
     api: &Api<'_>,
     operation: &Operation,
@@ -213,12 +219,12 @@ fn bodies<'o>(
         .media
         .iter()
         .partition(|media| media.kind == MediaKind::Json);
-    let spelt_as_json = |media: &&Media| json.iter().any(|json| schema(json) == schema(media));
+    let has_json = |media: &&Media| json.iter().any(|json| schema(json) == schema(media));
     let mut bodies: Vec<(Vec<&str>, Body)> = Vec::new();
     for media in json
         .iter()
         .copied()
-        .chain(others.into_iter().filter(|media| !spelt_as_json(media)))
+        .chain(others.into_iter().filter(|media| !has_json(media)))
     {
         let body = body(media);
         match bodies.iter_mut().find(|(_, before)| *before == body) {
@@ -241,7 +247,7 @@ fn body(media: &Media) -> Body {
 }
 
 impl Body {
-    /// The word that tells variants of one status apart.
+    /// Returns the word that distinguishes the variants of one status.
     fn kind(&self) -> &'static str {
         match self {
             Self::Empty => "Empty",
@@ -252,4 +258,14 @@ impl Body {
             Self::Upgrade => "Upgrade",
         }
     }
+}
+
+/// Returns a media type without its parameters, in lower case.
+pub(super) fn essence(media: &str) -> String {
+    media
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
 }

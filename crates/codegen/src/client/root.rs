@@ -1,4 +1,4 @@
-//! The root of the client crate: the client, its builder, the modules of tags, the prelude.
+//! The root of the client crate: `Client`, `ClientBuilder`, the modules of tags, the prelude.
 
 use contract::model::{Location, SecurityKind};
 use proc_macro2::TokenStream;
@@ -9,7 +9,7 @@ use super::parts;
 use crate::ir::{Api, SecurityScheme};
 use crate::tokens::{docs, ident, inner_docs, inner_docs_with_examples, letters};
 
-/// The file `lib.rs`.
+/// Returns the file `lib.rs`.
 pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let head = head(api, names);
     let letters = letters(api);
@@ -21,6 +21,7 @@ pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     quote! {
         #head
         #letters
+        #![allow(deprecated, reason = "the contract deprecates what it still has")]
 
         #reexports
         #modules
@@ -61,9 +62,9 @@ fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     ]);
     text.push_str(
         "Each tag is a module and a cargo feature, with a trait that gives [`Client`] a method per operation. \
-         A method yields a builder: a setter per parameter, `send()`, and `stream()` where the operation is a list.\n\n\
-         Responses are read leniently: a property or an enumeration value that is newer than this crate fails nothing. \
-         An [`Error`] keeps status, headers and the contract's error body, and shows nothing secret when it is printed.",
+         A method returns a builder: a setter per parameter, `send()`, and `stream()` if the operation is a list.\n\n\
+         Responses are read leniently: properties and enumeration values that are newer than this crate are accepted. \
+         An [`Error`] keeps the status, the headers and the contract's error body, and prints no secrets.",
     );
     let example = inner_docs_with_examples(&text);
     quote!(#words #example)
@@ -84,7 +85,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         |ty| {
             let ty = parts::type_of(api, ty);
             quote! {
-                /// Why a call failed; `E` is the body of the errors that the contract lists.
+                /// Why a call failed. `E` is the body of the errors that the contract lists.
                 pub type Error<E = #ty> = runtime::Error<E>;
             }
         },
@@ -111,10 +112,12 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             let name = ident(&tag.client_trait);
             let declared = quote! {
                 #[cfg(feature = #feature)]
-                #[allow(clippy::all, clippy::pedantic, deprecated, reason = "builders that progenitor wrote")]
                 pub mod #module;
             };
-            (declared, quote!(#[cfg(feature = #feature)] pub use crate::#module::#name;))
+            (
+                declared,
+                quote!(#[cfg(feature = #feature)] pub use crate::#module::#name;),
+            )
         })
         .unzip();
     let constants = names.schemes.iter().enumerate().map(|(at, name)| {
@@ -123,7 +126,7 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     });
     let schemes = (!api.security.is_empty()).then(|| {
         quote! {
-            /// The security schemes, by the index under which the transport keeps their credentials.
+            /// The indices of the security schemes' credentials in the transport.
             #[allow(dead_code, reason = "the features of the operations that use one may be off")]
             mod #schemes {
                 #(#constants)*
@@ -141,29 +144,35 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
 
         #schemes
 
-        /// Keeps the traits of operations to [`Client`], so that another operation breaks nobody.
+        /// Seals the traits of operations, so that a further operation is no breaking change.
         #[allow(dead_code, reason = "the features of all tags may be off")]
         mod #sealed {
-            pub trait Sealed {}
+            pub trait Sealed {
+                fn transport(&self) -> &super::runtime::Transport;
+            }
 
-            impl Sealed for crate::Client {}
+            impl Sealed for crate::Client {
+                fn transport(&self) -> &super::runtime::Transport {
+                    &self.transport
+                }
+            }
         }
     }
 }
 
-/// Whether the contract says more of its servers than that there is one.
+/// Returns whether the contract lists a server other than the default `/`.
 fn names_servers(api: &Api<'_>) -> bool {
     api.contract.servers.iter().any(|server| server.url != "/")
 }
 
-/// The servers that the contract names.
+/// Returns the constant `SERVERS`, if the contract lists servers.
 fn servers(api: &Api<'_>) -> Option<TokenStream> {
     if !names_servers(api) {
         return None;
     }
     let servers = &api.contract.servers;
     let mut words =
-        "The servers that the contract names; `SERVERS[0].url()` is what a client may be built with.\n".to_owned();
+        "The servers that the contract lists. Build a client with `SERVERS[0].url()`.\n".to_owned();
     for server in servers {
         let meaning = server
             .description
@@ -197,7 +206,7 @@ fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         one_line(&api.contract.info.title)
     ));
     let schemes = api.security.len();
-    // The HTTP client presents certificates by itself, so such a scheme counts as met.
+    // The HTTP client sends certificates itself, so the transport takes their credential as set.
     let certificates = api.security.iter().zip(&names.schemes).filter_map(|(scheme, constant)| {
         let (module, constant) = (ident(&names.modules[2]), ident(constant));
         (scheme.kind == SecurityKind::MutualTls)
@@ -206,13 +215,13 @@ fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let exact = api.names.is_reversed.then(|| quote!(.exact()));
     let (settings, base_url) = if api.names.is_reversed {
         (
-            " A client with settings of one's own. `base_url` is where the subscriber wants to be called, to the letter.",
-            " The URL that is called.",
+            " Returns a builder of a client with settings. `base_url` is the exact URL that the subscriber has given.",
+            " Returns the URL of the subscriber.",
         )
     } else {
         (
-            " A client with settings of one's own. `base_url` is what the contract's paths are put behind.",
-            " The URL that the contract's paths are put behind, without a slash at its end.",
+            " Returns a builder of a client with settings. The contract's paths are appended to `base_url`.",
+            " Returns the URL that the contract's paths are appended to, without a slash at its end.",
         )
     };
     quote! {
@@ -223,7 +232,7 @@ fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         }
 
         impl Client {
-            /// A client without credentials and with the default time-outs.
+            /// Returns a client without credentials and with the default time-outs.
             pub fn new(base_url: impl AsRef<str>) -> Result<Self, BuildError> {
                 Self::builder(base_url).build()
             }
@@ -240,11 +249,6 @@ fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             #[must_use]
             pub fn base_url(&self) -> &str {
                 self.transport.base_url()
-            }
-
-            #[allow(dead_code, reason = "the features of all operations may be off")]
-            pub(crate) fn transport(&self) -> &runtime::Transport {
-                &self.transport
             }
         }
     }
@@ -267,26 +271,27 @@ fn builder(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         impl ClientBuilder {
             #(#credentials)*
 
-            /// How long a connection may take; 10 seconds unless set. It does not apply to an HTTP client of one's own.
+            /// Sets the time-out of a connection attempt, 10 seconds by default. It does not apply
+            /// to a client that [`http_client`](Self::http_client) sets.
             pub fn connect_timeout(mut self, timeout: std::time::Duration) -> Self {
                 self.config = self.config.connect_timeout(timeout);
                 self
             }
 
-            /// How long a whole call may take: connecting, sending, every retry and the pauses between, and the body
-            /// of the response; 60 seconds unless set.
+            /// Sets the time-out of a whole call, 60 seconds by default: connecting, sending, every
+            /// retry with the pauses between, and reading the response body.
             pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
                 self.config = self.config.timeout(Some(timeout));
                 self
             }
 
-            /// Lets a call take as long as it takes, such as an endless stream.
+            /// Removes the time-out of calls, for endless streams.
             pub fn no_timeout(mut self) -> Self {
                 self.config = self.config.timeout(None);
                 self
             }
 
-            /// What the client calls itself; name and version of this crate unless set.
+            /// Sets the header `User-Agent`, by default the name and version of this crate.
             pub fn user_agent(mut self, user_agent: &str) -> Self {
                 self.config = self.config.user_agent(user_agent);
                 self
@@ -298,13 +303,14 @@ fn builder(api: &Api<'_>, names: &ClientNames) -> TokenStream {
                 self
             }
 
-            /// Repeats what failed for a moment and is safe to repeat; off unless set.
+            /// Repeats calls that failed temporarily and are safe to repeat. Off by default.
             pub fn retries(mut self, retries: Retries) -> Self {
                 self.config = self.config.retries(retries);
                 self
             }
 
-            /// Uses an HTTP client of one's own, with its TLS, proxies, redirects and connect time-out.
+            /// Replaces the HTTP client, with its settings of TLS, proxies, redirects and connect
+            /// time-out.
             pub fn http_client(mut self, http: reqwest::Client) -> Self {
                 self.config = self.config.http_client(http);
                 self
@@ -319,7 +325,7 @@ fn builder(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     }
 }
 
-/// The method that sets the credential of a security scheme; none for one that the connection carries.
+/// Returns the method that sets the credential of a security scheme. A client certificate has none.
 fn credential(
     at: usize,
     scheme: &SecurityScheme,
@@ -342,13 +348,13 @@ fn credential(
     let words = match scheme.description.as_deref().map(str::trim) {
         None | Some("") => {
             format!(
-                "The credential of security scheme `{}`, sent where an operation asks for it.",
+                "Sets the credential of the security scheme `{}`, which is sent with the operations that need it.",
                 scheme.wire
             )
         }
         Some(description) => {
             format!(
-                "{description}\n\nSent where an operation asks for security scheme `{}`.",
+                "{description}\n\nSets the credential of the security scheme `{}`, which is sent with the operations that need it.",
                 scheme.wire
             )
         }

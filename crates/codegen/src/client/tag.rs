@@ -1,4 +1,4 @@
-//! The file of a tag: a trait with a method per operation and its implementation, before the builders.
+//! The head of a tag's file: the trait with a method per operation.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -8,7 +8,7 @@ use super::text;
 use crate::ir::{Api, Operation};
 use crate::tokens::{docs, ident, inner_docs};
 
-/// The file of the tag at `at` as far as the builders.
+/// Returns the file of the tag at `at` up to the builders.
 pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream {
     let tag = &api.tags[at];
     let name = ident(&tag.client_trait);
@@ -24,17 +24,9 @@ pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream
         }
         None => "The operations without a tag, as methods of [`Client`](crate::Client).".to_owned(),
     });
-    let declared = api
+    let methods = api
         .operations_of(at)
-        .map(|operation| declaration(api, operation));
-    let written = api.operations_of(at).map(|operation| {
-        let (method, builder) = (ident(&operation.name), ident(&operation.pascal));
-        quote! {
-            fn #method(&self) -> #builder<'_> {
-                #builder::new(self.transport())
-            }
-        }
-    });
+        .map(|operation| method(api, operation));
     quote! {
         #head
 
@@ -42,22 +34,22 @@ pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream
 
         #trait_docs
         pub trait #name: crate::#sealed::Sealed {
-            #(#declared)*
+            #(#methods)*
         }
 
-        impl #name for crate::Client {
-            #(#written)*
-        }
+        impl #name for crate::Client {}
     }
 }
 
-fn declaration(api: &Api<'_>, operation: &Operation) -> TokenStream {
+fn method(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let (method, builder) = (ident(&operation.name), ident(&operation.pascal));
     let docs = docs(&text::operation(api, operation));
     let deprecated = operation.deprecated.then(|| quote!(#[deprecated]));
     quote! {
         #docs
         #deprecated
-        fn #method(&self) -> #builder<'_>;
+        fn #method(&self) -> #builder<'_> {
+            #builder::new(self.transport())
+        }
     }
 }

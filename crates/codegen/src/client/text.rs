@@ -1,13 +1,13 @@
-//! What the client's docs and messages say.
+//! The docs of the client's items, made of the contract's words.
 
 use std::fmt::Write as _;
 
 use contract::model::Location;
 
-use super::responses::{Body, Side};
-use crate::ir::{Api, Operation, Parameter, Primitive, TypeRef};
+use super::responses::{self, Side};
+use crate::ir::{Api, Body, Media, Operation, Parameter, Primitive, TypeRef};
 
-/// The docs of a trait's method: the contract's words, then method and path.
+/// Returns the docs of a trait's method: the contract's words, then method and path.
 pub(super) fn operation(api: &Api<'_>, operation: &Operation) -> String {
     let mut line = call(api, operation);
     let elsewhere = &api.contract.operations[operation.index].servers;
@@ -18,7 +18,7 @@ pub(super) fn operation(api: &Api<'_>, operation: &Operation) -> String {
             .collect();
         let _ = write!(
             line,
-            "\n\nThe contract has it at {}: call it with a client for that.",
+            "\n\nThis operation is at {}: build a client for that URL to call it.",
             urls.join(" or ")
         );
     }
@@ -29,7 +29,7 @@ pub(super) fn operation(api: &Api<'_>, operation: &Operation) -> String {
     }
 }
 
-/// The docs of a builder.
+/// Returns the docs of a builder.
 pub(super) fn builder(api: &Api<'_>, operation: &Operation, client_trait: &str) -> String {
     format!(
         "Builder of [`{client_trait}::{}`]: {}.",
@@ -38,7 +38,7 @@ pub(super) fn builder(api: &Api<'_>, operation: &Operation, client_trait: &str) 
     )
 }
 
-/// What is called: a path, or a subscriber wherever it is.
+/// Returns what is called: method and path, or the URL of a subscriber.
 fn call(api: &Api<'_>, operation: &Operation) -> String {
     let method = operation.method.as_str();
     if api.names.is_reversed {
@@ -48,61 +48,49 @@ fn call(api: &Api<'_>, operation: &Operation) -> String {
     }
 }
 
-/// The docs of a setter.
+/// Returns the docs of a parameter's setter.
 pub(super) fn setter(parameter: &Parameter) -> String {
-    let place = match parameter.location {
+    let kind = match parameter.location {
         Location::Path => "Path parameter",
         Location::Query => "Query parameter",
         Location::Header => "Header",
         Location::Cookie => "Cookie",
     };
-    let mut docs = format!("{place} `{}`", parameter.wire);
-    docs.push_str(match (parameter.required, &parameter.default) {
-        (true, _) => ", required.",
-        (false, Some(_)) => "",
-        (false, None) => ", optional.",
-    });
-    if let Some(default) = &parameter.default {
-        let _ = write!(docs, "; `{default}` when it is not given.");
-    }
+    let mut docs = format!("{kind} `{}`", parameter.wire);
+    let _ = match &parameter.default {
+        _ if parameter.required => write!(docs, ", required."),
+        Some(default) => write!(docs, ", `{default}` by default."),
+        None => write!(docs, ", optional."),
+    };
     match parameter.description.as_deref().map(str::trim) {
         None | Some("") => docs,
         Some(description) => format!("{description}\n\n{docs}"),
     }
 }
 
-/// The docs of `send`: the statuses and what they mean.
+/// Returns the docs of `send`: the statuses and what they mean.
 pub(super) fn send(api: &Api<'_>, successes: &Side, errors: &Side) -> String {
-    let mut docs = "Sends the call.".to_owned();
-    table(&mut docs, api, successes);
-    if !errors.arms.is_empty() {
-        docs.push_str("\n\n# Errors\n\nThose that the contract lists, and whatever else [`runtime::Error`] names.");
-        table(&mut docs, api, errors);
-    }
-    docs
-}
-
-fn table(docs: &mut String, api: &Api<'_>, side: &Side) {
-    docs.push_str("\n\n| Status | Body | Meaning |\n|---|---|---|");
-    for arm in &side.arms {
+    let mut docs =
+        "Sends the request. A listed status from 400 on is [`runtime::Error::ErrorResponse`].\n\n\
+                    | Status | Body | Meaning |\n|---|---|---|"
+            .to_owned();
+    for arm in successes.arms.iter().chain(&errors.arms) {
         for choice in &arm.bodies {
             let body = match &choice.body {
-                Body::Empty => "none".to_owned(),
-                Body::Json(ty) | Body::Text(ty) => format!("`{}`", type_name(api, ty)),
-                Body::Bytes => "bytes".to_owned(),
-                Body::Events => "events".to_owned(),
-                Body::Upgrade => "the connection".to_owned(),
+                responses::Body::Empty => "none".to_owned(),
+                responses::Body::Json(ty) | responses::Body::Text(ty) => {
+                    format!("`{}`", type_name(api, ty))
+                }
+                responses::Body::Bytes => "bytes".to_owned(),
+                responses::Body::Events => "events".to_owned(),
+                responses::Body::Upgrade => "the connection".to_owned(),
             };
-            let meaning = choice
-                .description
-                .trim()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .replace('|', "\\|");
+            let meaning = choice.description.trim().lines().next();
+            let meaning = meaning.unwrap_or_default().replace('|', "\\|");
             let _ = write!(docs, "\n| {} | {body} | {meaning} |", status(arm.statuses));
         }
     }
+    docs
 }
 
 fn status((first, last): (u16, u16)) -> String {
@@ -113,21 +101,7 @@ fn status((first, last): (u16, u16)) -> String {
     }
 }
 
-/// What a call says when a required parameter was not given.
-pub(super) fn missing(name: &str) -> String {
-    format!("`{}` was not given", name.trim_start_matches("r#"))
-}
-
-/// What a call says when a value cannot become the parameter's type.
-pub(super) fn misfit(api: &Api<'_>, name: &str, ty: &TypeRef) -> String {
-    format!(
-        "`{}` is not what `{}` allows",
-        name.trim_start_matches("r#"),
-        type_name(api, ty)
-    )
-}
-
-/// A type as people say it.
+/// Returns a type in the words of docs and messages.
 pub(super) fn type_name(api: &Api<'_>, ty: &TypeRef) -> String {
     match ty {
         TypeRef::Named(id) => api.type_def(*id).name.clone(),
@@ -156,17 +130,14 @@ pub(super) fn type_name(api: &Api<'_>, ty: &TypeRef) -> String {
     }
 }
 
-/// The docs of a body's setter.
-pub(super) fn body(operation: &Operation) -> String {
-    let Some(body) = &operation.body else {
-        return String::new();
+/// Returns the docs of the setter of a request body.
+pub(super) fn body(body: &Body, media: &Media) -> String {
+    let necessity = if body.required {
+        "required"
+    } else {
+        "optional"
     };
-    let media: Vec<String> = body
-        .media
-        .iter()
-        .map(|media| format!("`{}`", media.name))
-        .collect();
-    let line = format!("The body, {}.", media.join(" or "));
+    let line = format!("Request body, `{}`, {necessity}.", media.name);
     match body.description.as_deref().map(str::trim) {
         None | Some("") => line,
         Some(description) => format!("{description}\n\n{line}"),

@@ -33,6 +33,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "api-runtime":
     "src/alternatives.rs",
     "src/client.rs",
+    "src/client/argument.rs",
     "src/client/body.rs",
     "src/client/config.rs",
     "src/client/credential.rs",

@@ -1,0 +1,176 @@
+//! The builder of an operation: a structure with an argument per parameter, a setter for each of
+//! them, and `send`.
+
+mod body;
+mod request;
+mod response;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::names::ClientNames;
+use super::progenitor::Request;
+use super::responses::{self, Side};
+use super::{paging, parts, text};
+use crate::ir::{Api, Operation, Parameter};
+use crate::tokens::{docs, ident};
+
+/// Returns the builder of an operation, and the enums of its responses.
+///
+/// The request is progenitor's where progenitor has written one, else ours.
+pub(super) fn builder(
+    api: &Api<'_>,
+    names: &ClientNames,
+    operation: &Operation,
+    progenitors: Option<Request>,
+) -> TokenStream {
+    let builder = Builder {
+        api,
+        names,
+        operation,
+        successes: responses::successes(api, operation),
+        errors: responses::errors(api, operation),
+        progenitors,
+    };
+    let structure = builder.structure();
+    let methods = builder.methods();
+    let enums = builder.enums();
+    quote!(#structure #methods #enums)
+}
+
+/// What the builder of an operation is written from.
+struct Builder<'a> {
+    api: &'a Api<'a>,
+    names: &'a ClientNames,
+    operation: &'a Operation,
+    successes: Side,
+    errors: Side,
+    progenitors: Option<Request>,
+}
+
+impl Builder<'_> {
+    /// Returns each parameter with the builder's field.
+    fn parameters(&self) -> impl Iterator<Item = (&Parameter, Ident)> {
+        let names = &self.names.of(self.operation).parameters;
+        self.operation
+            .parameters
+            .iter()
+            .zip(names.iter().map(|name| ident(name)))
+    }
+
+    /// Returns the field of the transport.
+    fn transport(&self) -> Ident {
+        ident(&self.names.of(self.operation).transport)
+    }
+
+    fn structure(&self) -> TokenStream {
+        let name = ident(&self.operation.pascal);
+        let client_trait = &self.api.tags[self.operation.tag].client_trait;
+        let docs = docs(&text::builder(self.api, self.operation, client_trait));
+        let transport = self.transport();
+        let fields = self.parameters().map(|(parameter, field)| {
+            let ty = parts::type_of(self.api, &parameter.ty);
+            let ty = parts::optional(&ty, parameter.required);
+            quote!(#field: runtime::Argument<#ty>,)
+        });
+        let body = self.body_field();
+        let derive = if self.body_can_be_cloned() {
+            quote!(Clone, Debug)
+        } else {
+            quote!(Debug)
+        };
+        quote! {
+            #docs
+            #[derive(#derive)]
+            pub struct #name<'a> {
+                #transport: &'a runtime::Transport,
+                #(#fields)*
+                #body
+            }
+        }
+    }
+
+    fn methods(&self) -> TokenStream {
+        let name = ident(&self.operation.pascal);
+        let transport = self.transport();
+        let values = self.parameters().map(|(parameter, field)| {
+            let value = initial(&parameter.name, parameter.required);
+            quote!(#field: #value,)
+        });
+        let body_value = self.body_value();
+        let setters = self
+            .parameters()
+            .map(|(parameter, field)| self.setter(parameter, &field));
+        let body_setters = self.body_setters();
+        let send = self.send();
+        let stream = paging::stream(self.api, self.names, self.operation);
+        quote! {
+            impl<'a> #name<'a> {
+                fn new(client: &'a runtime::Transport) -> Self {
+                    Self {
+                        #transport: client,
+                        #(#values)*
+                        #body_value
+                    }
+                }
+
+                #(#setters)*
+                #(#body_setters)*
+                #send
+                #stream
+            }
+        }
+    }
+
+    fn setter(&self, parameter: &Parameter, field: &Ident) -> TokenStream {
+        let docs = docs(&text::setter(parameter));
+        let deprecated = parameter.deprecated.then(|| quote!(#[deprecated]));
+        let ty = parts::type_of(self.api, &parameter.ty);
+        let convert = if parameter.required {
+            "argument"
+        } else {
+            "optional"
+        };
+        let argument = parts::argument(self.api, convert, &parameter.name, &parameter.ty);
+        quote! {
+            #docs
+            #deprecated
+            pub fn #field<V: TryInto<#ty>>(mut self, value: V) -> Self {
+                self.#field = #argument;
+                self
+            }
+        }
+    }
+
+    fn send(&self) -> TokenStream {
+        let docs = docs(&text::send(self.api, &self.successes, &self.errors));
+        let names = self.names.of(self.operation);
+        let success = parts::side_type(self.api, &self.successes, &names.response);
+        let error = parts::side_type(self.api, &self.errors, &names.error);
+        let transport = self.transport();
+        let request = self.request();
+        let security = parts::security(self.api, self.names, self.operation);
+        let arms = self.arms();
+        quote! {
+            #docs
+            pub async fn send(self) -> runtime::Result<#success, #error> {
+                #request
+                let response = self.#transport.send(request, #security).await?;
+                match response.status().as_u16() {
+                    #(#arms)*
+                    _ => Err(runtime::Error::unlisted(response)),
+                }
+            }
+        }
+    }
+}
+
+/// Returns the argument of a setter that has not been called.
+fn initial(name: &str, required: bool) -> TokenStream {
+    if required {
+        let name = name.trim_start_matches("r#");
+        quote!(runtime::missing(#name))
+    } else {
+        quote!(Ok(None))
+    }
+}

@@ -1,0 +1,194 @@
+//! The request body: a setter for each media type that the contract lists.
+
+use std::collections::HashSet;
+
+use contract::model::Style;
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::super::responses::essence;
+use super::super::{parts, text};
+use super::request::style_tokens;
+use super::{Builder, initial};
+use crate::ir::{Body, Media, MediaKind, TypeRef};
+use crate::names::{identifier, snake, unique};
+use crate::tokens::{docs, ident};
+
+impl Builder<'_> {
+    /// Returns whether the builder can be cloned: whether every body that it may hold is in memory.
+    pub(super) fn body_can_be_cloned(&self) -> bool {
+        let media = parts::body_of(self.operation)
+            .into_iter()
+            .flat_map(|body| &body.media);
+        media
+            .map(|media| media.kind)
+            .all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
+    }
+
+    /// Returns the field of the body: its value where progenitor writes the request, else the body
+    /// as it is sent.
+    pub(super) fn body_field(&self) -> Option<TokenStream> {
+        let body = parts::body_of(self.operation)?;
+        let name = self.body_name();
+        let ty = if self.progenitors.is_some() {
+            parts::type_of(self.api, value_type(&body.media[0]))
+        } else if self.body_can_be_cloned() {
+            quote!(runtime::Payload)
+        } else {
+            quote!(runtime::Payload<runtime::reqwest::Body>)
+        };
+        let ty = parts::optional(&ty, body.required);
+        Some(quote!(#name: runtime::Argument<#ty>,))
+    }
+
+    /// Returns the field of the body with the value that it has before a setter is called.
+    pub(super) fn body_value(&self) -> Option<TokenStream> {
+        let body = parts::body_of(self.operation)?;
+        let (name, value) = (self.body_name(), initial("body", body.required));
+        Some(quote!(#name: #value,))
+    }
+
+    /// Returns the statement that puts the body into the request.
+    pub(super) fn body_use(&self) -> Option<TokenStream> {
+        let body = parts::body_of(self.operation)?;
+        let name = self.body_name();
+        Some(if body.required {
+            quote!(request = self.#name?.on(request);)
+        } else {
+            quote!(if let Some(body) = self.#name? { request = body.on(request); })
+        })
+    }
+
+    /// Returns the setters: `body` for the first media type, JSON before others, `body_form` and
+    /// the like for the rest.
+    pub(super) fn body_setters(&self) -> Vec<TokenStream> {
+        let Some(body) = parts::body_of(self.operation) else {
+            return Vec::new();
+        };
+        let parameters = &self.names.of(self.operation).parameters;
+        let mut taken: HashSet<String> = parameters.iter().cloned().collect();
+        let mut media: Vec<&Media> = body.media.iter().collect();
+        media.sort_by_key(|media| media.kind != MediaKind::Json);
+        media
+            .into_iter()
+            .enumerate()
+            .map(|(at, media)| {
+                let name = if at == 0 {
+                    "body".to_owned()
+                } else {
+                    format!("body_{}", kind_word(media, &body.media))
+                };
+                let name = ident(&identifier(&unique(&mut taken, name)));
+                self.body_setter(body, media, &name)
+            })
+            .collect()
+    }
+
+    fn body_setter(&self, body: &Body, media: &Media, name: &Ident) -> TokenStream {
+        let docs = docs(&text::body(body, media));
+        let field = self.body_name();
+        // The caller chooses a media type out of a range.
+        let media_type = media.name.contains('*').then(|| quote!(media_type: &str,));
+        let ty = match media.kind {
+            MediaKind::Json | MediaKind::Text | MediaKind::Form => {
+                parts::type_of(self.api, value_type(media))
+            }
+            MediaKind::Multipart => quote!(runtime::Multipart),
+            MediaKind::EventStream | MediaKind::Bytes => quote!(runtime::reqwest::Body),
+        };
+        let argument = parts::argument(self.api, "argument", "body", value_type(media));
+        let payload = self.payload(media, &ty);
+        let some = (!body.required).then(|| quote!(.map(Some)));
+        quote! {
+            #docs
+            pub fn #name<V: TryInto<#ty>>(mut self, #media_type value: V) -> Self {
+                self.#field = #argument #payload #some;
+                self
+            }
+        }
+    }
+
+    /// Returns the call that makes a value of the type `ty` a body to send, unless progenitor's
+    /// request takes the value.
+    fn payload(&self, media: &Media, ty: &TokenStream) -> Option<TokenStream> {
+        if self.progenitors.is_some() {
+            return None;
+        }
+        let name = &media.name;
+        let media_type = match media.kind {
+            _ if name.contains('*') => quote!(media_type),
+            // The boundary is appended to the media type, which must have no parameter before it.
+            MediaKind::Multipart => {
+                let name = essence(name);
+                quote!(#name)
+            }
+            _ => quote!(#name),
+        };
+        let payload = match media.kind {
+            MediaKind::Json => quote!(json(#media_type, &value)),
+            MediaKind::Text => quote!(text(#media_type, &value)),
+            MediaKind::Form => {
+                let styles = self.form_styles(media);
+                quote!(form(#media_type, &value, &[#(#styles),*]))
+            }
+            MediaKind::Multipart => quote!(multipart(#media_type, value)),
+            MediaKind::EventStream | MediaKind::Bytes => quote!(bytes(#media_type, value)),
+        };
+        let is_in_memory = matches!(
+            media.kind,
+            MediaKind::Json | MediaKind::Form | MediaKind::Text
+        );
+        let into_stream = (is_in_memory && !self.body_can_be_cloned())
+            .then(|| quote!(.map(runtime::Payload::into_stream)));
+        Some(quote!(.and_then(|value: #ty| runtime::Payload::#payload) #into_stream))
+    }
+
+    fn body_name(&self) -> Ident {
+        ident(&self.names.of(self.operation).body)
+    }
+
+    /// Returns the style of each property of a form for which the contract has one.
+    fn form_styles(&self, media: &Media) -> Vec<TokenStream> {
+        let operation = &self.api.contract.operations[self.operation.index];
+        let content = operation.request_body.iter().flat_map(|body| &body.content);
+        let encodings = content
+            .filter(|content| content.name == media.name)
+            .flat_map(|content| &content.encoding);
+        encodings
+            .filter(|(_, encoding)| encoding.style.is_some() || encoding.explode.is_some())
+            .map(|(property, encoding)| {
+                let style = encoding.style.unwrap_or(Style::Form);
+                let explode = encoding.explode.unwrap_or(style == Style::Form);
+                let style = style_tokens(style);
+                quote!((#property, #style, #explode))
+            })
+            .collect()
+    }
+}
+
+/// Returns the type of the value that is sent as a media type.
+fn value_type(media: &Media) -> &TypeRef {
+    media.ty.as_ref().unwrap_or(&TypeRef::Any)
+}
+
+/// Returns the word for a media type in the name of its setter.
+fn kind_word(media: &Media, all: &[Media]) -> String {
+    let essence = essence(&media.name);
+    let (kind, subtype) = essence.split_once('/').unwrap_or_default();
+    let is_range = |media: &Media| media.kind == MediaKind::Bytes && media.name.contains("/*");
+    match media.kind {
+        MediaKind::Form => "form".to_owned(),
+        MediaKind::Multipart => "multipart".to_owned(),
+        MediaKind::Text if subtype == "*" => "text".to_owned(),
+        MediaKind::Bytes if subtype == "*" => {
+            match all.iter().filter(|media| is_range(media)).count() {
+                1 => "bytes".to_owned(),
+                _ if kind == "*" => "any".to_owned(),
+                _ => snake(kind),
+            }
+        }
+        MediaKind::Json | MediaKind::Text | MediaKind::EventStream | MediaKind::Bytes => {
+            snake(subtype)
+        }
+    }
+}

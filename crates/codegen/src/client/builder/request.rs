@@ -1,0 +1,277 @@
+//! The request where progenitor does not write it: path, query, headers, cookies and body, in every
+//! style.
+
+use contract::model::{Location, Method, ParameterEncoding, PathPart, Style};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::super::progenitor::Request;
+use super::super::responses::{Body, Choice, essence};
+use super::Builder;
+use crate::ir::Parameter;
+
+impl Builder<'_> {
+    /// Returns the statements that make `request`, a `reqwest::RequestBuilder`, of the builder's
+    /// arguments.
+    pub(super) fn request(&self) -> TokenStream {
+        let accept = self
+            .accept()
+            .map(|accept| quote!(.header("accept", #accept)));
+        if let Some(Request { url, request }) = &self.progenitors {
+            return quote!(let url = #url; let request = #request #accept;);
+        }
+        let url = self.url();
+        let query = self.query();
+        let additions = [self.headers(), self.cookies(), self.body_use()];
+        let mutable = additions.iter().any(Option::is_some).then(|| quote!(mut));
+        let (transport, method) = (self.transport(), method(self.operation.method));
+        quote! {
+            let url = #url;
+            #query
+            let #mutable request = self.#transport.http().request(#method, url) #accept;
+            #(#additions)*
+        }
+    }
+
+    /// Returns the expression of the URL: each argument is escaped, and each segment checked as a
+    /// whole.
+    fn url(&self) -> TokenStream {
+        let transport = self.transport();
+        let path = if self.api.names.is_reversed {
+            &[]
+        } else {
+            self.operation.segments.as_slice()
+        };
+        let mut template = String::new();
+        let mut arguments = Vec::new();
+        for segment in segments(path) {
+            let (text, values) = self.segment(&segment);
+            if values.is_empty() {
+                template.push_str(&text);
+                continue;
+            }
+            template.push_str("/{}");
+            let text = text.trim_start_matches('/');
+            arguments.push(match &values[..] {
+                [value] if text == "{}" => quote!(#value),
+                _ => quote!(format!(#text #(, #values)*)),
+            });
+        }
+        quote!(runtime::escaped_url(self.#transport, #template, [#(#arguments),*])?)
+    }
+
+    /// Returns a segment as a format string and the values that it formats.
+    fn segment(&self, segment: &[PathPart]) -> (String, Vec<TokenStream>) {
+        let mut format = String::new();
+        let mut values = Vec::new();
+        for part in segment {
+            let name = match part {
+                PathPart::Literal(text) => {
+                    format.push_str(&escaped(text));
+                    continue;
+                }
+                PathPart::Parameter(name) => name,
+            };
+            let declared = self
+                .located(Location::Path)
+                .find(|(parameter, _)| parameter.wire == *name);
+            match declared {
+                Some((parameter, field)) => {
+                    format.push_str("{}");
+                    values.push(self.path_value(parameter, &field));
+                }
+                None => format.push_str(&escaped(&format!("{{{name}}}"))),
+            }
+        }
+        (format, values)
+    }
+
+    /// Returns the expression of a path parameter as escaped text.
+    fn path_value(&self, parameter: &Parameter, field: &Ident) -> TokenStream {
+        let name = &parameter.wire;
+        let part = PathPart::Parameter(name.clone());
+        let uses = self.operation.segments.iter().filter(|used| **used == part);
+        let mut value = if uses.count() > 1 {
+            quote!(self.#field.clone()?)
+        } else {
+            quote!(self.#field?)
+        };
+        if !parameter.required {
+            let name = parameter.name.trim_start_matches("r#");
+            value = quote!(#value.map_or_else(|| runtime::missing(#name), Ok)?);
+        }
+        match &parameter.encoding {
+            ParameterEncoding::Style { style, explode, .. } => {
+                let style = style_tokens(*style);
+                quote!(runtime::path_text(#name, &#value, #style, #explode)?)
+            }
+            ParameterEncoding::Content(_) => quote!(runtime::path_content(#name, &#value)?),
+        }
+    }
+
+    /// Returns the statements that append the query to `url`, if there is one.
+    fn query(&self) -> Option<TokenStream> {
+        let added = self.each(Location::Query, |parameter, value| {
+            let name = &parameter.wire;
+            match &parameter.encoding {
+                ParameterEncoding::Style {
+                    style,
+                    explode,
+                    allow_reserved,
+                } => {
+                    let style = style_tokens(*style);
+                    quote!(query.add(#name, #value, (#style, #explode, #allow_reserved))?;)
+                }
+                ParameterEncoding::Content(_) => {
+                    quote!(query.add_text(#name, &runtime::content(#name, #value)?);)
+                }
+            }
+        })?;
+        Some(quote! {
+            let mut query = runtime::Query::new();
+            #added
+            let url = query.on(url);
+        })
+    }
+
+    fn cookies(&self) -> Option<TokenStream> {
+        let added = self.each(Location::Cookie, |parameter, value| {
+            let name = &parameter.wire;
+            match &parameter.encoding {
+                ParameterEncoding::Style { explode, .. } => {
+                    quote!(cookies.add(#name, #value, #explode)?;)
+                }
+                ParameterEncoding::Content(_) => {
+                    quote!(cookies.add_text(#name, &runtime::content(#name, #value)?);)
+                }
+            }
+        })?;
+        Some(quote! {
+            let mut cookies = runtime::Cookies::new();
+            #added
+            if let Some(cookies) = cookies.into_header() {
+                request = request.header("cookie", cookies);
+            }
+        })
+    }
+
+    fn headers(&self) -> Option<TokenStream> {
+        self.each(Location::Header, |parameter, value| {
+            let name = &parameter.wire;
+            let text = match &parameter.encoding {
+                ParameterEncoding::Style { explode, .. } => {
+                    quote!(runtime::header_text(#name, #value, #explode)?)
+                }
+                ParameterEncoding::Content(_) => quote!(runtime::content(#name, #value)?),
+            };
+            quote!(request = request.header(#name, #text);)
+        })
+    }
+
+    /// Returns a statement for each parameter of a location, run if the parameter has a value.
+    fn each(
+        &self,
+        location: Location,
+        statement: impl Fn(&Parameter, TokenStream) -> TokenStream,
+    ) -> Option<TokenStream> {
+        let statements: Vec<TokenStream> = self
+            .located(location)
+            .map(|(parameter, field)| {
+                if parameter.required {
+                    return statement(parameter, quote!(&self.#field?));
+                }
+                let statement = statement(parameter, quote!(value));
+                quote!(if let Some(value) = &self.#field? { #statement })
+            })
+            .collect();
+        (!statements.is_empty()).then(|| quote!(#(#statements)*))
+    }
+
+    fn located(&self, location: Location) -> impl Iterator<Item = (&Parameter, Ident)> {
+        self.parameters()
+            .filter(move |(parameter, _)| parameter.location == location)
+    }
+
+    /// Returns the header `Accept`: the media types of the successes, or those of the errors if no
+    /// success has a body.
+    fn accept(&self) -> Option<String> {
+        let is_named = |name: &str| {
+            self.located(Location::Header)
+                .any(|(parameter, _)| parameter.wire.eq_ignore_ascii_case(name))
+        };
+        let choices = |choices: &mut dyn Iterator<Item = &Choice>| {
+            let mut media: Vec<String> = Vec::new();
+            for name in choices.filter_map(|choice| choice.media.first()) {
+                let name = essence(name);
+                if !media.contains(&name) {
+                    media.push(name);
+                }
+            }
+            media.join(", ")
+        };
+        let successes = choices(&mut self.successes.arms.iter().flat_map(|arm| &arm.bodies));
+        let typed_errors = self.errors.arms.iter().flat_map(|arm| &arm.bodies);
+        let accept = if successes.is_empty() {
+            choices(&mut typed_errors.filter(|choice| matches!(choice.body, Body::Json(_))))
+        } else {
+            successes
+        };
+        // A parameter of this name leaves the choice to the caller.
+        let usable = accept.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        (!accept.is_empty() && usable && !is_named("accept")).then_some(accept)
+    }
+}
+
+/// Escapes the braces of a literal, which would be an argument's.
+fn escaped(literal: &str) -> String {
+    literal.replace('{', "%7B").replace('}', "%7D")
+}
+
+/// Returns the segments of a path, each with the slash before it.
+fn segments(parts: &[PathPart]) -> Vec<Vec<PathPart>> {
+    let mut segments: Vec<Vec<PathPart>> = Vec::new();
+    for part in parts {
+        match part {
+            PathPart::Parameter(_) => match segments.last_mut() {
+                Some(segment) => segment.push(part.clone()),
+                None => segments.push(vec![part.clone()]),
+            },
+            PathPart::Literal(text) => {
+                for (at, piece) in text.split('/').enumerate() {
+                    match (at, segments.last_mut()) {
+                        (0, Some(segment)) => segment.push(PathPart::Literal(piece.to_owned())),
+                        (0, None) if piece.is_empty() => {}
+                        _ => segments.push(vec![PathPart::Literal(format!("/{piece}"))]),
+                    }
+                }
+            }
+        }
+    }
+    segments
+}
+
+/// Returns a style as the run time names it.
+pub(super) fn style_tokens(style: Style) -> TokenStream {
+    match style {
+        Style::Matrix => quote!(runtime::Style::Matrix),
+        Style::Label => quote!(runtime::Style::Label),
+        Style::Simple => quote!(runtime::Style::Simple),
+        Style::Form => quote!(runtime::Style::Form),
+        Style::SpaceDelimited => quote!(runtime::Style::SpaceDelimited),
+        Style::PipeDelimited => quote!(runtime::Style::PipeDelimited),
+        Style::DeepObject => quote!(runtime::Style::DeepObject),
+    }
+}
+
+fn method(method: Method) -> TokenStream {
+    match method {
+        Method::Get => quote!(runtime::reqwest::Method::GET),
+        Method::Put => quote!(runtime::reqwest::Method::PUT),
+        Method::Post => quote!(runtime::reqwest::Method::POST),
+        Method::Delete => quote!(runtime::reqwest::Method::DELETE),
+        Method::Options => quote!(runtime::reqwest::Method::OPTIONS),
+        Method::Head => quote!(runtime::reqwest::Method::HEAD),
+        Method::Patch => quote!(runtime::reqwest::Method::PATCH),
+        Method::Trace => quote!(runtime::reqwest::Method::TRACE),
+    }
+}

@@ -1,0 +1,189 @@
+//! The response: how each status is read, and the enums of sides whose bodies have several types.
+
+use indexmap::IndexMap;
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::super::parts;
+use super::super::responses::{Arm, Body, Choice, Side, essence};
+use super::Builder;
+use crate::tokens::{docs, ident};
+
+impl Builder<'_> {
+    /// Returns the arms of the match on the status. Codes whose responses are read in the same way
+    /// share one.
+    pub(super) fn arms(&self) -> Vec<TokenStream> {
+        let names = self.names.of(self.operation);
+        let successes = self.successes.arms.iter();
+        let successes = successes.map(|arm| {
+            (
+                arm.statuses,
+                self.arm(arm, &self.successes, &names.response),
+            )
+        });
+        let errors = self.errors.arms.iter();
+        let errors = errors.map(|arm| (arm.statuses, self.arm(arm, &self.errors, &names.error)));
+        // By their text, since tokens cannot be compared.
+        let mut codes: IndexMap<String, (Vec<Literal>, TokenStream)> = IndexMap::new();
+        let mut ranges = Vec::new();
+        for ((first, last), read) in successes.chain(errors) {
+            let (from, to) = (
+                Literal::u16_unsuffixed(first),
+                Literal::u16_unsuffixed(last),
+            );
+            if first == last {
+                let arm = codes.entry(read.to_string());
+                arm.or_insert_with(|| (Vec::new(), read)).0.push(from);
+            } else {
+                ranges.push(quote!(#from..=#to => #read,));
+            }
+        }
+        let codes = codes
+            .into_values()
+            .map(|(codes, read)| quote!(#(#codes)|* => #read,));
+        // A range stands for the codes that are not listed themselves.
+        codes.chain(ranges).collect()
+    }
+
+    /// Returns the expression that reads the response of some statuses.
+    fn arm(&self, arm: &Arm, side: &Side, enumeration: &str) -> TokenStream {
+        let is_error = arm.statuses.0 >= 400;
+        let result = |choice: &Choice| {
+            let value = read(choice, side.several.then_some(enumeration));
+            if is_error {
+                return quote!(Err(runtime::Error::listed(#value)));
+            }
+            match &choice.body {
+                Body::Json(_) if !side.several => quote!(runtime::decode(response).await),
+                _ => quote!(Ok(#value)),
+            }
+        };
+        // The body of a media type that is not listed: that of `*/*` if there is one, else the
+        // first.
+        let is_anything =
+            |choice: &Choice| choice.media.iter().any(|media| essence(media) == "*/*");
+        let rest = arm.bodies.iter().position(is_anything).unwrap_or_default();
+        let default = result(&arm.bodies[rest]);
+        if arm.bodies.len() == 1 {
+            return default;
+        }
+        let others = media_patterns(&arm.bodies, rest)
+            .into_iter()
+            .map(|(media, at)| {
+                let read = result(&arm.bodies[at]);
+                quote!(#media => #read,)
+            });
+        quote! {
+            match runtime::content_type(&response).as_str() {
+                #(#others)*
+                _ => #default,
+            }
+        }
+    }
+
+    /// Returns the enums of sides whose bodies have several types.
+    pub(super) fn enums(&self) -> TokenStream {
+        let names = self.names.of(self.operation);
+        let successes = self.enumeration(&self.successes, &names.response, "Responses");
+        let errors = self.enumeration(&self.errors, &names.error, "Bodies of the errors");
+        quote!(#successes #errors)
+    }
+
+    fn enumeration(&self, side: &Side, name: &str, what: &str) -> Option<TokenStream> {
+        if !side.several {
+            return None;
+        }
+        let head = docs(&format!("{what} of [`{}`].", self.operation.pascal));
+        let name = ident(name);
+        let choices = || side.arms.iter().flat_map(|arm| &arm.bodies);
+        let variants = choices().map(|choice| {
+            let words = match choice.description.trim() {
+                "" => "A response without a description.",
+                words => words,
+            };
+            let (words, variant) = (docs(words), ident(&choice.variant));
+            match &choice.body {
+                Body::Empty => quote!(#words #variant,),
+                body => {
+                    let ty = parts::body_type(self.api, body);
+                    quote!(#words #variant(#ty),)
+                }
+            }
+        });
+        let values = choices()
+            .all(|choice| matches!(choice.body, Body::Empty | Body::Json(_) | Body::Text(_)));
+        let derive = if values {
+            quote!(Clone, Debug, PartialEq)
+        } else {
+            quote!(Debug)
+        };
+        Some(quote! {
+            #head
+            #[derive(#derive)]
+            #[non_exhaustive]
+            pub enum #name {
+                #(#variants)*
+            }
+        })
+    }
+}
+
+/// Returns the expression that reads a body, in its variant if the side is an enum.
+fn read(choice: &Choice, enumeration: Option<&str>) -> TokenStream {
+    let value = match choice.body {
+        Body::Empty => quote!(runtime::empty(response)),
+        Body::Json(_) => quote!(runtime::decode(response).await?),
+        Body::Text(_) => quote!(runtime::decode_text(response).await?),
+        Body::Bytes => quote!(runtime::stream(response)),
+        Body::Events => quote!(runtime::events(response)),
+        Body::Upgrade => quote!(runtime::upgrade(response).await?),
+    };
+    let Some(enumeration) = enumeration else {
+        return value;
+    };
+    let (enumeration, variant) = (ident(enumeration), ident(&choice.variant));
+    if choice.body == Body::Empty {
+        quote!(runtime::map(#value, |()| #enumeration::#variant))
+    } else {
+        quote!(runtime::map(#value, #enumeration::#variant))
+    }
+}
+
+/// Returns patterns of media types, each with the index of its choice; `rest` is chosen where none
+/// of them matches.
+///
+/// Exact names come before ranges. Last comes any other JSON, since contract and server may name
+/// JSON differently.
+fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> {
+    let all = choices
+        .iter()
+        .enumerate()
+        .flat_map(|(at, choice)| choice.media.iter().map(move |name| (essence(name), at)));
+    let (mut ranges, names): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.contains('*'));
+    ranges.retain(|(_, at)| *at != rest);
+    ranges.sort_by_key(|(range, _)| std::cmp::Reverse(range.len()));
+    let json = choices
+        .iter()
+        .position(|choice| matches!(choice.body, Body::Json(_)))
+        .filter(|at| *at != rest);
+    let mut patterns = Vec::new();
+    for at in 0..choices.len() {
+        // A name needs no pattern of its own if the patterns after it lead to the same choice.
+        let follows = if json.is_some() { json } else { Some(rest) };
+        let own: Vec<&String> = names
+            .iter()
+            .filter(|(_, of)| *of == at)
+            .map(|(name, _)| name)
+            .collect();
+        if !own.is_empty() && (!ranges.is_empty() || follows != Some(at)) {
+            patterns.push((quote!(#(#own)|*), at));
+        }
+    }
+    for (range, at) in ranges {
+        let (before, after) = range.split_once('*').unwrap_or_default();
+        let ends = (!after.is_empty()).then(|| quote!(&& media.ends_with(#after)));
+        patterns.push((quote!(media if media.starts_with(#before) #ends), at));
+    }
+    patterns.extend(json.map(|at| (quote!(media if media.ends_with("json")), at)));
+    patterns
+}

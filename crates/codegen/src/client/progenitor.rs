@@ -1,0 +1,473 @@
+//! The requests that progenitor writes: URL, query and JSON body of an operation, as a chain of
+//! calls of reqwest.
+//!
+//! progenitor reads a document of placeholders, never the author's: operations are `op0`, `op1`, …,
+//! parameters `p0`, `p1`, …, every type is a string, and each operation has a path of its own. So
+//! no name of the contract can collide with one that progenitor writes, and progenitor has no
+//! reason to rename, sort or merge anything. Of each function that it writes, two expressions are
+//! kept, the URL and the request, with the placeholders replaced by the arguments of the builder.
+
+use std::fmt::Write as _;
+
+use contract::model::{Location, Method, ParameterEncoding, PathPart, Style};
+use indexmap::IndexMap;
+use openapiv3::{
+    MediaType, OpenAPI, Operation, Parameter, ParameterData, ParameterSchemaOrContent, PathItem,
+    PathStyle, QueryStyle, ReferenceOr, RequestBody, Schema, SchemaData, SchemaKind, StringType,
+    Type,
+};
+use progenitor_impl::{GenerationSettings, Generator, InterfaceStyle, TagStyle};
+use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Expr, Member, Stmt, Token, parse_quote};
+
+use super::names::{ClientNames, OperationNames};
+use super::{ClientError, parts};
+use crate::ir::{self, Api, MediaKind, TypeKind, TypeRef};
+use crate::tokens::ident;
+
+/// Returns whether progenitor writes the request of an operation without losing anything of the
+/// contract.
+///
+/// It does if each segment of the path is one parameter or one text, each parameter is a plain
+/// value of the path or the query (or a repeated list in the query), and the body is required JSON
+/// or absent. Headers and cookies are ours: progenitor has no cookies, and sends a header
+/// `api-version` with every call that has headers.
+#[must_use]
+pub fn writes_request(api: &Api<'_>, operation: &ir::Operation) -> bool {
+    // Nothing is put behind the URL of a subscriber.
+    !api.names.is_reversed
+        && is_plain_path(operation)
+        && operation
+            .parameters
+            .iter()
+            .all(|parameter| is_plain_parameter(api, parameter))
+        && is_plain_body(operation)
+}
+
+/// Returns whether every parameter of the path is a segment of its own, and used once.
+fn is_plain_path(operation: &ir::Operation) -> bool {
+    let mut after_slash = false;
+    let are_segments = operation.segments.iter().all(|part| {
+        let is_plain = match part {
+            // progenitor folds double slashes.
+            PathPart::Literal(text) => {
+                text.starts_with('/') && !text.contains("//") && !text.contains(['{', '}'])
+            }
+            PathPart::Parameter(_) => after_slash,
+        };
+        after_slash = matches!(part, PathPart::Literal(text) if text.ends_with('/'));
+        is_plain
+    });
+    let in_path = operation
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.location == Location::Path);
+    let used = operation.segments.iter().filter_map(|part| match part {
+        PathPart::Parameter(name) => Some(name),
+        PathPart::Literal(_) => None,
+    });
+    let (mut declared, mut used): (Vec<&String>, Vec<&String>) = (
+        in_path.map(|parameter| &parameter.wire).collect(),
+        used.collect(),
+    );
+    declared.sort();
+    used.sort();
+    let is_unique = used.windows(2).all(|pair| pair[0] != pair[1]);
+    !operation.segments.is_empty() && are_segments && is_unique && declared == used
+}
+
+fn is_plain_parameter(api: &Api<'_>, parameter: &ir::Parameter) -> bool {
+    let ParameterEncoding::Style {
+        style,
+        explode,
+        allow_reserved,
+    } = parameter.encoding
+    else {
+        return false;
+    };
+    match parameter.location {
+        Location::Path => {
+            parameter.required && style == Style::Simple && is_plain(api, &parameter.ty)
+        }
+        Location::Query => {
+            let is_repeated = explode && is_plain_list(api, &parameter.ty);
+            style == Style::Form && !allow_reserved && (is_repeated || is_plain(api, &parameter.ty))
+        }
+        Location::Header | Location::Cookie => false,
+    }
+}
+
+/// Returns whether `Display` and serde write a value of this type as the same text.
+fn is_plain(api: &Api<'_>, ty: &TypeRef) -> bool {
+    match ty {
+        TypeRef::Primitive(_) => true,
+        TypeRef::Named(id) => match &api.type_def(*id).kind {
+            TypeKind::Alias(target) => is_plain(api, target),
+            TypeKind::Scalar(scalar) => !scalar.secret,
+            TypeKind::Enumeration(enumeration) => enumeration.strings,
+            TypeKind::Object(_)
+            | TypeKind::Array(_)
+            | TypeKind::Map(_)
+            | TypeKind::Union(_)
+            | TypeKind::Json { .. } => false,
+        },
+        TypeRef::Vec(_)
+        | TypeRef::Map(_)
+        | TypeRef::Nullable(_)
+        | TypeRef::Boxed(_)
+        | TypeRef::Any => false,
+    }
+}
+
+fn is_plain_list(api: &Api<'_>, ty: &TypeRef) -> bool {
+    match ty {
+        TypeRef::Vec(items) => is_plain(api, items),
+        TypeRef::Named(id) => match &api.type_def(*id).kind {
+            TypeKind::Alias(target) => is_plain_list(api, target),
+            TypeKind::Array(array) => is_plain(api, &array.items),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn is_plain_body(operation: &ir::Operation) -> bool {
+    let Some(body) = parts::body_of(operation) else {
+        return true;
+    };
+    let [media] = &body.media[..] else {
+        return false;
+    };
+    body.required && media.kind == MediaKind::Json && media.name == "application/json"
+}
+
+/// The expressions that make the request of an operation.
+pub(super) struct Request {
+    /// The URL, a `String`.
+    pub(super) url: Expr,
+    /// The request, a `reqwest::RequestBuilder`, in which `url` is the URL.
+    pub(super) request: Expr,
+}
+
+/// Returns the requests of some operations, in their order. [`writes_request`] must hold for each
+/// of them.
+pub(super) fn requests(
+    names: &ClientNames,
+    operations: &[&ir::Operation],
+) -> Result<Vec<Request>, ClientError> {
+    let functions = functions(operations)?;
+    if functions.len() != operations.len() {
+        return Err(ClientError::Progenitor("one function per operation"));
+    }
+    operations
+        .iter()
+        .zip(functions)
+        .map(|(operation, function)| request(names, operation, function))
+        .collect()
+}
+
+/// Returns the functions that progenitor writes for some operations.
+fn functions(operations: &[&ir::Operation]) -> Result<Vec<syn::Block>, ClientError> {
+    if operations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut settings = GenerationSettings::new();
+    settings
+        .with_interface(InterfaceStyle::Positional)
+        .with_tag(TagStyle::Merged);
+    let tokens = Generator::new(&settings).generate_tokens(&document(operations))?;
+    let methods = syn::parse2::<syn::File>(tokens)?
+        .items
+        .into_iter()
+        .filter_map(|item| match item {
+            syn::Item::Impl(methods) if methods.trait_.is_none() => Some(methods.items),
+            _ => None,
+        });
+    let functions = methods.flatten().filter_map(|item| match item {
+        syn::ImplItem::Fn(function) => Some(function),
+        _ => None,
+    });
+    Ok(functions
+        .filter(|function| placeholder(&function.sig.ident.to_string(), "op").is_some())
+        .map(|function| function.block)
+        .collect())
+}
+
+/// Returns the document of placeholders that progenitor reads.
+fn document(operations: &[&ir::Operation]) -> OpenAPI {
+    let paths: IndexMap<String, ReferenceOr<PathItem>> = operations
+        .iter()
+        .enumerate()
+        .map(|(at, operation)| {
+            (
+                path(at, operation),
+                ReferenceOr::Item(path_item(at, operation)),
+            )
+        })
+        .collect();
+    OpenAPI {
+        openapi: "3.0.3".to_owned(),
+        paths: openapiv3::Paths {
+            paths,
+            ..openapiv3::Paths::default()
+        },
+        ..OpenAPI::default()
+    }
+}
+
+/// Returns the path of the operation at `at`, which no other operation has.
+fn path(at: usize, operation: &ir::Operation) -> String {
+    let mut path = format!("/op{at}");
+    for part in &operation.segments {
+        match part {
+            PathPart::Literal(text) => path.push_str(text),
+            PathPart::Parameter(name) => {
+                let index = operation.parameters.iter().position(|parameter| {
+                    parameter.location == Location::Path && parameter.wire == *name
+                });
+                let index = index.expect("a plain path declares the parameters that it uses");
+                let _ = write!(path, "{{p{index}}}");
+            }
+        }
+    }
+    path
+}
+
+fn path_item(at: usize, operation: &ir::Operation) -> PathItem {
+    let parameters = operation.parameters.iter().enumerate();
+    let placeholder = Operation {
+        operation_id: Some(format!("op{at}")),
+        parameters: parameters
+            .map(|(at, given)| ReferenceOr::Item(parameter(at, given)))
+            .collect(),
+        request_body: parts::body_of(operation).map(|_| ReferenceOr::Item(body())),
+        ..Operation::default()
+    };
+    let mut item = PathItem::default();
+    *slot(&mut item, operation.method) = Some(placeholder);
+    item
+}
+
+fn parameter(at: usize, parameter: &ir::Parameter) -> Parameter {
+    let parameter_data = ParameterData {
+        name: format!("p{at}"),
+        description: None,
+        required: parameter.required,
+        deprecated: None,
+        format: ParameterSchemaOrContent::Schema(ReferenceOr::Item(string())),
+        example: None,
+        examples: IndexMap::new(),
+        explode: None,
+        extensions: IndexMap::new(),
+    };
+    match parameter.location {
+        Location::Path => Parameter::Path {
+            parameter_data,
+            style: PathStyle::Simple,
+        },
+        Location::Query | Location::Header | Location::Cookie => Parameter::Query {
+            parameter_data,
+            allow_reserved: false,
+            style: QueryStyle::Form,
+            allow_empty_value: None,
+        },
+    }
+}
+
+fn body() -> RequestBody {
+    let media = MediaType {
+        schema: Some(ReferenceOr::Item(string())),
+        ..MediaType::default()
+    };
+    RequestBody {
+        content: [("application/json".to_owned(), media)].into(),
+        required: true,
+        ..RequestBody::default()
+    }
+}
+
+fn string() -> Schema {
+    Schema {
+        schema_data: SchemaData::default(),
+        schema_kind: SchemaKind::Type(Type::String(StringType::default())),
+    }
+}
+
+fn slot(item: &mut PathItem, method: Method) -> &mut Option<Operation> {
+    match method {
+        Method::Get => &mut item.get,
+        Method::Put => &mut item.put,
+        Method::Post => &mut item.post,
+        Method::Delete => &mut item.delete,
+        Method::Options => &mut item.options,
+        Method::Head => &mut item.head,
+        Method::Patch => &mut item.patch,
+        Method::Trace => &mut item.trace,
+    }
+}
+
+/// Takes the two expressions out of a function of progenitor's, and replaces the placeholders in
+/// them.
+fn request(
+    names: &ClientNames,
+    operation: &ir::Operation,
+    function: syn::Block,
+) -> Result<Request, ClientError> {
+    let mut locals = function
+        .stmts
+        .into_iter()
+        .filter_map(|statement| match statement {
+            Stmt::Local(syn::Local {
+                pat: syn::Pat::Ident(name),
+                init: Some(init),
+                ..
+            }) => Some((name.ident, *init.expr)),
+            _ => None,
+        });
+    let mut local = |wanted: &str| {
+        locals
+            .find(|(name, _)| name == wanted)
+            .map(|(_, value)| value)
+    };
+    let mut placeholders = Placeholders {
+        operation,
+        fields: names.of(operation),
+        replaced: 0,
+    };
+    let url = local("url").and_then(|url| placeholders.url(&url));
+    let request = local("request").and_then(|request| placeholders.builder(request));
+    let expected = operation.parameters.len() + usize::from(parts::body_of(operation).is_some());
+    match (url, request) {
+        (Some(url), Some(request)) if placeholders.replaced == expected => {
+            Ok(Request { url, request })
+        }
+        (None, _) => Err(ClientError::Progenitor(
+            "`let url = format!(\"{}/op0…\", …)`",
+        )),
+        (_, None) => Err(ClientError::Progenitor(
+            "`let request = ….headers(header_map).build()?`",
+        )),
+        _ => Err(ClientError::Progenitor("each argument once")),
+    }
+}
+
+/// Replaces the placeholders of an operation by the fields of its builder.
+struct Placeholders<'a> {
+    operation: &'a ir::Operation,
+    fields: &'a OperationNames,
+    /// How many arguments have been replaced.
+    replaced: usize,
+}
+
+impl Placeholders<'_> {
+    /// Returns the URL that `format!("{}/op0/x/{}", self.baseurl, encode_path(&p0.to_string()))`
+    /// formats, as a call of our run time: progenitor's `encode_path` would let an argument `..`
+    /// climb the path.
+    fn url(&mut self, url: &Expr) -> Option<Expr> {
+        let Expr::Macro(format) = url else {
+            return None;
+        };
+        let arguments = Punctuated::<Expr, Token![,]>::parse_terminated
+            .parse2(format.mac.tokens.clone())
+            .ok()?;
+        let mut arguments = arguments.into_iter();
+        let Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Str(text),
+            ..
+        }) = arguments.next()?
+        else {
+            return None;
+        };
+        let text = text.value();
+        let path = text
+            .strip_prefix("{}/op")?
+            .trim_start_matches(|character: char| character.is_ascii_digit());
+        let mut displayed = Vec::new();
+        for argument in arguments.skip(1) {
+            let Expr::Call(mut encoded) = argument else {
+                return None;
+            };
+            let Expr::Reference(text) = encoded.args.pop()? else {
+                return None;
+            };
+            let mut value = receiver(*text.expr, "to_string")?;
+            self.visit_expr_mut(&mut value);
+            displayed.push(value);
+        }
+        let transport = ident(&self.fields.transport);
+        Some(parse_quote!(runtime::url(self.#transport, #path, &[#(&#displayed),*])?))
+    }
+
+    /// Returns what `….headers(header_map).build()?` is called on: the header map holds
+    /// `api-version` alone.
+    fn builder(&mut self, request: Expr) -> Option<Expr> {
+        let Expr::Try(built) = request else {
+            return None;
+        };
+        let with_headers = receiver(*built.expr, "build")?;
+        let mut request = receiver(with_headers, "headers")?;
+        self.visit_expr_mut(&mut request);
+        Some(request)
+    }
+
+    /// Returns the field of the builder that a variable of progenitor's stands for.
+    fn field(&self, variable: &syn::Ident) -> Option<&str> {
+        let name = variable.to_string();
+        match placeholder(&name, "p") {
+            Some(at) => self.fields.parameters.get(at).map(String::as_str),
+            None => (name == "body").then_some(self.fields.body.as_str()),
+        }
+    }
+}
+
+impl VisitMut for Placeholders<'_> {
+    fn visit_expr_mut(&mut self, expr: &mut Expr) {
+        visit_mut::visit_expr_mut(self, expr);
+        let transport = ident(&self.fields.transport);
+        match expr {
+            // `p0` is an argument, which may be missing or invalid.
+            Expr::Path(path) => {
+                if let Some(field) = path.path.get_ident().and_then(|name| self.field(name)) {
+                    let field = ident(field);
+                    *expr = parse_quote!(self.#field?);
+                    self.replaced += 1;
+                }
+            }
+            Expr::Field(field) => {
+                if matches!(&field.member, Member::Named(name) if name == "client") {
+                    *expr = parse_quote!(self.#transport.http());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn visit_path_mut(&mut self, path: &mut syn::Path) {
+        if path.segments[0].ident == "progenitor_client" {
+            path.segments[0].ident = ident("runtime");
+        }
+        visit_mut::visit_path_mut(self, path);
+    }
+
+    fn visit_lit_str_mut(&mut self, literal: &mut syn::LitStr) {
+        let named = placeholder(&literal.value(), "p");
+        if let Some(parameter) = named.and_then(|at| self.operation.parameters.get(at)) {
+            *literal = syn::LitStr::new(&parameter.wire, literal.span());
+        }
+    }
+}
+
+/// Returns the receiver of a call of `method`.
+fn receiver(call: Expr, method: &str) -> Option<Expr> {
+    match call {
+        Expr::MethodCall(call) if call.method == method => Some(*call.receiver),
+        _ => None,
+    }
+}
+
+/// Returns the number of a placeholder such as `p7`.
+fn placeholder(word: &str, kind: &str) -> Option<usize> {
+    word.strip_prefix(kind)?.parse().ok()
+}
