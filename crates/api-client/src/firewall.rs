@@ -80,7 +80,9 @@ impl<'a> FirewallDetachSubnet<'a> {
     {
         self.firewall_reference = value
             .try_into()
-            .map_err(|_| "`firewall_reference` is not what `Reference` allows".to_string());
+            .map_err(|_| {
+                "`firewall_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -121,27 +123,22 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::Firewall>, runtime::Error<api_types::Error>> {
-        let Self {
-            client,
-            project_id,
-            location,
-            firewall_reference,
-            body,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::Firewall>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, firewall_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let firewall_reference = firewall_reference.map_err(runtime::Error::InvalidRequest)?;
+        let firewall_reference = firewall_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
         let firewall_reference = runtime::encode_path(&firewall_reference.to_string())?;
         let url = format!(
-            "{}/project/{}/location/{}/firewall/{}/detach-subnet",
-            client.base_url(),
-            project_id,
-            location,
-            firewall_reference
+            "{}/project/{}/location/{}/firewall/{}/detach-subnet", client.base_url(),
+            project_id, location, firewall_reference
         );
         let mut request = client
             .http()

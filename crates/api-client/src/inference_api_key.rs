@@ -91,22 +91,22 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::InferenceApiKey>, runtime::Error<api_types::Error>>
-    {
-        let Self {
-            client,
-            project_id,
-            body,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::InferenceApiKey>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id =
-            runtime::path_text("project_id", &project_id, runtime::Style::Simple, false)?;
+        let project_id = runtime::path_text(
+            "project_id",
+            &project_id,
+            runtime::Style::Simple,
+            false,
+        )?;
         let project_id = runtime::encode_segment(project_id)?;
         let url = format!(
-            "{}/project/{}/inference-api-key",
-            client.base_url(),
-            project_id
+            "{}/project/{}/inference-api-key", client.base_url(), project_id
         );
         let mut request = client
             .http()

@@ -76,31 +76,15 @@
 
 use api_runtime::client as runtime;
 
-pub use api_runtime::client::{
-    BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries, Secret, Server,
-    Stream, reqwest,
-};
 pub use api_types as types;
+pub use api_runtime::client::{
+    BuildError, ByteStream, Event, EventStream, Multipart, ResponseValue, Retries,
+    Secret, Server, Stream, reqwest,
+};
 
 /// Why a call failed; `E` is the body of the errors that the contract lists.
 pub type Error<E = api_types::Error> = runtime::Error<E>;
 
-#[cfg(feature = "firewall")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
-pub mod firewall;
-#[cfg(feature = "inference_api_key")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    deprecated,
-    reason = "builders that progenitor wrote"
-)]
-pub mod inference_api_key;
 #[cfg(feature = "load_balancer")]
 #[allow(
     clippy::all,
@@ -125,6 +109,14 @@ pub mod postgres;
     reason = "builders that progenitor wrote"
 )]
 pub mod private_subnet;
+#[cfg(feature = "firewall")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    deprecated,
+    reason = "builders that progenitor wrote"
+)]
+pub mod firewall;
 #[cfg(feature = "vm")]
 #[allow(
     clippy::all,
@@ -133,29 +125,34 @@ pub mod private_subnet;
     reason = "builders that progenitor wrote"
 )]
 pub mod vm;
+#[cfg(feature = "inference_api_key")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    deprecated,
+    reason = "builders that progenitor wrote"
+)]
+pub mod inference_api_key;
 
 /// The client and the traits of its operations.
 pub mod prelude {
     pub use crate::Client;
-    #[cfg(feature = "firewall")]
-    pub use crate::firewall::ClientFirewallExt;
-    #[cfg(feature = "inference_api_key")]
-    pub use crate::inference_api_key::ClientInferenceApiKeyExt;
     #[cfg(feature = "load_balancer")]
     pub use crate::load_balancer::ClientLoadBalancerExt;
     #[cfg(feature = "postgres")]
     pub use crate::postgres::ClientPostgresExt;
     #[cfg(feature = "private_subnet")]
     pub use crate::private_subnet::ClientPrivateSubnetExt;
+    #[cfg(feature = "firewall")]
+    pub use crate::firewall::ClientFirewallExt;
     #[cfg(feature = "vm")]
     pub use crate::vm::ClientVmExt;
+    #[cfg(feature = "inference_api_key")]
+    pub use crate::inference_api_key::ClientInferenceApiKeyExt;
 }
 
 /// The security schemes, by the index under which the transport keeps their credentials.
-#[allow(
-    dead_code,
-    reason = "the features of the operations that use one may be off"
-)]
+#[allow(dead_code, reason = "the features of the operations that use one may be off")]
 mod schemes {
     pub(crate) const BEARER: usize = 0usize;
 }
@@ -171,14 +168,18 @@ mod sealed {
 /// The servers that the contract names; `SERVERS[0].url()` is what a client may be built with.
 ///
 /// - `{base_url}`: A Stratus service.
-pub static SERVERS: &[Server] = &[runtime::Server {
-    template: "{base_url}",
-    variables: &[runtime::Variable {
-        name: "base_url",
-        default: "https://api.stratus.example",
-        values: &[],
-    }],
-}];
+pub static SERVERS: &[Server] = &[
+    runtime::Server {
+        template: "{base_url}",
+        variables: &[
+            runtime::Variable {
+                name: "base_url",
+                default: "https://api.stratus.example",
+                values: &[],
+            },
+        ],
+    },
+];
 
 /// A client of Stratus. Cheap to clone.
 #[derive(Clone, Debug)]

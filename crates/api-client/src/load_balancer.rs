@@ -176,8 +176,10 @@ impl<'a> LoadBalancerList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::LoadBalancerPage>, runtime::Error<api_types::Error>>
-    {
+    ) -> Result<
+        runtime::ResponseValue<api_types::LoadBalancerPage>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self {
             client,
             project_id,
@@ -194,9 +196,7 @@ impl<'a> LoadBalancerList<'a> {
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
         let url = format!(
-            "{}/project/{}/location/{}/load-balancer",
-            client.base_url(),
-            project_id,
+            "{}/project/{}/location/{}/load-balancer", client.base_url(), project_id,
             location
         );
         let mut request = client
@@ -236,8 +236,7 @@ impl<'a> LoadBalancerList<'a> {
         self,
     ) -> impl runtime::Stream<
         Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>,
-    > + Send
-    + 'a {
+    > + Send + 'a {
         let paging = runtime::Paging {
             key: self
                 .order_column
@@ -253,19 +252,22 @@ impl<'a> LoadBalancerList<'a> {
                 .and_then(runtime::number),
             default_page_size: Some(10u64),
         };
-        runtime::pages(paging, move |key| {
-            let mut call = self.clone();
-            if let Some(key) = key {
-                call.start_after = runtime::cursor(key).map(Some);
-            }
-            async move {
-                let page = call.send().await?.into_inner();
-                Ok(runtime::Page {
-                    count: runtime::number(&page.count),
-                    items: page.items,
-                })
-            }
-        })
+        runtime::pages(
+            paging,
+            move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::number(&page.count),
+                        items: page.items,
+                    })
+                }
+            },
+        )
     }
 }
 
@@ -372,15 +374,11 @@ impl<'a> ProjectLoadBalancerList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::LoadBalancerPage>, runtime::Error<api_types::Error>>
-    {
-        let Self {
-            client,
-            project_id,
-            start_after,
-            page_size,
-            order_column,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::LoadBalancerPage>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, start_after, page_size, order_column } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
         let page_size = page_size.map_err(runtime::Error::InvalidRequest)?;
@@ -424,8 +422,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
         self,
     ) -> impl runtime::Stream<
         Item = Result<api_types::LoadBalancerSummary, runtime::Error<api_types::Error>>,
-    > + Send
-    + 'a {
+    > + Send + 'a {
         let paging = runtime::Paging {
             key: self
                 .order_column
@@ -441,19 +438,22 @@ impl<'a> ProjectLoadBalancerList<'a> {
                 .and_then(runtime::number),
             default_page_size: Some(10u64),
         };
-        runtime::pages(paging, move |key| {
-            let mut call = self.clone();
-            if let Some(key) = key {
-                call.start_after = runtime::cursor(key).map(Some);
-            }
-            async move {
-                let page = call.send().await?.into_inner();
-                Ok(runtime::Page {
-                    count: runtime::number(&page.count),
-                    items: page.items,
-                })
-            }
-        })
+        runtime::pages(
+            paging,
+            move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::number(&page.count),
+                        items: page.items,
+                    })
+                }
+            },
+        )
     }
 }
 
@@ -474,7 +474,9 @@ impl<'a> LoadBalancerUpdate<'a> {
             client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            load_balancer_reference: Err("`load_balancer_reference` was not given".to_string()),
+            load_balancer_reference: Err(
+                "`load_balancer_reference` was not given".to_string(),
+            ),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -516,7 +518,9 @@ impl<'a> LoadBalancerUpdate<'a> {
     {
         self.load_balancer_reference = value
             .try_into()
-            .map_err(|_| "`load_balancer_reference` is not what `Reference` allows".to_string());
+            .map_err(|_| {
+                "`load_balancer_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -557,29 +561,24 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::LoadBalancer>, runtime::Error<api_types::Error>>
-    {
-        let Self {
-            client,
-            project_id,
-            location,
-            load_balancer_reference,
-            body,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::LoadBalancer>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, load_balancer_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let load_balancer_reference =
-            load_balancer_reference.map_err(runtime::Error::InvalidRequest)?;
+        let load_balancer_reference = load_balancer_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let load_balancer_reference = runtime::encode_path(&load_balancer_reference.to_string())?;
+        let load_balancer_reference = runtime::encode_path(
+            &load_balancer_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/load-balancer/{}",
-            client.base_url(),
-            project_id,
-            location,
-            load_balancer_reference
+            "{}/project/{}/location/{}/load-balancer/{}", client.base_url(), project_id,
+            location, load_balancer_reference
         );
         let mut request = client
             .http()
@@ -631,7 +630,9 @@ impl<'a> LoadBalancerDetachVm<'a> {
             client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            load_balancer_reference: Err("`load_balancer_reference` was not given".to_string()),
+            load_balancer_reference: Err(
+                "`load_balancer_reference` was not given".to_string(),
+            ),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -673,7 +674,9 @@ impl<'a> LoadBalancerDetachVm<'a> {
     {
         self.load_balancer_reference = value
             .try_into()
-            .map_err(|_| "`load_balancer_reference` is not what `Reference` allows".to_string());
+            .map_err(|_| {
+                "`load_balancer_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -714,29 +717,24 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::LoadBalancer>, runtime::Error<api_types::Error>>
-    {
-        let Self {
-            client,
-            project_id,
-            location,
-            load_balancer_reference,
-            body,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::LoadBalancer>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, load_balancer_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let load_balancer_reference =
-            load_balancer_reference.map_err(runtime::Error::InvalidRequest)?;
+        let load_balancer_reference = load_balancer_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let load_balancer_reference = runtime::encode_path(&load_balancer_reference.to_string())?;
+        let load_balancer_reference = runtime::encode_path(
+            &load_balancer_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/load-balancer/{}/detach-vm",
-            client.base_url(),
-            project_id,
-            location,
-            load_balancer_reference
+            "{}/project/{}/location/{}/load-balancer/{}/detach-vm", client.base_url(),
+            project_id, location, load_balancer_reference
         );
         let mut request = client
             .http()

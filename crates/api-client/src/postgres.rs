@@ -182,15 +182,11 @@ impl<'a> ProjectPostgresList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::PostgresPage>, runtime::Error<api_types::Error>>
-    {
-        let Self {
-            client,
-            project_id,
-            start_after,
-            page_size,
-            order_column,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::PostgresPage>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, start_after, page_size, order_column } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let start_after = start_after.map_err(runtime::Error::InvalidRequest)?;
         let page_size = page_size.map_err(runtime::Error::InvalidRequest)?;
@@ -234,8 +230,7 @@ impl<'a> ProjectPostgresList<'a> {
         self,
     ) -> impl runtime::Stream<
         Item = Result<api_types::PostgresSummary, runtime::Error<api_types::Error>>,
-    > + Send
-    + 'a {
+    > + Send + 'a {
         let paging = runtime::Paging {
             key: self
                 .order_column
@@ -251,19 +246,22 @@ impl<'a> ProjectPostgresList<'a> {
                 .and_then(runtime::number),
             default_page_size: Some(10u64),
         };
-        runtime::pages(paging, move |key| {
-            let mut call = self.clone();
-            if let Some(key) = key {
-                call.start_after = runtime::cursor(key).map(Some);
-            }
-            async move {
-                let page = call.send().await?.into_inner();
-                Ok(runtime::Page {
-                    count: runtime::number(&page.count),
-                    items: page.items,
-                })
-            }
-        })
+        runtime::pages(
+            paging,
+            move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::number(&page.count),
+                        items: page.items,
+                    })
+                }
+            },
+        )
     }
 }
 
@@ -284,7 +282,7 @@ impl<'a> PostgresView<'a> {
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_string()
+                "`postgres_database_reference` was not given".to_string(),
             ),
         }
     }
@@ -325,9 +323,12 @@ impl<'a> PostgresView<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference = value.try_into().map_err(|_| {
-            "`postgres_database_reference` is not what `Reference` allows".to_string()
-        });
+        self.postgres_database_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`postgres_database_reference` is not what `Reference` allows"
+                    .to_string()
+            });
         self
     }
 
@@ -351,27 +352,23 @@ impl<'a> PostgresView<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
-        let Self {
-            client,
-            project_id,
-            location,
-            postgres_database_reference,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::Postgres>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, postgres_database_reference } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference =
-            postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference =
-            runtime::encode_path(&postgres_database_reference.to_string())?;
+        let postgres_database_reference = runtime::encode_path(
+            &postgres_database_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}",
-            client.base_url(),
-            project_id,
-            location,
-            postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
+            location, postgres_database_reference
         );
         let mut request = client
             .http()
@@ -419,7 +416,7 @@ impl<'a> PostgresCreate<'a> {
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_string()
+                "`postgres_database_reference` was not given".to_string(),
             ),
             body: Err("`body` was not given".to_string()),
         }
@@ -461,9 +458,12 @@ impl<'a> PostgresCreate<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference = value.try_into().map_err(|_| {
-            "`postgres_database_reference` is not what `Reference` allows".to_string()
-        });
+        self.postgres_database_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`postgres_database_reference` is not what `Reference` allows"
+                    .to_string()
+            });
         self
     }
 
@@ -504,29 +504,24 @@ impl<'a> PostgresCreate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
-        let Self {
-            client,
-            project_id,
-            location,
-            postgres_database_reference,
-            body,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::Postgres>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, postgres_database_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference =
-            postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference =
-            runtime::encode_path(&postgres_database_reference.to_string())?;
+        let postgres_database_reference = runtime::encode_path(
+            &postgres_database_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}",
-            client.base_url(),
-            project_id,
-            location,
-            postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
+            location, postgres_database_reference
         );
         let mut request = client
             .http()
@@ -579,7 +574,7 @@ impl<'a> PostgresUpdate<'a> {
             project_id: Err("`project_id` was not given".to_owned()),
             location: Err("`location` was not given".to_owned()),
             postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_owned()
+                "`postgres_database_reference` was not given".to_owned(),
             ),
             body: Ok(None),
         }
@@ -623,7 +618,9 @@ impl<'a> PostgresUpdate<'a> {
     {
         self.postgres_database_reference = value
             .try_into()
-            .map_err(|_| "`postgres_database_reference` is not what `Reference` allows".to_owned());
+            .map_err(|_| {
+                "`postgres_database_reference` is not what `Reference` allows".to_owned()
+            });
         self
     }
 
@@ -666,23 +663,29 @@ impl<'a> PostgresUpdate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
-        let Self {
-            client,
-            project_id,
-            location,
-            postgres_database_reference,
-            body,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::Postgres>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, postgres_database_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference =
-            postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id =
-            runtime::path_text("project_id", &project_id, runtime::Style::Simple, false)?;
+        let project_id = runtime::path_text(
+            "project_id",
+            &project_id,
+            runtime::Style::Simple,
+            false,
+        )?;
         let project_id = runtime::encode_segment(project_id)?;
-        let location = runtime::path_text("location", &location, runtime::Style::Simple, false)?;
+        let location = runtime::path_text(
+            "location",
+            &location,
+            runtime::Style::Simple,
+            false,
+        )?;
         let location = runtime::encode_segment(location)?;
         let postgres_database_reference = runtime::path_text(
             "postgres_database_reference",
@@ -690,13 +693,12 @@ impl<'a> PostgresUpdate<'a> {
             runtime::Style::Simple,
             false,
         )?;
-        let postgres_database_reference = runtime::encode_segment(postgres_database_reference)?;
+        let postgres_database_reference = runtime::encode_segment(
+            postgres_database_reference,
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}",
-            client.base_url(),
-            project_id,
-            location,
-            postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}", client.base_url(), project_id,
+            location, postgres_database_reference
         );
         let mut request = client
             .http()
@@ -747,7 +749,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
             postgres_database_reference: Err(
-                "`postgres_database_reference` was not given".to_string()
+                "`postgres_database_reference` was not given".to_string(),
             ),
             body: Err("`body` was not given".to_string()),
         }
@@ -789,9 +791,12 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     where
         V: TryInto<api_types::Reference>,
     {
-        self.postgres_database_reference = value.try_into().map_err(|_| {
-            "`postgres_database_reference` is not what `Reference` allows".to_string()
-        });
+        self.postgres_database_reference = value
+            .try_into()
+            .map_err(|_| {
+                "`postgres_database_reference` is not what `Reference` allows"
+                    .to_string()
+            });
         self
     }
 
@@ -804,7 +809,9 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     {
         self.body = value
             .try_into()
-            .map_err(|_| "`body` is not what `PostgresResetSuperuserPassword` allows".to_string());
+            .map_err(|_| {
+                "`body` is not what `PostgresResetSuperuserPassword` allows".to_string()
+            });
         self
     }
 
@@ -832,29 +839,24 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::Postgres>, runtime::Error<api_types::Error>> {
-        let Self {
-            client,
-            project_id,
-            location,
-            postgres_database_reference,
-            body,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::Postgres>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, postgres_database_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let postgres_database_reference =
-            postgres_database_reference.map_err(runtime::Error::InvalidRequest)?;
+        let postgres_database_reference = postgres_database_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let postgres_database_reference =
-            runtime::encode_path(&postgres_database_reference.to_string())?;
+        let postgres_database_reference = runtime::encode_path(
+            &postgres_database_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/postgres/{}/reset-superuser-password",
-            client.base_url(),
-            project_id,
-            location,
-            postgres_database_reference
+            "{}/project/{}/location/{}/postgres/{}/reset-superuser-password", client
+            .base_url(), project_id, location, postgres_database_reference
         );
         let mut request = client
             .http()

@@ -65,7 +65,9 @@ impl<'a> PrivateSubnetView<'a> {
             client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            private_subnet_reference: Err("`private_subnet_reference` was not given".to_string()),
+            private_subnet_reference: Err(
+                "`private_subnet_reference` was not given".to_string(),
+            ),
         }
     }
 
@@ -107,7 +109,9 @@ impl<'a> PrivateSubnetView<'a> {
     {
         self.private_subnet_reference = value
             .try_into()
-            .map_err(|_| "`private_subnet_reference` is not what `Reference` allows".to_string());
+            .map_err(|_| {
+                "`private_subnet_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -131,27 +135,23 @@ impl<'a> PrivateSubnetView<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::PrivateSubnet>, runtime::Error<api_types::Error>>
-    {
-        let Self {
-            client,
-            project_id,
-            location,
-            private_subnet_reference,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::PrivateSubnet>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, private_subnet_reference } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let private_subnet_reference =
-            private_subnet_reference.map_err(runtime::Error::InvalidRequest)?;
+        let private_subnet_reference = private_subnet_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let private_subnet_reference = runtime::encode_path(&private_subnet_reference.to_string())?;
+        let private_subnet_reference = runtime::encode_path(
+            &private_subnet_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/private-subnet/{}",
-            client.base_url(),
-            project_id,
-            location,
-            private_subnet_reference
+            "{}/project/{}/location/{}/private-subnet/{}", client.base_url(), project_id,
+            location, private_subnet_reference
         );
         let mut request = client
             .http()
@@ -198,7 +198,9 @@ impl<'a> PrivateSubnetCreate<'a> {
             client,
             project_id: Err("`project_id` was not given".to_owned()),
             location: Err("`location` was not given".to_owned()),
-            private_subnet_reference: Err("`private_subnet_reference` was not given".to_owned()),
+            private_subnet_reference: Err(
+                "`private_subnet_reference` was not given".to_owned(),
+            ),
             body: Ok(None),
         }
     }
@@ -241,7 +243,9 @@ impl<'a> PrivateSubnetCreate<'a> {
     {
         self.private_subnet_reference = value
             .try_into()
-            .map_err(|_| "`private_subnet_reference` is not what `Reference` allows".to_owned());
+            .map_err(|_| {
+                "`private_subnet_reference` is not what `Reference` allows".to_owned()
+            });
         self
     }
 
@@ -284,24 +288,29 @@ impl<'a> PrivateSubnetCreate<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::PrivateSubnet>, runtime::Error<api_types::Error>>
-    {
-        let Self {
-            client,
-            project_id,
-            location,
-            private_subnet_reference,
-            body,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::PrivateSubnet>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, private_subnet_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let private_subnet_reference =
-            private_subnet_reference.map_err(runtime::Error::InvalidRequest)?;
+        let private_subnet_reference = private_subnet_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
-        let project_id =
-            runtime::path_text("project_id", &project_id, runtime::Style::Simple, false)?;
+        let project_id = runtime::path_text(
+            "project_id",
+            &project_id,
+            runtime::Style::Simple,
+            false,
+        )?;
         let project_id = runtime::encode_segment(project_id)?;
-        let location = runtime::path_text("location", &location, runtime::Style::Simple, false)?;
+        let location = runtime::path_text(
+            "location",
+            &location,
+            runtime::Style::Simple,
+            false,
+        )?;
         let location = runtime::encode_segment(location)?;
         let private_subnet_reference = runtime::path_text(
             "private_subnet_reference",
@@ -309,13 +318,12 @@ impl<'a> PrivateSubnetCreate<'a> {
             runtime::Style::Simple,
             false,
         )?;
-        let private_subnet_reference = runtime::encode_segment(private_subnet_reference)?;
+        let private_subnet_reference = runtime::encode_segment(
+            private_subnet_reference,
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/private-subnet/{}",
-            client.base_url(),
-            project_id,
-            location,
-            private_subnet_reference
+            "{}/project/{}/location/{}/private-subnet/{}", client.base_url(), project_id,
+            location, private_subnet_reference
         );
         let mut request = client
             .http()
@@ -365,7 +373,9 @@ impl<'a> PrivateSubnetConnect<'a> {
             client,
             project_id: Err("`project_id` was not given".to_string()),
             location: Err("`location` was not given".to_string()),
-            private_subnet_reference: Err("`private_subnet_reference` was not given".to_string()),
+            private_subnet_reference: Err(
+                "`private_subnet_reference` was not given".to_string(),
+            ),
             body: Err("`body` was not given".to_string()),
         }
     }
@@ -408,7 +418,9 @@ impl<'a> PrivateSubnetConnect<'a> {
     {
         self.private_subnet_reference = value
             .try_into()
-            .map_err(|_| "`private_subnet_reference` is not what `Reference` allows".to_string());
+            .map_err(|_| {
+                "`private_subnet_reference` is not what `Reference` allows".to_string()
+            });
         self
     }
 
@@ -449,29 +461,24 @@ impl<'a> PrivateSubnetConnect<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::PrivateSubnet>, runtime::Error<api_types::Error>>
-    {
-        let Self {
-            client,
-            project_id,
-            location,
-            private_subnet_reference,
-            body,
-        } = self;
+    ) -> Result<
+        runtime::ResponseValue<api_types::PrivateSubnet>,
+        runtime::Error<api_types::Error>,
+    > {
+        let Self { client, project_id, location, private_subnet_reference, body } = self;
         let project_id = project_id.map_err(runtime::Error::InvalidRequest)?;
         let location = location.map_err(runtime::Error::InvalidRequest)?;
-        let private_subnet_reference =
-            private_subnet_reference.map_err(runtime::Error::InvalidRequest)?;
+        let private_subnet_reference = private_subnet_reference
+            .map_err(runtime::Error::InvalidRequest)?;
         let body = body.map_err(runtime::Error::InvalidRequest)?;
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
-        let private_subnet_reference = runtime::encode_path(&private_subnet_reference.to_string())?;
+        let private_subnet_reference = runtime::encode_path(
+            &private_subnet_reference.to_string(),
+        )?;
         let url = format!(
-            "{}/project/{}/location/{}/private-subnet/{}/connect",
-            client.base_url(),
-            project_id,
-            location,
-            private_subnet_reference
+            "{}/project/{}/location/{}/private-subnet/{}/connect", client.base_url(),
+            project_id, location, private_subnet_reference
         );
         let mut request = client
             .http()

@@ -138,7 +138,10 @@ impl<'a> VmList<'a> {
     /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
     pub async fn send(
         self,
-    ) -> Result<runtime::ResponseValue<api_types::VmPage>, runtime::Error<api_types::Error>> {
+    ) -> Result<
+        runtime::ResponseValue<api_types::VmPage>,
+        runtime::Error<api_types::Error>,
+    > {
         let Self {
             client,
             project_id,
@@ -155,10 +158,7 @@ impl<'a> VmList<'a> {
         let project_id = runtime::encode_path(&project_id.to_string())?;
         let location = runtime::encode_path(&location.to_string())?;
         let url = format!(
-            "{}/project/{}/location/{}/vm",
-            client.base_url(),
-            project_id,
-            location
+            "{}/project/{}/location/{}/vm", client.base_url(), project_id, location
         );
         let mut request = client
             .http()
@@ -195,8 +195,9 @@ impl<'a> VmList<'a> {
     /// The pages are not taken at one moment: an item that is added or removed meanwhile may be seen or not.
     pub fn stream(
         self,
-    ) -> impl runtime::Stream<Item = Result<api_types::Vm, runtime::Error<api_types::Error>>> + Send + 'a
-    {
+    ) -> impl runtime::Stream<
+        Item = Result<api_types::Vm, runtime::Error<api_types::Error>>,
+    > + Send + 'a {
         let paging = runtime::Paging {
             key: self
                 .order_column
@@ -212,18 +213,21 @@ impl<'a> VmList<'a> {
                 .and_then(runtime::number),
             default_page_size: Some(10u64),
         };
-        runtime::pages(paging, move |key| {
-            let mut call = self.clone();
-            if let Some(key) = key {
-                call.start_after = runtime::cursor(key).map(Some);
-            }
-            async move {
-                let page = call.send().await?.into_inner();
-                Ok(runtime::Page {
-                    count: runtime::number(&page.count),
-                    items: page.items,
-                })
-            }
-        })
+        runtime::pages(
+            paging,
+            move |key| {
+                let mut call = self.clone();
+                if let Some(key) = key {
+                    call.start_after = runtime::cursor(key).map(Some);
+                }
+                async move {
+                    let page = call.send().await?.into_inner();
+                    Ok(runtime::Page {
+                        count: runtime::number(&page.count),
+                        items: page.items,
+                    })
+                }
+            },
+        )
     }
 }

@@ -25,7 +25,7 @@ pub trait Security: Send + Sync + 'static {
 pub(crate) async fn check_bearer<S: Security>(
     security: &S,
     call: &server::Call,
-) -> Result<S::Principal, server::Refused> {
+) -> Result<S::Principal, server::Rejected> {
     let checked = async { security.bearer(call.bearer()?, call.operation()).await };
     checked.await.map_err(|error| call.unauthorized(error))
 }

@@ -44,22 +44,14 @@ pub struct ObjectIdInput(String);
 /// Names are unique per kind within project and location.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["orders"]"#)]
-#[scalar(
-    min_length = 1,
-    max_length = 63,
-    pattern = "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$"
-)]
+#[scalar(min_length = 1, max_length = 63, pattern = "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$")]
 pub struct Name(String);
 
 /// The id or the name of a resource in the path's project and location.
 /// It is an id if it has the prefix of the resource's type and an id's pattern, otherwise a name.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["orders"]"#)]
-#[scalar(
-    min_length = 1,
-    max_length = 63,
-    pattern = "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$"
-)]
+#[scalar(min_length = 1, max_length = 63, pattern = "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$")]
 pub struct Reference(String);
 
 /// A location (region).

@@ -46,12 +46,10 @@ enum Part {
     Security,
     Router,
     Document,
-    DocumentTag(usize),
 }
 
 fn jobs(api: &Api<'_>) -> Vec<Job> {
     let rust = |name: &str, part: Part| Job::Rust(fixed(api, name), part);
-    let document = fixed(api, "openapi");
     let tags = || api.tags.iter().enumerate();
     let mut jobs = vec![Job::Rust("lib".to_owned(), Part::Library)];
     jobs.extend(tags().map(|(at, tag)| Job::Rust(tag.module.clone(), Part::Tag(at))));
@@ -61,11 +59,6 @@ fn jobs(api: &Api<'_>) -> Vec<Job> {
         rust("router", Part::Router),
         rust("openapi", Part::Document),
     ]);
-    jobs.extend(
-        tags().map(|(at, tag)| {
-            Job::Rust(format!("{document}/{}", tag.module), Part::DocumentTag(at))
-        }),
-    );
     jobs.extend([Job::Json, Job::Yaml, Job::Words]);
     jobs
 }
@@ -103,7 +96,6 @@ impl Part {
             Self::Security => rust_file(security::module(api)),
             Self::Router => rust_file(router::module(api)),
             Self::Document => rust_file(document::module(api)),
-            Self::DocumentTag(at) => document::tag_file(api, at),
         }
     }
 }
@@ -209,6 +201,13 @@ fn library(api: &Api<'_>) -> TokenStream {
     let router = module("router");
     let openapi = module("openapi");
     let letters = letters(api);
+    let schemas = request::has_json_body(api).then(|| {
+        let types = types_crate(api);
+        quote! {
+            #[allow(unused_imports, reason = "without any tag there is no body to check")]
+            use #types::schemas::SCHEMAS;
+        }
+    });
     quote! {
         #title
         // Deprecated operations are marked for callers; the crate itself still has to serve them.
@@ -221,6 +220,7 @@ fn library(api: &Api<'_>) -> TokenStream {
         #responses
         #security
         mod #router;
+        #schemas
         #[cfg(feature = "utoipa")]
         pub mod #openapi;
         pub use api_runtime::server;

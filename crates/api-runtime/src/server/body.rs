@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 
 use super::call::Limits;
 use super::operation::Media;
-use super::refusal::{Refusal, RefusalKind, Refused};
+use super::rejection::{Rejected, Rejection, RejectionKind};
 
 /// What bytes without a content type are (RFC 9110, 8.3).
 const UNKNOWN: &[u8] = b"application/octet-stream";
@@ -64,21 +64,21 @@ fn closeness(listed: &[u8], name: &[u8]) -> Option<u8> {
 }
 
 /// All bytes of a body.
-pub(super) async fn read(body: HttpBody, limits: Limits) -> Result<Bytes, Refused> {
+pub(super) async fn read(body: HttpBody, limits: Limits) -> Result<Bytes, Rejected> {
     let Some(time) = limits.time else {
         return collect(body, limits.bytes).await;
     };
     tokio::time::timeout(time, collect(body, limits.bytes))
         .await
         .unwrap_or_else(|_| {
-            Err(Box::new(Refusal::new(
-                RefusalKind::RequestTimeout,
+            Err(Box::new(Rejection::new(
+                RejectionKind::RequestTimeout,
                 "the body did not arrive in time",
             )))
         })
 }
 
-async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Refused> {
+async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Rejected> {
     if is_surely_over(&body, limit) {
         return Err(too_large(limit));
     }
@@ -104,11 +104,14 @@ async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Refused> {
 }
 
 /// The next bytes; trailers are passed over.
-async fn next(body: &mut HttpBody) -> Result<Option<Bytes>, Refused> {
+async fn next(body: &mut HttpBody) -> Result<Option<Bytes>, Rejected> {
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
             let message = "the body could not be read to its end";
-            return Err(Box::new(Refusal::new(RefusalKind::InvalidBody, message)));
+            return Err(Box::new(Rejection::new(
+                RejectionKind::InvalidBody,
+                message,
+            )));
         };
         if let Ok(bytes) = frame.into_data() {
             return Ok(Some(bytes));
@@ -117,9 +120,9 @@ async fn next(body: &mut HttpBody) -> Result<Option<Bytes>, Refused> {
     Ok(None)
 }
 
-pub(super) fn too_large(limit: usize) -> Refused {
+pub(super) fn too_large(limit: usize) -> Rejected {
     let message = format!("the body is too large: send at most {limit} bytes");
-    Box::new(Refusal::new(RefusalKind::PayloadTooLarge, message))
+    Box::new(Rejection::new(RejectionKind::PayloadTooLarge, message))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Refusals as RFC 9457 problem details, for contracts without an error schema of their own.
+//! Rejections as RFC 9457 problem details, for contracts without an error schema of their own.
 
 use serde::Serialize;
 
-use super::refusal::{Refusal, Refuse};
+use super::rejection::{Rejection, RenderRejection};
 
-/// Says refusals as `application/problem+json`.
+/// Says rejections as `application/problem+json`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Problem;
 
@@ -40,16 +40,16 @@ pub struct ProblemDetail {
     pub detail: String,
 }
 
-impl Refuse for Problem {
+impl RenderRejection for Problem {
     type Body = ProblemBody;
 
-    fn refuse(&self, refusal: &Refusal) -> ProblemBody {
+    fn render(&self, rejection: &Rejection) -> ProblemBody {
         ProblemBody {
             r#type: "about:blank",
-            title: refusal.status.canonical_reason().unwrap_or("Error"),
-            status: refusal.status.as_u16(),
-            detail: refusal.message.to_string(),
-            errors: refusal
+            title: rejection.status.canonical_reason().unwrap_or("Error"),
+            status: rejection.status.as_u16(),
+            detail: rejection.message.to_string(),
+            errors: rejection
                 .violations
                 .iter()
                 .map(|violation| ProblemDetail {

@@ -1,4 +1,4 @@
-//! The router: finds the operation of a request, runs it, and says refusals in the contract's words.
+//! The router: finds the operation of a request, runs it, and says rejections in the contract's words.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ use tracing::{Instrument, Span};
 use super::call::{Call, Limits};
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
-use super::refusal::{Refusal, RefusalKind, Refuse, Refused};
+use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
 use super::request_id::{self, RequestId};
 use super::response::Unwritable;
 
@@ -30,10 +30,10 @@ use super::response::Unwritable;
 const BODY_LIMIT: usize = 1 << 20;
 
 /// What an operation ends in.
-pub type Outcome = Result<Response, Refused>;
+pub type RouteResult = Result<Response, Rejected>;
 
 /// An operation on its way.
-pub type OutcomeFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+pub type RouteFuture = Pin<Box<dyn Future<Output = RouteResult> + Send>>;
 
 /// What handlers share: the implementation of the API, and of its security.
 #[derive(Debug)]
@@ -51,12 +51,12 @@ pub struct OperationId(pub &'static str);
 /// An operation and the function that serves it.
 pub struct Route<T> {
     operation: &'static Operation,
-    serve: fn(Arc<T>, Call) -> OutcomeFuture,
+    serve: fn(Arc<T>, Call) -> RouteFuture,
 }
 
 impl<T> Route<T> {
     /// Binds an operation to the function that serves it.
-    pub fn new(operation: &'static Operation, serve: fn(Arc<T>, Call) -> OutcomeFuture) -> Self {
+    pub fn new(operation: &'static Operation, serve: fn(Arc<T>, Call) -> RouteFuture) -> Self {
         Self { operation, serve }
     }
 }
@@ -85,8 +85,8 @@ pub struct Blueprint<T, R> {
     pub routes: Vec<Route<T>>,
     /// Checks the credentials for routes that the contract does not know.
     pub guard: Option<Route<T>>,
-    /// Says refusals.
-    pub refuse: R,
+    /// Says rejections.
+    pub render: R,
     /// The contract as it is served.
     pub contract: ContractTexts,
     /// Settings.
@@ -185,7 +185,7 @@ impl fmt::Debug for Config {
 pub fn router<T, R>(blueprint: Blueprint<T, R>) -> axum::Router
 where
     T: Send + Sync + 'static,
-    R: Refuse,
+    R: RenderRejection,
 {
     let server = Arc::new(Server::new(blueprint));
     axum::Router::new().fallback_service(Serve(move |request| {
@@ -221,7 +221,7 @@ struct Server<T, R> {
     routes: Vec<(Route<T>, Limits)>,
     paths: Paths,
     guard: Option<Route<T>>,
-    refuse: R,
+    render: R,
     contract: Option<ContractTexts>,
     config: Config,
 }
@@ -229,14 +229,14 @@ struct Server<T, R> {
 impl<T, R> Server<T, R>
 where
     T: Send + Sync + 'static,
-    R: Refuse,
+    R: RenderRejection,
 {
     fn new(blueprint: Blueprint<T, R>) -> Self {
         let Blueprint {
             app,
             routes,
             guard,
-            refuse,
+            render,
             contract,
             config,
         } = blueprint;
@@ -255,7 +255,7 @@ where
                 .collect(),
             paths,
             guard,
-            refuse,
+            render,
             contract: config.serves_contract.then_some(contract),
             config,
         }
@@ -268,13 +268,13 @@ where
         let mut response = match self.paths.find(&parts.method, parts.uri.path()) {
             Found::Route(at, captures) => self.run(at, captures, parts, body, &id).await,
             Found::OtherMethods(allow) => {
-                self.refuse_route(parts, RefusalKind::MethodNotAllowed, Some(allow))
+                self.reject_route(parts, RejectionKind::MethodNotAllowed, Some(allow))
                     .await
             }
             Found::Nothing => match self.document(&parts) {
                 Some(response) => response,
                 None => {
-                    self.refuse_route(parts, RefusalKind::UnknownRoute, None)
+                    self.reject_route(parts, RejectionKind::UnknownRoute, None)
                         .await
                 }
             },
@@ -326,33 +326,33 @@ where
     async fn settle(
         &self,
         operation: &'static Operation,
-        outcome: OutcomeFuture,
+        outcome: RouteFuture,
         span: &Span,
     ) -> Response {
         let settled = AssertUnwindSafe(outcome.instrument(span.clone()))
             .catch_unwind()
             .await;
-        let mut refusal = match settled {
+        let mut rejection = match settled {
             Ok(Ok(response)) if response.extensions().get::<Unwritable>().is_none() => {
                 return response;
             }
-            Ok(Err(refused)) => *refused,
+            Ok(Err(rejected)) => *rejected,
             Ok(Ok(_)) => internal(),
             Err(_) => {
                 span.in_scope(|| tracing::error!("a handler panicked"));
                 internal()
             }
         };
-        refusal.operation = Some(operation);
-        span.in_scope(|| tracing::debug!(kind = ?refusal.kind, "request refused"));
-        refusal.into_response(&self.refuse)
+        rejection.operation = Some(operation);
+        span.in_scope(|| tracing::debug!(kind = ?rejection.kind, "request rejected"));
+        rejection.into_response(&self.render)
     }
 
-    /// Refuses a path or method that the contract does not know, once the credentials are good.
-    async fn refuse_route(
+    /// Rejects a path or method that the contract does not know, once the credentials are good.
+    async fn reject_route(
         &self,
         parts: Parts,
-        kind: RefusalKind,
+        kind: RejectionKind,
         allow: Option<HeaderValue>,
     ) -> Response {
         if let Some(guard) = &self.guard {
@@ -369,19 +369,19 @@ where
                 .await;
             match checked {
                 Ok(Ok(_)) => {}
-                Ok(Err(refused)) => return refused.into_response(&self.refuse),
-                Err(_) => return internal().into_response(&self.refuse),
+                Ok(Err(rejected)) => return rejected.into_response(&self.render),
+                Err(_) => return internal().into_response(&self.render),
             }
         }
         let message = match kind {
-            RefusalKind::MethodNotAllowed => {
+            RejectionKind::MethodNotAllowed => {
                 "the path is there, but not for this method: see `Allow`"
             }
             _ => "there is no such path: see the contract for those that are",
         };
-        let mut refusal = Refusal::new(kind, message);
-        refusal.allow = allow;
-        refusal.into_response(&self.refuse)
+        let mut rejection = Rejection::new(kind, message);
+        rejection.allow = allow;
+        rejection.into_response(&self.render)
     }
 
     fn document(&self, parts: &Parts) -> Option<Response> {
@@ -414,9 +414,9 @@ fn without_body(mut response: Response) -> Response {
     response
 }
 
-fn internal() -> Refusal {
-    Refusal::new(
-        RefusalKind::Internal,
+fn internal() -> Rejection {
+    Rejection::new(
+        RejectionKind::Internal,
         "the server failed: the request id names the failure in its log",
     )
 }

@@ -128,9 +128,9 @@ fn router(api: &Api<'_>) -> TokenStream {
     let secured = is_secured(api);
     let error = if let Some(error) = &api.error {
         let ty = foreign_type(api, error);
-        quote!(server::Refuse<Body = #ty>)
+        quote!(server::RenderRejection<Body = #ty>)
     } else {
-        quote!(server::Refuse)
+        quote!(server::RenderRejection)
     };
     let bound = if secured {
         quote!(Api<S::Principal>)
@@ -167,15 +167,15 @@ fn router(api: &Api<'_>) -> TokenStream {
         let krate = types_crate(api).to_string();
         format!(" They come as the contract's own error, of `{krate}`.")
     });
-    let refusals = docs(&format!(
-        "`refuse` says what the framework refuses by itself: 400, 401, 404, 405, 413, 415, 500.{}",
+    let rejections = docs(&format!(
+        "`render` writes the bodies of rejections: 400, 401, 404, 405, 413, 415, 500.{}",
         error_link.unwrap_or_default()
     ));
     quote! {
         /// Serves an implementation of the API.
         ///
-        #refusals
-        pub fn router #generics(api: A, #argument refuse: R, config: server::Config) -> server::Router
+        #rejections
+        pub fn router #generics(api: A, #argument render: R, config: server::Config) -> server::Router
         where
             A: #bound,
             #security_bound
@@ -188,7 +188,7 @@ fn router(api: &Api<'_>) -> TokenStream {
                 app: server::App { api, #security_value },
                 routes,
                 guard: #guard,
-                refuse,
+                render,
                 contract: server::ContractTexts {
                     json: include_str!("openapi.json"),
                     yaml: include_str!("openapi.yaml"),
@@ -214,7 +214,7 @@ fn guard(api: &Api<'_>) -> (Option<TokenStream>, TokenStream) {
         async fn check_unknown_route<A, S: Security>(
             app: std::sync::Arc<server::App<A, S>>,
             call: server::Call,
-        ) -> server::Outcome {
+        ) -> server::RouteResult {
             security::#check(&app.security, &call).await?;
             Ok(server::Response::default())
         }

@@ -254,7 +254,7 @@ fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
         pub(crate) async fn #function<S: Security>(
             security: &S,
             call: &server::Call,
-        ) -> Result<#principal, server::Refused> {
+        ) -> Result<#principal, server::Rejected> {
             #body
         }
     }
@@ -343,7 +343,7 @@ pub(super) fn alternatives(security: &Security) -> TokenStream {
         let schemes = alternative
             .schemes
             .iter()
-            .map(|(name, scopes)| quote!(server::Scheme { name: #name, scopes: &[#(#scopes),*] }));
+            .map(|(name, scopes)| quote!(server::Scheme::new(#name, &[#(#scopes),*])));
         quote!(&[#(#schemes),*])
     });
     quote!(&[#(#alternatives),*])

@@ -5,7 +5,7 @@
 use contract::model;
 use serde_json::{Map, Value, json};
 
-use super::document::is_opaque;
+use super::payload::is_opaque;
 use crate::ir::{Api, Media, Operation, Parameter, Response, TypeKind, TypeRef};
 
 /// Keys of a schema that constrain nothing: those a bare Rust type cannot carry.

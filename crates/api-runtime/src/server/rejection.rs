@@ -1,4 +1,4 @@
-//! What the framework refuses by itself, and the one hook that puts it into the contract's words.
+//! Rejections: responses that the framework makes before the handler runs, and the trait that renders them.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use super::operation::{Location, Operation, Parameter};
 use super::response;
 use axum::response::Response;
 
-/// Turns a [`Refusal`] into the contract's error body. Status and headers are set around it.
-pub trait Refuse: Send + Sync + 'static {
+/// Turns a [`Rejection`] into the contract's error body. Status and headers are set around it.
+pub trait RenderRejection: Send + Sync + 'static {
     /// The contract's error.
     type Body: Serialize;
 
-    /// Says the refusal in the contract's words.
-    fn refuse(&self, refusal: &Refusal) -> Self::Body;
+    /// Says the rejection in the contract's words.
+    fn render(&self, rejection: &Rejection) -> Self::Body;
 
     /// Media type of the body.
     fn content_type(&self) -> &'static str {
@@ -25,15 +25,15 @@ pub trait Refuse: Send + Sync + 'static {
     }
 }
 
-/// A refusal on its way out; boxed, since it is large and seldom.
-pub type Refused = Box<Refusal>;
+/// A rejection on its way out; boxed, since it is large and seldom.
+pub type Rejected = Box<Rejection>;
 
 /// Why the framework does not let a request through, or how a handler failed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct Rejection {
     /// What kind.
-    pub kind: RefusalKind,
+    pub kind: RejectionKind,
     /// The status.
     pub status: StatusCode,
     /// One sentence for the caller; never a value of the request.
@@ -48,10 +48,10 @@ pub struct Refusal {
     pub(super) allow: Option<HeaderValue>,
 }
 
-/// The kinds of refusal.
+/// The kinds of rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum RefusalKind {
+pub enum RejectionKind {
     /// 401: no credentials.
     MissingCredentials,
     /// 401: bad credentials.
@@ -80,7 +80,7 @@ pub enum RefusalKind {
     Internal,
 }
 
-impl RefusalKind {
+impl RejectionKind {
     /// The status that goes with it.
     #[must_use]
     pub fn status(self) -> StatusCode {
@@ -139,10 +139,10 @@ impl Violation {
     }
 }
 
-impl Refusal {
-    /// A refusal of this kind.
+impl Rejection {
+    /// A rejection of this kind.
     #[must_use]
-    pub fn new(kind: RefusalKind, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn new(kind: RejectionKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
             status: kind.status(),
@@ -162,38 +162,38 @@ impl Refusal {
 
     /// What a failed check of credentials means for an operation.
     #[must_use]
-    pub fn unauthorized(error: AuthError, challenge: &'static str) -> Refused {
-        let mut refusal = match error {
+    pub fn unauthorized(error: AuthError, challenge: &'static str) -> Rejected {
+        let mut rejection = match error {
             AuthError::Missing => Self::new(
-                RefusalKind::MissingCredentials,
+                RejectionKind::MissingCredentials,
                 "credentials are missing: send those that the API asks for",
             ),
             AuthError::Invalid => Self::new(
-                RefusalKind::InvalidCredentials,
+                RejectionKind::InvalidCredentials,
                 "credentials are malformed, unknown, expired or revoked",
             ),
-            AuthError::Forbidden(reason) => Self::new(RefusalKind::Forbidden, reason),
+            AuthError::Forbidden(reason) => Self::new(RejectionKind::Forbidden, reason),
             AuthError::TooManyRequests(wait) => {
                 let message = "too many requests: wait as long as Retry-After says";
-                let mut refusal = Self::new(RefusalKind::TooManyRequests, message);
-                refusal.retry_after = Some(wait);
-                refusal
+                let mut rejection = Self::new(RejectionKind::TooManyRequests, message);
+                rejection.retry_after = Some(wait);
+                rejection
             }
             AuthError::Unavailable(wait) => {
                 let message = "credentials cannot be checked at the moment: try again later";
-                let mut refusal = Self::new(RefusalKind::Unavailable, message);
-                refusal.retry_after = wait;
-                refusal
+                let mut rejection = Self::new(RejectionKind::Unavailable, message);
+                rejection.retry_after = wait;
+                rejection
             }
         };
-        refusal.challenge = challenge;
-        Box::new(refusal)
+        rejection.challenge = challenge;
+        Box::new(rejection)
     }
 
-    /// The answer, its body said by `refuse`.
-    pub(super) fn into_response<R: Refuse>(self, refuse: &R) -> Response {
-        let body = refuse.refuse(&self);
-        let mut response = response::json_or_empty(self.status, refuse.content_type(), &body);
+    /// The answer, its body rendered by `render`.
+    pub(super) fn into_response<R: RenderRejection>(self, render: &R) -> Response {
+        let body = render.render(&self);
+        let mut response = response::json_or_empty(self.status, render.content_type(), &body);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED && !self.challenge.is_empty() {
             headers.insert(
@@ -205,7 +205,7 @@ impl Refusal {
             headers.insert(header::ALLOW, allow);
         }
         if let Some(wait) = self.retry_after {
-            // Rounded up: whoever comes back before the time is refused again.
+            // Rounded up: a caller that comes back too early is rejected again.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             headers.insert(header::RETRY_AFTER, seconds.max(1).into());
         }
