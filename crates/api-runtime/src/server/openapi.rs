@@ -147,7 +147,11 @@ impl Document {
         value.insert("security".to_owned(), security(operation));
         let parameters = operation.parameters.iter();
         let parameters: Vec<Value> = parameters
-            .map(|parameter| self.parameter(parameter, &words["parameters"]))
+            .map(|parameter| {
+                let key = format!("{} {}", parameter.location.as_str(), parameter.name);
+                let words = self.words_of(&words["parameters"][key]);
+                self.parameter(parameter, &words)
+            })
             .collect();
         if !parameters.is_empty() {
             value.insert("parameters".to_owned(), parameters.into());
@@ -157,7 +161,8 @@ impl Document {
         }
         for listed in operation.responses.iter().chain(operation.errors) {
             let status = listed.key.to_string();
-            let response = self.response(listed, &words["responses"][&status]);
+            let words = self.words_of(&words["responses"][&status]);
+            let response = self.response(listed, &words);
             let responses = value.entry("responses").or_insert_with(|| json!({}));
             responses[&status] = response;
         }
@@ -168,12 +173,18 @@ impl Document {
         path[operation.method.as_str().to_ascii_lowercase()] = Value::Object(value);
     }
 
+    /// Returns the texts of a parameter or response, which may be those of a component.
+    fn words_of(&self, words: &Value) -> Value {
+        match words {
+            Value::String(pointer) => self.words["components"][pointer].clone(),
+            words => words.clone(),
+        }
+    }
+
     fn parameter(&mut self, parameter: &Parameter, words: &Value) -> Value {
-        let location = parameter.location.as_str();
-        let words = &words[format!("{location} {}", parameter.name)];
         let mut value = self.value(parameter, words);
         value.insert("name".to_owned(), parameter.name.into());
-        value.insert("in".to_owned(), location.into());
+        value.insert("in".to_owned(), parameter.location.as_str().into());
         // utoipa reads no parameter that leaves it out.
         value.entry("required").or_insert(false.into());
         Value::Object(value)
