@@ -18,11 +18,10 @@ mod view;
 pub use carrier::{Carrier, Reason, carrier};
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use crate::file::File;
 use crate::ir::{Api, Operation};
+use crate::parallel;
 use crate::tokens::{RustFile, rust_file};
 
 /// A client that cannot be written. It is a fault of the generator, never of the contract.
@@ -72,30 +71,8 @@ pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
 
 /// The file of each tag. Syntax trees stay in the thread that made them, and tags share none.
 fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientError>> {
-    let threads = thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(api.tags.len());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= api.tags.len() {
-                return done;
-            }
-            done.push((at, tag_file(api, names, at)));
-        }
-    };
-    let mut files = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut files = work();
-        for other in others {
-            files.extend(other.join().expect("writing a tag does not panic"));
-        }
-        files
-    });
-    files.sort_by_key(|(at, _)| *at);
-    files.into_iter().map(|(_, text)| text).collect()
+    let tags: Vec<usize> = (0..api.tags.len()).collect();
+    parallel::map(&tags, |at| tag_file(api, names, *at))
 }
 
 /// How many builders are syntax trees at a time.

@@ -15,7 +15,7 @@ use crate::model::{Contract, Dialect, Formats};
 use crate::node::{Node, NodeValue};
 use crate::read::{MAX_BYTES, read};
 use crate::resolve::Resolver;
-use crate::source::{SourceFile, Sources, Span};
+use crate::source::{FileId, SourceFile, Sources, Span};
 
 pub(crate) use survey::{has_scheme, local_file};
 
@@ -240,6 +240,7 @@ impl Loader {
         let root = &mut self.documents.list.first_mut()?.root;
         let dialect = dialect(root, &mut self.diagnostics)?;
         lint::correct_sections(root, dialect, &mut self.diagnostics);
+        let is_alone = self.documents.files() == 1;
         self.gather(dialect);
         let resolver = Resolver::new(&self.documents);
         let findings = lint::document(&resolver, dialect, &mut self.diagnostics);
@@ -251,7 +252,11 @@ impl Loader {
             &findings,
             &mut self.diagnostics,
         );
-        Some(built.contract)
+        let mut contract = built.contract;
+        contract.yaml = Some(&self.sources.file(FileId::default()).text)
+            .filter(|text| is_alone && !text.trim_start().starts_with(['{', '[']))
+            .cloned();
+        Some(contract)
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Contract {
     /// The whole document as JSON, in its author's words and order. Of several files it is the one that they were
     /// gathered into, with references that lead there.
     pub document: Value,
+    /// The author's text, where the whole contract is one file of YAML.
+    pub yaml: Option<String>,
 }
 
 /// The dialects that are read.
