@@ -290,3 +290,92 @@ pub(crate) fn media_constant(choices: &[Choice]) -> TokenStream {
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use syn::{DeriveInput, parse_quote};
+
+    fn error(input: &DeriveInput) -> String {
+        super::expand(input)
+            .expect_err("the input is wrong")
+            .to_string()
+    }
+
+    #[test]
+    fn wrong_attributes_of_a_request_are_errors() {
+        let cases: [(DeriveInput, &str); 8] = [
+            (
+                parse_quote!(
+                    enum A {}
+                ),
+                "Request is for a struct",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        a: u8,
+                    }
+                ),
+                "is marked #[parameter(…)]",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter]
+                        a: u8,
+                    }
+                ),
+                "says where it is",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(query, header)]
+                        a: u8,
+                    }
+                ),
+                "said already",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(query, max = 1)]
+                        a: u8,
+                    }
+                ),
+                "a parameter knows",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(query, default = 1u8)]
+                        a: u8,
+                    }
+                ),
+                "a default is",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[parameter(query, style = "bold")]
+                        a: u8,
+                    }
+                ),
+                "a style is",
+            ),
+            (
+                parse_quote!(
+                    struct A {
+                        #[body(json, text)]
+                        a: u8,
+                    }
+                ),
+                "one media type",
+            ),
+        ];
+        for (input, expected) in cases {
+            let message = error(&input);
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

@@ -376,3 +376,88 @@ fn by_status(ident: &Ident, ty: &Type, responses: &[&Response<'_>]) -> TokenStre
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use syn::{DeriveInput, parse_quote};
+
+    #[test]
+    fn wrong_attributes_of_responses_are_errors() {
+        let cases: [(DeriveInput, &str); 8] = [
+            (
+                parse_quote!(
+                    struct A;
+                ),
+                "Responses is for an enum",
+            ),
+            (
+                parse_quote!(
+                    enum A {
+                        B,
+                    }
+                ),
+                "says its status",
+            ),
+            (
+                parse_quote!(
+                    enum A {
+                        #[response(99)]
+                        B,
+                    }
+                ),
+                "three digits",
+            ),
+            (
+                parse_quote!(
+                    enum A {
+                        #[response("40X")]
+                        B,
+                    }
+                ),
+                "is written \"4XX\"",
+            ),
+            (
+                parse_quote!(
+                    enum A {
+                        #[response(200, xml)]
+                        B(u8),
+                    }
+                ),
+                "a response knows",
+            ),
+            (
+                parse_quote!(
+                    enum A {
+                        #[response(200, json)]
+                        B,
+                    }
+                ),
+                "has a field for it",
+            ),
+            (
+                parse_quote!(
+                    enum A {
+                        #[response(default)]
+                        B(u8),
+                    }
+                ),
+                "the field `status`",
+            ),
+            (
+                parse_quote!(
+                    enum A {
+                        #[response(default)]
+                        B { status: u8 },
+                    }
+                ),
+                "other enum",
+            ),
+        ];
+        for (input, expected) in cases {
+            let message = super::expand(&input)
+                .expect_err("the input is wrong")
+                .to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

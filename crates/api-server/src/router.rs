@@ -29,9 +29,9 @@ use self::absent::AbsentSecured as InferenceApiKeyApi;
 use crate::security::Security;
 use crate::security;
 
-/// The whole API. Implement the trait of each tag; this one follows by itself.
+/// The whole API, for every type that implements the trait of each tag.
 ///
-/// An operation that is added to the contract is missing from every implementation until it is written.
+/// An operation that is added to the contract is a compile error in every implementation until it is written.
 pub trait Api<P>
 where
     Self: LoadBalancerApi<P> + PostgresApi<P> + PrivateSubnetApi<P> + FirewallApi<P>
@@ -121,7 +121,7 @@ where
     })
 }
 
-/// Routes that the contract does not know: what protects the document as a whole protects them.
+/// Describes the routes that the contract does not know, which the security of the whole document protects.
 static UNKNOWN_ROUTE: server::Operation = server::Operation::unknown_route(
     &[&[server::Scheme::new("bearer", &[])]],
     "Bearer",
@@ -135,10 +135,10 @@ async fn check_unknown_route<A, S: Security>(
     Ok(server::Response::default())
 }
 
-/// Stands for tags that are switched off: everything implements them.
+/// The traits of tags that are switched off, which every type implements.
 #[allow(dead_code, reason = "used when a feature is off")]
 mod absent {
-    /// A tag whose operations ask for credentials.
+    /// The trait of a tag whose operations ask for credentials.
     pub trait AbsentSecured<P> {}
 
     impl<T, P> AbsentSecured<P> for T {}

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::rejection::{Rejection, RenderRejection};
 
-/// Says rejections as `application/problem+json`.
+/// Renders rejections as `application/problem+json`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Problem;
 
@@ -12,20 +12,20 @@ pub struct Problem;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ProblemBody {
-    /// `about:blank`: the status says it all.
+    /// `about:blank`, since the status says everything.
     pub r#type: &'static str,
-    /// The status in words.
+    /// The status as text.
     pub title: &'static str,
     /// The status.
     pub status: u16,
     /// One sentence on this occurrence.
     pub detail: String,
-    /// What does not fit the contract.
+    /// The violations of the contract.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ProblemDetail>,
 }
 
-/// One violation of the contract.
+/// A violation of the contract.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ProblemDetail {

@@ -11,36 +11,36 @@ use super::operation::{Location, Operation, Parameter};
 use super::response;
 use axum::response::Response;
 
-/// Turns a [`Rejection`] into the contract's error body. Status and headers are set around it.
+/// Renders a [`Rejection`] as the contract's error body. The run time sets status and headers.
 pub trait RenderRejection: Send + Sync + 'static {
     /// The contract's error.
     type Body: Serialize;
 
-    /// Says the rejection in the contract's words.
+    /// Returns the body for a rejection.
     fn render(&self, rejection: &Rejection) -> Self::Body;
 
-    /// Media type of the body.
+    /// Returns the media type of the body.
     fn content_type(&self) -> &'static str {
         "application/json"
     }
 }
 
-/// A rejection on its way out; boxed, since it is large and seldom.
+/// A rejection as an error; boxed, since it is large and rare.
 pub type Rejected = Box<Rejection>;
 
-/// Why the framework does not let a request through, or how a handler failed.
+/// A response that the framework makes before the handler runs, or when the handler fails.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Rejection {
-    /// What kind.
+    /// The kind.
     pub kind: RejectionKind,
     /// The status.
     pub status: StatusCode,
-    /// One sentence for the caller; never a value of the request.
+    /// One sentence for the caller, which never has a value of the request.
     pub message: Cow<'static, str>,
-    /// What does not fit the contract; empty for other kinds.
+    /// The violations of the contract; empty for other kinds.
     pub violations: Vec<Violation>,
-    /// How long to wait, if known.
+    /// The time to wait, if known.
     pub retry_after: Option<Duration>,
     /// The operation, if the route is known.
     pub operation: Option<&'static Operation>,
@@ -48,7 +48,7 @@ pub struct Rejection {
     pub(super) allow: Option<HeaderValue>,
 }
 
-/// The kinds of rejection.
+/// The kinds of rejections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RejectionKind {
@@ -76,12 +76,12 @@ pub enum RejectionKind {
     TooManyRequests,
     /// 503: credentials cannot be checked now.
     Unavailable,
-    /// 500: the handler panicked, or its answer cannot be written.
+    /// 500: the handler panicked, or its response cannot be written.
     Internal,
 }
 
 impl RejectionKind {
-    /// The status that goes with it.
+    /// Returns the status of the kind.
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
@@ -100,16 +100,16 @@ impl RejectionKind {
     }
 }
 
-/// One thing that does not fit the contract.
+/// A violation of the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Where.
+    /// The part of the request.
     pub location: Location,
     /// The parameter's name; empty for the body.
     pub name: String,
-    /// JSON pointer into the body or the parameter's value; empty for the whole.
+    /// The JSON pointer into the body or the parameter's value; empty for the whole.
     pub pointer: String,
-    /// What is wrong; never the value itself.
+    /// What is wrong, without the value.
     pub message: String,
 }
 
@@ -132,7 +132,7 @@ impl Violation {
         }
     }
 
-    /// The place in one text: `page_size`, `/vms/0`, `filter/from`; empty for a whole body.
+    /// Returns name and pointer as one text: `page_size`, `/vms/0`, `filter/from`; empty for a whole body.
     #[must_use]
     pub fn place(&self) -> String {
         format!("{}{}", self.name, self.pointer)
@@ -140,7 +140,7 @@ impl Violation {
 }
 
 impl Rejection {
-    /// A rejection of this kind.
+    /// Creates a rejection of this kind.
     #[must_use]
     pub fn new(kind: RejectionKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -160,7 +160,7 @@ impl Rejection {
         self
     }
 
-    /// What a failed check of credentials means for an operation.
+    /// Creates the rejection for a failed check of credentials.
     #[must_use]
     pub fn unauthorized(error: AuthError, challenge: &'static str) -> Rejected {
         let mut rejection = match error {
@@ -190,7 +190,7 @@ impl Rejection {
         Box::new(rejection)
     }
 
-    /// The answer, its body rendered by `render`.
+    /// Makes the response, whose body `render` writes.
     pub(super) fn into_response<R: RenderRejection>(self, render: &R) -> Response {
         let body = render.render(&self);
         let mut response = response::json_or_empty(self.status, render.content_type(), &body);

@@ -1,4 +1,4 @@
-//! The router: finds the operation of a request, runs it, and says rejections in the contract's words.
+//! The router: finds the operation of a request, runs it, and renders rejections.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -26,13 +26,13 @@ use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
 use super::request_id::{self, RequestId};
 use super::response::Unwritable;
 
-/// The largest body that is taken unless the configuration says otherwise: 1 MiB.
+/// The size of the largest body that is accepted by default: 1 MiB.
 const BODY_LIMIT: usize = 1 << 20;
 
-/// What an operation ends in.
+/// The result of a route: the handler's response, or a rejection.
 pub type RouteResult = Result<Response, Rejected>;
 
-/// An operation on its way.
+/// The future of a route.
 pub type RouteFuture = Pin<Box<dyn Future<Output = RouteResult> + Send>>;
 
 /// What handlers share: the implementation of the API, and of its security.
@@ -44,7 +44,7 @@ pub struct App<A, S> {
     pub security: S,
 }
 
-/// Id of the operation that answered, in the extensions of its response: a label for metrics.
+/// The id of the operation that made a response, in the response's extensions: a label for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OperationId(pub &'static str);
 
@@ -67,12 +67,12 @@ impl<T> fmt::Debug for Route<T> {
     }
 }
 
-/// The contract as it is served.
+/// The texts of the contract that are served.
 #[derive(Debug, Clone, Copy)]
 pub struct ContractTexts {
-    /// For `/openapi.json`.
+    /// The text of `/openapi.json`.
     pub json: &'static str,
-    /// For `/openapi.yaml`.
+    /// The text of `/openapi.yaml`.
     pub yaml: &'static str,
 }
 
@@ -85,9 +85,9 @@ pub struct Blueprint<T, R> {
     pub routes: Vec<Route<T>>,
     /// Checks the credentials for routes that the contract does not know.
     pub guard: Option<Route<T>>,
-    /// Says rejections.
+    /// Renders rejections.
     pub render: R,
-    /// The contract as it is served.
+    /// The texts of the contract that are served.
     pub contract: ContractTexts,
     /// Settings.
     pub config: Config,
@@ -116,41 +116,42 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Bodies up to 1 MiB in any time, the contract at `/openapi.json` and `/openapi.yaml`.
+    /// Creates the default settings: bodies up to 1 MiB, no limit of time, the contract at `/openapi.json` and
+    /// `/openapi.yaml`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The largest body in bytes.
+    /// Sets the size of the largest body, in bytes.
     #[must_use]
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.body_limit = bytes;
         self
     }
 
-    /// The largest body of one operation in bytes, such as an upload.
+    /// Sets the size of the largest body of one operation, such as an upload, in bytes.
     #[must_use]
     pub fn body_limit_of(mut self, operation_id: &str, bytes: usize) -> Self {
         self.body_limits.insert(operation_id.to_owned(), bytes);
         self
     }
 
-    /// The time for a whole body to arrive, unless a handler takes it as a stream.
+    /// Sets the time in which a whole body must arrive, unless a handler reads it as a stream.
     #[must_use]
     pub fn body_timeout(mut self, time: Duration) -> Self {
         self.body_timeout = Some(time);
         self
     }
 
-    /// Does not serve the contract.
+    /// Switches `/openapi.json` and `/openapi.yaml` off.
     #[must_use]
     pub fn without_contract(mut self) -> Self {
         self.serves_contract = false;
         self
     }
 
-    /// Makes request ids this way; for tests, or ids that sort.
+    /// Sets the generator of request ids, for tests or for ids that sort.
     #[must_use]
     pub fn request_ids(mut self, make: impl Fn() -> RequestId + Send + Sync + 'static) -> Self {
         self.request_ids = Arc::new(make);
@@ -181,7 +182,7 @@ impl fmt::Debug for Config {
     }
 }
 
-/// Builds the router. Layers, nesting and routes beside it are axum's own.
+/// Builds the router, to which layers, nesting and other routes can be added as to any of axum's.
 pub fn router<T, R>(blueprint: Blueprint<T, R>) -> axum::Router
 where
     T: Send + Sync + 'static,
@@ -322,7 +323,7 @@ where
         response
     }
 
-    /// Waits for an operation; a panic or an answer that cannot be written is a 500.
+    /// Waits for a route; a panic or a response that cannot be written becomes a 500.
     async fn settle(
         &self,
         operation: &'static Operation,
@@ -402,7 +403,7 @@ where
     }
 }
 
-/// The answer to `HEAD`: everything but the body, its length included where that is known.
+/// Makes the response to `HEAD`: everything but the body, with its length where that is known.
 fn without_body(mut response: Response) -> Response {
     if let Some(length) = response.body().size_hint().exact() {
         response

@@ -11,7 +11,7 @@ use crate::ir::{Api, Media, MediaKind, Parameter, Response, TypeRef};
 use crate::names;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
 
-/// What a variant holds besides a status.
+/// What a variant of a response holds besides a status.
 pub(super) enum Payload {
     /// Nothing.
     Nothing,
@@ -49,7 +49,7 @@ impl Payload {
     }
 }
 
-/// The type of one kind of body in a response.
+/// Returns the type of a body in a response.
 pub(super) fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
     match media.kind {
         MediaKind::Json | MediaKind::Form | MediaKind::Text => {
@@ -91,7 +91,7 @@ pub(super) fn is_clone(response: &Response) -> bool {
     !response.media.iter().any(is_opaque)
 }
 
-/// Names of the variants for several kinds of body.
+/// Returns the names of the variants for several media types.
 pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
     let kind = |media: &Media| match media.kind {
         MediaKind::Json => "Json",
