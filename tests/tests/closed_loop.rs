@@ -122,19 +122,32 @@ fn a_change_in_the_generated_rust_is_reported() {
         &pattern.replace("[a-z0-9](?", "[a-z](?"),
     );
     // A status.
-    let status =
-        "impl VmListResponse {\n    pub(crate) const OK: server::Reply = server::Reply::code(200)";
+    let status = "#[response(200, json)]\n    Ok(api_types::VmPage)";
     crates.replace(
         "api-server/src/vm.rs",
         status,
         &status.replace("200", "202"),
     );
     // A parameter.
-    let parameter = "server::Parameter::query(\"page_size\")\n        .default(\"10\")";
+    let parameter = "#[parameter(query, default = 10)]\n    pub page_size";
     crates.replace(
         "api-server/src/vm.rs",
         parameter,
-        &parameter.replace("page_size", "size"),
+        &parameter.replace("query", "query, name = \"size\""),
+    );
+    // A default.
+    let default = "#[parameter(query, default = \"id\")]\n    pub order_column";
+    crates.replace(
+        "api-server/src/vm.rs",
+        default,
+        &default.replace("id", "name"),
+    );
+    // A media type.
+    let media = "#[body(json)]\n    pub body: api_types::InferenceApiKey,";
+    crates.replace(
+        "api-server/src/inference_api_key.rs",
+        media,
+        &media.replace("json", "json = \"text/json\""),
     );
 
     let derived = crates.cargo_succeeds(&["run", "--quiet", "--package", "derive"]);
@@ -146,6 +159,10 @@ fn a_change_in_the_generated_rust_is_reported() {
         "/components/schemas/VmPage/required: the contract says [\"count\",\"items\"], the Rust says [\"items\"]",
         "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/parameters/3/name: \
          the contract says \"page_size\", the Rust says \"size\"",
+        "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/parameters/2/schema/default: \
+         the contract says nothing, the Rust says \"name\"",
+        "/paths/~1project~1{project_id}~1inference-api-key/post/responses/200/content/application~1json: ",
+        "/paths/~1project~1{project_id}~1inference-api-key/post/responses/200/content/text~1json: the contract says nothing",
         "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/responses/200: ",
         "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/responses/202: the contract says nothing",
     ] {
@@ -161,7 +178,9 @@ fn a_change_in_the_generated_rust_is_reported() {
             "/components/schemas/Name/",
             "/components/schemas/StorageSizeGib/",
             "/components/schemas/VmPage/",
+            "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/parameters/2/schema/default",
             "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/parameters/3/",
+            "/paths/~1project~1{project_id}~1inference-api-key/post/responses/200/content/",
             "/paths/~1project~1{project_id}~1location~1{location}~1vm/get/responses/20",
         ]
         .iter()

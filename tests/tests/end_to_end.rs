@@ -492,7 +492,10 @@ async fn the_contract_is_served() {
         .expect("it is served")
         .text()
         .await;
-    let loaded = contract::load_text("openapi.yaml", yaml.expect("it is text").as_bytes());
+    let yaml = yaml.expect("it is text");
+    let author = std::fs::read_to_string("../openapi.yaml");
+    assert_eq!(yaml, author.expect("the contract is beside the crates"));
+    let loaded = contract::load_text("openapi.yaml", yaml.as_bytes());
     assert_eq!(loaded.contract.expect("it is the contract").document, json);
 }
 

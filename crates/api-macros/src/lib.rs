@@ -1,4 +1,5 @@
-//! Derives of generated API types: serde, checks and JSON Schema from one set of attributes.
+//! Derives of generated API crates: of types (serde, checks and JSON Schema from one set of attributes), and of the
+//! requests and responses of a server (descriptions, reading and writing).
 //!
 //! The attributes carry the keywords of the contract (see each derive). Expansions call
 //! `api_runtime`, which re-exports the derives, so no crate depends on this one directly. Start at
@@ -12,7 +13,12 @@ mod enumeration;
 mod impls;
 mod json;
 mod map;
+mod media;
 mod object;
+mod parameter;
+mod request;
+mod response_parts;
+mod responses;
 mod scalar;
 mod schema;
 mod union;
@@ -53,4 +59,19 @@ derives! {
     Union(union_derive, union, variant, schema) => union::expand;
     /// A newtype over `serde_json::Value`: `#[json(check)]`.
     Json(json_derive, json, schema) => json::expand;
+    /// The request of an operation: on fields `#[parameter(query, name = "wire-name", required, default = 10,
+    /// default_json = "…", style = "deepObject", explode, json, properties("a", "b"), open)]` with `path`, `query`,
+    /// `header` or `cookie` first, `#[body(json = "application/json", schema = "/pointer", lenient, required)]`, or
+    /// `#[body(required)]` where the field's type is a `RequestBody`, and `#[upgrade]`.
+    Request(request_derive, parameter, body, upgrade) => request::expand;
+    /// A request body of several media types: an enum, on variants `#[body(json = "application/json",
+    /// schema = "/pointer", lenient)]`; for `json` there are `form`, `text`, `multipart` and `bytes` too.
+    RequestBody(request_body_derive, body) => request::expand_body;
+    /// The responses of an operation: on variants `#[response(404)]`, `#[response("4XX", json)]` or
+    /// `#[response(default, json = "application/problem+json")]`, with `text`, `form`, `bytes`, `multipart`, `events`
+    /// and `handshake` for other contents, on the enum `#[responses(beside = Other, default = 400..=599)]`.
+    Responses(responses_derive, response, responses) => responses::expand;
+    /// What a response holds: a struct, on fields `#[body(json)]`, or `#[body]` where the field's type is an enum of
+    /// media types, and `#[header(name = "ETag", required)]`; or such an enum, on variants `#[body(json)]`.
+    ResponseParts(response_parts_derive, body, header) => response_parts::expand;
 }

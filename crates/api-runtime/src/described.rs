@@ -128,6 +128,19 @@ fn nullable(schema: Value) -> Value {
     }
 }
 
+/// Makes the schema of the component with this name.
+pub type Component = fn(&str) -> Value;
+
+/// The [`Component`] of a type; a type of another name is an alias, whose schema is a reference.
+#[must_use]
+pub fn component<T: Described>(name: &str) -> Value {
+    if T::NAME == Some(name) {
+        T::schema()
+    } else {
+        T::reference()
+    }
+}
+
 /// Adds keywords to a schema. They replace keywords of the same name.
 #[must_use]
 pub fn with(schema: Value, keywords: &[(&str, Value)]) -> Value {

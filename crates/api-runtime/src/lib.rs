@@ -11,6 +11,7 @@ pub use api_macros::{Array, Enumeration, Json, Map, Object, Scalar, Union};
 #[path = "private.rs"]
 pub mod __private;
 mod alternatives;
+mod components;
 mod constraint;
 pub mod described;
 pub mod format;
@@ -29,6 +30,8 @@ pub mod client;
 #[cfg(feature = "server")]
 pub mod server;
 
+#[doc(inline)]
+pub use components::components;
 pub use constraint::ConstraintError;
 pub use described::Described;
 pub use mode::{is_lenient, lenient, strict};

@@ -1,8 +1,10 @@
-//! What a generated server leans on: routing, credentials, requests in, answers out, refusals.
+//! What a generated server calls: routing, credentials, requests, responses, rejections.
 //!
-//! A generated crate describes each operation ([`Operation`], [`Parameter`], [`Body`], [`ListedResponse`]) and reads its
-//! request through [`Inputs`]; [`router`] turns the operations into an [`axum::Router`]. What the framework
-//! refuses by itself is a [`Refusal`], put into the contract's own error schema by one [`Refuse`].
+//! A generated crate has a struct for each request and an enum for the responses of each operation, with derives
+//! ([`Request`], [`Responses`], [`ResponseParts`]) that describe them ([`Parameter`], [`Body`], [`ListedResponse`]) and
+//! read or write them. An [`Operation`] puts the descriptions together; [`router`] turns the operations into an
+//! [`axum::Router`], and the re-derived document is a loop over the same operations. A response that the framework
+//! makes by itself is a [`Rejection`], whose body a [`RenderRejection`] writes in the contract's error schema.
 //!
 //! # Order of checks
 //!
@@ -12,8 +14,8 @@
 //!
 //! # Metrics
 //!
-//! Each answer of an operation carries an [`OperationId`] in its extensions, so that a layer around the router
-//! can label what it counts without looking at paths:
+//! Each response of an operation has an [`OperationId`] in its extensions, so that a layer around the router
+//! can label its metrics without parsing paths:
 //!
 //! ```
 //! # use api_runtime::server::OperationId;
@@ -28,11 +30,12 @@ mod body;
 mod call;
 mod credentials;
 mod inputs;
+mod messages;
 mod operation;
 mod pairs;
 mod path;
 mod problem;
-mod refusal;
+mod rejection;
 mod request_id;
 mod response;
 mod router;
@@ -46,8 +49,7 @@ mod written;
 #[cfg(feature = "utoipa")]
 pub mod openapi;
 
-#[doc(inline)]
-pub use crate::__from_status as from_status;
+pub use api_macros::{Request, RequestBody, ResponseParts, Responses};
 pub use axum::Router;
 pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
@@ -55,15 +57,16 @@ pub use call::Call;
 pub use credentials::{ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret};
 pub use http::{Method, StatusCode};
 pub use inputs::{Chosen, Inputs};
+pub use messages::{Request, RequestBody, ResponseParts, Responses};
 pub use operation::{
     Body, ListedResponse, Location, Media, Operation, Parameter, Scheme, Status, Style,
 };
 pub use problem::{Problem, ProblemBody};
-pub use refusal::{Refusal, RefusalKind, Refuse, Refused, Violation};
+pub use rejection::{Rejected, Rejection, RejectionKind, RenderRejection, Violation};
 pub use request_id::RequestId;
 pub use response::with_header;
 pub use router::{
-    App, Blueprint, Config, ContractTexts, OperationId, Outcome, OutcomeFuture, Route, router,
+    App, Blueprint, Config, ContractTexts, OperationId, Route, RouteFuture, RouteResult, router,
 };
 #[doc(no_inline)]
 pub use serde_json;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use api_runtime::Schemas;
 use api_runtime::server::{
     self, App, AuthError, Bearer, Blueprint, Body, Call, Config, ContractTexts, ListedResponse,
-    Media, Method, Operation, OperationId, Outcome, Parameter, Problem, Refused, RequestId, Route,
-    Scheme, Style,
+    Media, Method, Operation, OperationId, Parameter, Problem, Rejected, RequestId, Route,
+    RouteResult, Scheme, Style,
 };
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderValue, Request, Response, StatusCode};
@@ -42,6 +42,8 @@ const PORTS: Parameter = Parameter::query("ports").style(Style::PipeDelimited, f
 const FILTER: Parameter = Parameter::query("filter").style(Style::DeepObject, true);
 const VERSION: Parameter = Parameter::header("X-Version").required();
 const SESSION: Parameter = Parameter::cookie("session");
+const JSON: &[Media] = &[Media::new("application/json")];
+const TEXT: &[Media] = &[Media::new("text/plain")];
 const ORDER: Body =
     Body::new(&[Media::new("application/json").schema("/components/schemas/Order")]);
 
@@ -59,6 +61,7 @@ const fn operation(
         parameters,
         body: None,
         responses: &[],
+        errors: &[],
         security: SECURITY,
         challenge: "Bearer",
     }
@@ -77,7 +80,7 @@ static UNKNOWN: Operation = Operation::unknown_route(SECURITY, "Bearer");
 
 type Shared = Arc<App<(), ()>>;
 
-async fn authenticate(call: &Call) -> Result<(), Refused> {
+async fn authenticate(call: &Call) -> Result<(), Rejected> {
     let check = async |bearer: Bearer| match bearer.token.expose() {
         "good" => Ok(()),
         "reader" => Err(AuthError::Forbidden("this token may only read".to_owned())),
@@ -90,7 +93,7 @@ async fn authenticate(call: &Call) -> Result<(), Refused> {
     checked.map_err(|error| call.unauthorized(error))
 }
 
-async fn view(_: Shared, mut call: Call) -> Outcome {
+async fn view(_: Shared, mut call: Call) -> RouteResult {
     authenticate(&call).await?;
     let mut inputs = call.inputs();
     let id = inputs.take::<String>(&ID);
@@ -107,20 +110,16 @@ async fn view(_: Shared, mut call: Call) -> Outcome {
             "version": version?, "session": session?
         }))
     })?;
-    call.respond(
-        ListedResponse::code(200)
-            .media(&["application/json"])
-            .json(&read),
-    )
+    call.respond(ListedResponse::code(200).media(JSON).json(&read))
 }
 
-async fn create(_: Shared, mut call: Call) -> Outcome {
+async fn create(_: Shared, mut call: Call) -> RouteResult {
     authenticate(&call).await?;
     let mut inputs = call.inputs();
     let order = inputs.json::<Option<Order>>(&ORDER, &SCHEMAS).await;
     let order = inputs.finish(|| order)?;
     let response = ListedResponse::code(201)
-        .media(&["application/json"])
+        .media(JSON)
         .json(&order.map(|order| order.0));
     call.respond(server::with_header(
         response,
@@ -148,7 +147,7 @@ impl api_runtime::Wire for Order {
 
 const BYTES: Body = Body::new(&[Media::new("application/octet-stream")]).required();
 
-async fn upload(_: Shared, mut call: Call) -> Outcome {
+async fn upload(_: Shared, mut call: Call) -> RouteResult {
     authenticate(&call).await?;
     let mut inputs = call.inputs();
     let id = inputs.take::<String>(&ID);
@@ -157,7 +156,7 @@ async fn upload(_: Shared, mut call: Call) -> Outcome {
     let length = body.collect().await.map_or(0, |bytes| bytes.len());
     call.respond(
         ListedResponse::code(200)
-            .media(&["text/plain"])
+            .media(TEXT)
             .text(&format!("{id} {length}")),
     )
 }
@@ -189,7 +188,7 @@ fn router_with(config: Config) -> axum::Router {
                 Ok(Response::default())
             })
         })),
-        refuse: Problem,
+        render: Problem,
         contract: ContractTexts {
             json: "{}",
             yaml: "a: b\n",

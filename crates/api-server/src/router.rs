@@ -29,9 +29,9 @@ use self::absent::AbsentSecured as InferenceApiKeyApi;
 use crate::security::Security;
 use crate::security;
 
-/// The whole API. Implement the trait of each tag; this one follows by itself.
+/// The whole API, for every type that implements the trait of each tag.
 ///
-/// An operation that is added to the contract is missing from every implementation until it is written.
+/// An operation that is added to the contract is a compile error in every implementation until it is written.
 pub trait Api<P>
 where
     Self: LoadBalancerApi<P> + PostgresApi<P> + PrivateSubnetApi<P> + FirewallApi<P>
@@ -80,17 +80,17 @@ pub static OPERATIONS: &[&server::Operation] = &[
 
 /// Serves an implementation of the API.
 ///
-/// `refuse` says what the framework refuses by itself: 400, 401, 404, 405, 413, 415, 500. They come as the contract's own error, of `api_types`.
+/// `render` writes the bodies of rejections: 400, 401, 404, 405, 413, 415, 500. They come as the contract's own error, of `api_types`.
 pub fn router<A, S, R>(
     api: A,
     security: S,
-    refuse: R,
+    render: R,
     config: server::Config,
 ) -> server::Router
 where
     A: Api<S::Principal>,
     S: Security,
-    R: server::Refuse<Body = api_types::Error>,
+    R: server::RenderRejection<Body = api_types::Error>,
 {
     #[allow(unused_mut, reason = "without any tag there is nothing to add")]
     let mut routes = Vec::with_capacity(OPERATIONS.len());
@@ -112,7 +112,7 @@ where
                 |app, call| Box::pin(check_unknown_route(app, call)),
             ),
         ),
-        refuse,
+        render,
         contract: server::ContractTexts {
             json: include_str!("openapi.json"),
             yaml: include_str!("openapi.yaml"),
@@ -121,31 +121,24 @@ where
     })
 }
 
-/// Routes that the contract does not know: what protects the document as a whole protects them.
+/// Describes the routes that the contract does not know, which the security of the whole document protects.
 static UNKNOWN_ROUTE: server::Operation = server::Operation::unknown_route(
-    &[
-        &[
-            server::Scheme {
-                name: "bearer",
-                scopes: &[],
-            },
-        ],
-    ],
+    &[&[server::Scheme::new("bearer", &[])]],
     "Bearer",
 );
 
 async fn check_unknown_route<A, S: Security>(
     app: std::sync::Arc<server::App<A, S>>,
     call: server::Call,
-) -> server::Outcome {
+) -> server::RouteResult {
     security::check_bearer(&app.security, &call).await?;
     Ok(server::Response::default())
 }
 
-/// Stands for tags that are switched off: everything implements them.
+/// The traits of tags that are switched off, which every type implements.
 #[allow(dead_code, reason = "used when a feature is off")]
 mod absent {
-    /// A tag whose operations ask for credentials.
+    /// The trait of a tag whose operations ask for credentials.
     pub trait AbsentSecured<P> {}
 
     impl<T, P> AbsentSecured<P> for T {}

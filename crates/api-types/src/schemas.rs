@@ -2,311 +2,150 @@
 //! The contract's schemas as JSON Schema 2020-12, for the checks that Rust types cannot express.
 
 use api_runtime::Schemas;
-#[cfg(feature = "schemars")]
-use api_runtime::described;
-use api_runtime::json;
 
 /// The schemas of the contract, each of which is compiled on first use.
 pub static SCHEMAS: Schemas = Schemas::new(include_str!("schemas.json"));
 
-/// The components by their name in the contract, each with a function that deserializes a
-/// JSON text as its type and serializes it again.
-pub static TYPES: &[(&str, json::Recode)] = &[
-    ("ProjectId", json::recode::<crate::ProjectId>),
+api_runtime::components! {
+    "ProjectId": crate::ProjectId,
     #[cfg(feature = "load_balancer")]
-    ("LoadBalancerId", json::recode::<crate::LoadBalancerId>),
-    ("VmId", json::recode::<crate::VmId>),
+    "LoadBalancerId": crate::LoadBalancerId,
+    "VmId": crate::VmId,
     #[cfg(feature = "postgres")]
-    ("PostgresId", json::recode::<crate::PostgresId>),
+    "PostgresId": crate::PostgresId,
     #[cfg(feature = "postgres")]
-    ("PostgresFirewallRuleId", json::recode::<crate::PostgresFirewallRuleId>),
-    ("PrivateSubnetId", json::recode::<crate::PrivateSubnetId>),
+    "PostgresFirewallRuleId": crate::PostgresFirewallRuleId,
+    "PrivateSubnetId": crate::PrivateSubnetId,
     #[cfg(feature = "private_subnet")]
-    ("NicId", json::recode::<crate::NicId>),
-    ("FirewallId", json::recode::<crate::FirewallId>),
-    ("FirewallRuleId", json::recode::<crate::FirewallRuleId>),
+    "NicId": crate::NicId,
+    "FirewallId": crate::FirewallId,
+    "FirewallRuleId": crate::FirewallRuleId,
     #[cfg(feature = "inference_api_key")]
-    ("InferenceApiKeyId", json::recode::<crate::InferenceApiKeyId>),
-    ("ObjectIdInput", json::recode::<crate::ObjectIdInput>),
-    ("Name", json::recode::<crate::Name>),
-    ("Reference", json::recode::<crate::Reference>),
-    ("Location", json::recode::<crate::Location>),
+    "InferenceApiKeyId": crate::InferenceApiKeyId,
+    "ObjectIdInput": crate::ObjectIdInput,
+    "Name": crate::Name,
+    "Reference": crate::Reference,
+    "Location": crate::Location,
     #[cfg(feature = "load_balancer")]
-    ("Hostname", json::recode::<crate::Hostname>),
+    "Hostname": crate::Hostname,
     #[cfg(feature = "load_balancer")]
-    ("Port", json::recode::<crate::Port>),
-    ("PortRange", json::recode::<crate::PortRange>),
-    ("Ipv4Address", json::recode::<crate::Ipv4Address>),
-    ("Ipv6Address", json::recode::<crate::Ipv6Address>),
+    "Port": crate::Port,
+    "PortRange": crate::PortRange,
+    "Ipv4Address": crate::Ipv4Address,
+    "Ipv6Address": crate::Ipv6Address,
     #[cfg(feature = "private_subnet")]
-    ("Ipv4Cidr", json::recode::<crate::Ipv4Cidr>),
+    "Ipv4Cidr": crate::Ipv4Cidr,
     #[cfg(feature = "private_subnet")]
-    ("Ipv6Cidr", json::recode::<crate::Ipv6Cidr>),
-    ("Cidr", json::recode::<crate::Cidr>),
+    "Ipv6Cidr": crate::Ipv6Cidr,
+    "Cidr": crate::Cidr,
     #[cfg(feature = "postgres")]
-    ("Timestamp", json::recode::<crate::Timestamp>),
-    ("StorageSizeGib", json::recode::<crate::StorageSizeGib>),
-    ("Count", json::recode::<crate::Count>),
-    ("StartAfter", json::recode::<crate::StartAfter>),
-    ("PageSize", json::recode::<crate::PageSize>),
-    ("OrderColumn", json::recode::<crate::OrderColumn>),
+    "Timestamp": crate::Timestamp,
+    "StorageSizeGib": crate::StorageSizeGib,
+    "Count": crate::Count,
+    "StartAfter": crate::StartAfter,
+    "PageSize": crate::PageSize,
+    "OrderColumn": crate::OrderColumn,
     #[cfg(feature = "load_balancer")]
-    ("LoadBalancerAlgorithm", json::recode::<crate::LoadBalancerAlgorithm>),
+    "LoadBalancerAlgorithm": crate::LoadBalancerAlgorithm,
     #[cfg(feature = "load_balancer")]
-    ("HealthCheckProtocol", json::recode::<crate::HealthCheckProtocol>),
+    "HealthCheckProtocol": crate::HealthCheckProtocol,
     #[cfg(feature = "load_balancer")]
-    ("HealthCheckEndpoint", json::recode::<crate::HealthCheckEndpoint>),
+    "HealthCheckEndpoint": crate::HealthCheckEndpoint,
     #[cfg(feature = "load_balancer")]
-    ("NetworkStack", json::recode::<crate::NetworkStack>),
+    "NetworkStack": crate::NetworkStack,
     #[cfg(feature = "load_balancer")]
-    ("LoadBalancerSummary", json::recode::<crate::LoadBalancerSummary>),
+    "LoadBalancerSummary": crate::LoadBalancerSummary,
     #[cfg(feature = "load_balancer")]
-    ("LoadBalancerPage", json::recode::<crate::LoadBalancerPage>),
+    "LoadBalancerPage": crate::LoadBalancerPage,
     #[cfg(feature = "load_balancer")]
-    ("LoadBalancer", json::recode::<crate::LoadBalancer>),
+    "LoadBalancer": crate::LoadBalancer,
     #[cfg(feature = "load_balancer")]
-    ("LoadBalancerUpdate", json::recode::<crate::LoadBalancerUpdate>),
+    "LoadBalancerUpdate": crate::LoadBalancerUpdate,
     #[cfg(feature = "load_balancer")]
-    ("LoadBalancerDetachVm", json::recode::<crate::LoadBalancerDetachVm>),
-    ("VmSize", json::recode::<crate::VmSize>),
-    ("VmState", json::recode::<crate::VmState>),
-    ("Vm", json::recode::<crate::Vm>),
+    "LoadBalancerDetachVm": crate::LoadBalancerDetachVm,
+    "VmSize": crate::VmSize,
+    "VmState": crate::VmState,
+    "Vm": crate::Vm,
     #[cfg(feature = "vm")]
-    ("VmPage", json::recode::<crate::VmPage>),
+    "VmPage": crate::VmPage,
     #[cfg(feature = "postgres")]
-    ("PostgresFlavor", json::recode::<crate::PostgresFlavor>),
+    "PostgresFlavor": crate::PostgresFlavor,
     #[cfg(feature = "postgres")]
-    ("PostgresHaType", json::recode::<crate::PostgresHaType>),
+    "PostgresHaType": crate::PostgresHaType,
     #[cfg(feature = "postgres")]
-    ("PostgresVersion", json::recode::<crate::PostgresVersion>),
+    "PostgresVersion": crate::PostgresVersion,
     #[cfg(feature = "postgres")]
-    ("PostgresState", json::recode::<crate::PostgresState>),
+    "PostgresState": crate::PostgresState,
     #[cfg(feature = "postgres")]
-    ("PostgresSize", json::recode::<crate::PostgresSize>),
+    "PostgresSize": crate::PostgresSize,
     #[cfg(feature = "postgres")]
-    ("PostgresSizeInput", json::recode::<crate::PostgresSizeInput>),
+    "PostgresSizeInput": crate::PostgresSizeInput,
     #[cfg(feature = "postgres")]
-    ("PostgresStorageSizeInput", json::recode::<crate::PostgresStorageSizeInput>),
+    "PostgresStorageSizeInput": crate::PostgresStorageSizeInput,
     #[cfg(feature = "postgres")]
-    ("MaintenanceHour", json::recode::<crate::MaintenanceHour>),
+    "MaintenanceHour": crate::MaintenanceHour,
     #[cfg(feature = "postgres")]
-    ("CaCertificates", json::recode::<crate::CaCertificates>),
+    "CaCertificates": crate::CaCertificates,
     #[cfg(feature = "postgres")]
-    ("ConnectionString", json::recode::<crate::ConnectionString>),
+    "ConnectionString": crate::ConnectionString,
     #[cfg(feature = "postgres")]
-    ("SuperuserPassword", json::recode::<crate::SuperuserPassword>),
+    "SuperuserPassword": crate::SuperuserPassword,
     #[cfg(feature = "postgres")]
-    ("PostgresParent", json::recode::<crate::PostgresParent>),
+    "PostgresParent": crate::PostgresParent,
     #[cfg(feature = "postgres")]
-    ("TagKey", json::recode::<crate::TagKey>),
+    "TagKey": crate::TagKey,
     #[cfg(feature = "postgres")]
-    ("TagValue", json::recode::<crate::TagValue>),
+    "TagValue": crate::TagValue,
     #[cfg(feature = "postgres")]
-    ("Tag", json::recode::<crate::Tag>),
+    "Tag": crate::Tag,
     #[cfg(feature = "postgres")]
-    ("TagInput", json::recode::<crate::TagInput>),
+    "TagInput": crate::TagInput,
     #[cfg(feature = "postgres")]
-    ("PostgresFirewallRule", json::recode::<crate::PostgresFirewallRule>),
+    "PostgresFirewallRule": crate::PostgresFirewallRule,
     #[cfg(feature = "postgres")]
-    ("PostgresSummary", json::recode::<crate::PostgresSummary>),
+    "PostgresSummary": crate::PostgresSummary,
     #[cfg(feature = "postgres")]
-    ("PostgresPage", json::recode::<crate::PostgresPage>),
+    "PostgresPage": crate::PostgresPage,
     #[cfg(feature = "postgres")]
-    ("Postgres", json::recode::<crate::Postgres>),
+    "Postgres": crate::Postgres,
     #[cfg(feature = "postgres")]
-    ("PostgresCreate", json::recode::<crate::PostgresCreate>),
+    "PostgresCreate": crate::PostgresCreate,
     #[cfg(feature = "postgres")]
-    ("PostgresUpdate", json::recode::<crate::PostgresUpdate>),
+    "PostgresUpdate": crate::PostgresUpdate,
     #[cfg(feature = "postgres")]
-    (
-        "PostgresResetSuperuserPassword",
-        json::recode::<crate::PostgresResetSuperuserPassword>,
-    ),
-    ("FirewallRule", json::recode::<crate::FirewallRule>),
+    "PostgresResetSuperuserPassword": crate::PostgresResetSuperuserPassword,
+    "FirewallRule": crate::FirewallRule,
     #[cfg(feature = "private_subnet")]
-    ("FirewallSummary", json::recode::<crate::FirewallSummary>),
+    "FirewallSummary": crate::FirewallSummary,
     #[cfg(feature = "firewall")]
-    ("Firewall", json::recode::<crate::Firewall>),
+    "Firewall": crate::Firewall,
     #[cfg(feature = "firewall")]
-    ("FirewallDetachSubnet", json::recode::<crate::FirewallDetachSubnet>),
+    "FirewallDetachSubnet": crate::FirewallDetachSubnet,
     #[cfg(feature = "private_subnet")]
-    ("PrivateSubnetState", json::recode::<crate::PrivateSubnetState>),
+    "PrivateSubnetState": crate::PrivateSubnetState,
     #[cfg(feature = "private_subnet")]
-    ("Nic", json::recode::<crate::Nic>),
+    "Nic": crate::Nic,
     #[cfg(feature = "private_subnet")]
-    ("PrivateSubnet", json::recode::<crate::PrivateSubnet>),
+    "PrivateSubnet": crate::PrivateSubnet,
     #[cfg(feature = "private_subnet")]
-    ("PrivateSubnetCreate", json::recode::<crate::PrivateSubnetCreate>),
+    "PrivateSubnetCreate": crate::PrivateSubnetCreate,
     #[cfg(feature = "private_subnet")]
-    ("PrivateSubnetConnect", json::recode::<crate::PrivateSubnetConnect>),
+    "PrivateSubnetConnect": crate::PrivateSubnetConnect,
     #[cfg(feature = "inference_api_key")]
-    ("InferenceApiKeyCreate", json::recode::<crate::InferenceApiKeyCreate>),
+    "InferenceApiKeyCreate": crate::InferenceApiKeyCreate,
     #[cfg(feature = "inference_api_key")]
-    ("InferenceApiKeySecret", json::recode::<crate::InferenceApiKeySecret>),
+    "InferenceApiKeySecret": crate::InferenceApiKeySecret,
     #[cfg(feature = "inference_api_key")]
-    ("InferenceApiKey", json::recode::<crate::InferenceApiKey>),
-    ("NoStore", json::recode::<crate::NoStore>),
-    ("BearerChallenge", json::recode::<crate::BearerChallenge>),
-    ("RetryAfterSeconds", json::recode::<crate::RetryAfterSeconds>),
-    ("ErrorCode", json::recode::<crate::ErrorCode>),
-    ("ErrorType", json::recode::<crate::ErrorType>),
-    ("ErrorText", json::recode::<crate::ErrorText>),
-    ("ErrorTexts", json::recode::<crate::ErrorTexts>),
-    ("ErrorDetail", json::recode::<crate::ErrorDetail>),
-    ("ErrorDetails", json::recode::<crate::ErrorDetails>),
-    ("ErrorBody", json::recode::<crate::ErrorBody>),
-    ("Error", json::recode::<crate::Error>),
-];
-
-/// The components by their name in the contract, each with a function that returns the JSON
-/// Schema of its type.
-#[cfg(feature = "schemars")]
-pub static JSON_SCHEMAS: &[(&str, described::JsonSchemaOf)] = &[
-    ("ProjectId", described::json_schema::<crate::ProjectId>),
-    #[cfg(feature = "load_balancer")]
-    ("LoadBalancerId", described::json_schema::<crate::LoadBalancerId>),
-    ("VmId", described::json_schema::<crate::VmId>),
-    #[cfg(feature = "postgres")]
-    ("PostgresId", described::json_schema::<crate::PostgresId>),
-    #[cfg(feature = "postgres")]
-    ("PostgresFirewallRuleId", described::json_schema::<crate::PostgresFirewallRuleId>),
-    ("PrivateSubnetId", described::json_schema::<crate::PrivateSubnetId>),
-    #[cfg(feature = "private_subnet")]
-    ("NicId", described::json_schema::<crate::NicId>),
-    ("FirewallId", described::json_schema::<crate::FirewallId>),
-    ("FirewallRuleId", described::json_schema::<crate::FirewallRuleId>),
-    #[cfg(feature = "inference_api_key")]
-    ("InferenceApiKeyId", described::json_schema::<crate::InferenceApiKeyId>),
-    ("ObjectIdInput", described::json_schema::<crate::ObjectIdInput>),
-    ("Name", described::json_schema::<crate::Name>),
-    ("Reference", described::json_schema::<crate::Reference>),
-    ("Location", described::json_schema::<crate::Location>),
-    #[cfg(feature = "load_balancer")]
-    ("Hostname", described::json_schema::<crate::Hostname>),
-    #[cfg(feature = "load_balancer")]
-    ("Port", described::json_schema::<crate::Port>),
-    ("PortRange", described::json_schema::<crate::PortRange>),
-    ("Ipv4Address", described::json_schema::<crate::Ipv4Address>),
-    ("Ipv6Address", described::json_schema::<crate::Ipv6Address>),
-    #[cfg(feature = "private_subnet")]
-    ("Ipv4Cidr", described::json_schema::<crate::Ipv4Cidr>),
-    #[cfg(feature = "private_subnet")]
-    ("Ipv6Cidr", described::json_schema::<crate::Ipv6Cidr>),
-    ("Cidr", described::json_schema::<crate::Cidr>),
-    #[cfg(feature = "postgres")]
-    ("Timestamp", described::json_schema::<crate::Timestamp>),
-    ("StorageSizeGib", described::json_schema::<crate::StorageSizeGib>),
-    ("Count", described::json_schema::<crate::Count>),
-    ("StartAfter", described::json_schema::<crate::StartAfter>),
-    ("PageSize", described::json_schema::<crate::PageSize>),
-    ("OrderColumn", described::json_schema::<crate::OrderColumn>),
-    #[cfg(feature = "load_balancer")]
-    ("LoadBalancerAlgorithm", described::json_schema::<crate::LoadBalancerAlgorithm>),
-    #[cfg(feature = "load_balancer")]
-    ("HealthCheckProtocol", described::json_schema::<crate::HealthCheckProtocol>),
-    #[cfg(feature = "load_balancer")]
-    ("HealthCheckEndpoint", described::json_schema::<crate::HealthCheckEndpoint>),
-    #[cfg(feature = "load_balancer")]
-    ("NetworkStack", described::json_schema::<crate::NetworkStack>),
-    #[cfg(feature = "load_balancer")]
-    ("LoadBalancerSummary", described::json_schema::<crate::LoadBalancerSummary>),
-    #[cfg(feature = "load_balancer")]
-    ("LoadBalancerPage", described::json_schema::<crate::LoadBalancerPage>),
-    #[cfg(feature = "load_balancer")]
-    ("LoadBalancer", described::json_schema::<crate::LoadBalancer>),
-    #[cfg(feature = "load_balancer")]
-    ("LoadBalancerUpdate", described::json_schema::<crate::LoadBalancerUpdate>),
-    #[cfg(feature = "load_balancer")]
-    ("LoadBalancerDetachVm", described::json_schema::<crate::LoadBalancerDetachVm>),
-    ("VmSize", described::json_schema::<crate::VmSize>),
-    ("VmState", described::json_schema::<crate::VmState>),
-    ("Vm", described::json_schema::<crate::Vm>),
-    #[cfg(feature = "vm")]
-    ("VmPage", described::json_schema::<crate::VmPage>),
-    #[cfg(feature = "postgres")]
-    ("PostgresFlavor", described::json_schema::<crate::PostgresFlavor>),
-    #[cfg(feature = "postgres")]
-    ("PostgresHaType", described::json_schema::<crate::PostgresHaType>),
-    #[cfg(feature = "postgres")]
-    ("PostgresVersion", described::json_schema::<crate::PostgresVersion>),
-    #[cfg(feature = "postgres")]
-    ("PostgresState", described::json_schema::<crate::PostgresState>),
-    #[cfg(feature = "postgres")]
-    ("PostgresSize", described::json_schema::<crate::PostgresSize>),
-    #[cfg(feature = "postgres")]
-    ("PostgresSizeInput", described::json_schema::<crate::PostgresSizeInput>),
-    #[cfg(feature = "postgres")]
-    (
-        "PostgresStorageSizeInput",
-        described::json_schema::<crate::PostgresStorageSizeInput>,
-    ),
-    #[cfg(feature = "postgres")]
-    ("MaintenanceHour", described::json_schema::<crate::MaintenanceHour>),
-    #[cfg(feature = "postgres")]
-    ("CaCertificates", described::json_schema::<crate::CaCertificates>),
-    #[cfg(feature = "postgres")]
-    ("ConnectionString", described::json_schema::<crate::ConnectionString>),
-    #[cfg(feature = "postgres")]
-    ("SuperuserPassword", described::json_schema::<crate::SuperuserPassword>),
-    #[cfg(feature = "postgres")]
-    ("PostgresParent", described::json_schema::<crate::PostgresParent>),
-    #[cfg(feature = "postgres")]
-    ("TagKey", described::json_schema::<crate::TagKey>),
-    #[cfg(feature = "postgres")]
-    ("TagValue", described::json_schema::<crate::TagValue>),
-    #[cfg(feature = "postgres")]
-    ("Tag", described::json_schema::<crate::Tag>),
-    #[cfg(feature = "postgres")]
-    ("TagInput", described::json_schema::<crate::TagInput>),
-    #[cfg(feature = "postgres")]
-    ("PostgresFirewallRule", described::json_schema::<crate::PostgresFirewallRule>),
-    #[cfg(feature = "postgres")]
-    ("PostgresSummary", described::json_schema::<crate::PostgresSummary>),
-    #[cfg(feature = "postgres")]
-    ("PostgresPage", described::json_schema::<crate::PostgresPage>),
-    #[cfg(feature = "postgres")]
-    ("Postgres", described::json_schema::<crate::Postgres>),
-    #[cfg(feature = "postgres")]
-    ("PostgresCreate", described::json_schema::<crate::PostgresCreate>),
-    #[cfg(feature = "postgres")]
-    ("PostgresUpdate", described::json_schema::<crate::PostgresUpdate>),
-    #[cfg(feature = "postgres")]
-    (
-        "PostgresResetSuperuserPassword",
-        described::json_schema::<crate::PostgresResetSuperuserPassword>,
-    ),
-    ("FirewallRule", described::json_schema::<crate::FirewallRule>),
-    #[cfg(feature = "private_subnet")]
-    ("FirewallSummary", described::json_schema::<crate::FirewallSummary>),
-    #[cfg(feature = "firewall")]
-    ("Firewall", described::json_schema::<crate::Firewall>),
-    #[cfg(feature = "firewall")]
-    ("FirewallDetachSubnet", described::json_schema::<crate::FirewallDetachSubnet>),
-    #[cfg(feature = "private_subnet")]
-    ("PrivateSubnetState", described::json_schema::<crate::PrivateSubnetState>),
-    #[cfg(feature = "private_subnet")]
-    ("Nic", described::json_schema::<crate::Nic>),
-    #[cfg(feature = "private_subnet")]
-    ("PrivateSubnet", described::json_schema::<crate::PrivateSubnet>),
-    #[cfg(feature = "private_subnet")]
-    ("PrivateSubnetCreate", described::json_schema::<crate::PrivateSubnetCreate>),
-    #[cfg(feature = "private_subnet")]
-    ("PrivateSubnetConnect", described::json_schema::<crate::PrivateSubnetConnect>),
-    #[cfg(feature = "inference_api_key")]
-    ("InferenceApiKeyCreate", described::json_schema::<crate::InferenceApiKeyCreate>),
-    #[cfg(feature = "inference_api_key")]
-    ("InferenceApiKeySecret", described::json_schema::<crate::InferenceApiKeySecret>),
-    #[cfg(feature = "inference_api_key")]
-    ("InferenceApiKey", described::json_schema::<crate::InferenceApiKey>),
-    ("NoStore", described::json_schema::<crate::NoStore>),
-    ("BearerChallenge", described::json_schema::<crate::BearerChallenge>),
-    ("RetryAfterSeconds", described::json_schema::<crate::RetryAfterSeconds>),
-    ("ErrorCode", described::json_schema::<crate::ErrorCode>),
-    ("ErrorType", described::json_schema::<crate::ErrorType>),
-    ("ErrorText", described::json_schema::<crate::ErrorText>),
-    ("ErrorTexts", described::json_schema::<crate::ErrorTexts>),
-    ("ErrorDetail", described::json_schema::<crate::ErrorDetail>),
-    ("ErrorDetails", described::json_schema::<crate::ErrorDetails>),
-    ("ErrorBody", described::json_schema::<crate::ErrorBody>),
-    ("Error", described::json_schema::<crate::Error>),
-];
+    "InferenceApiKey": crate::InferenceApiKey,
+    "NoStore": crate::NoStore,
+    "BearerChallenge": crate::BearerChallenge,
+    "RetryAfterSeconds": crate::RetryAfterSeconds,
+    "ErrorCode": crate::ErrorCode,
+    "ErrorType": crate::ErrorType,
+    "ErrorText": crate::ErrorText,
+    "ErrorTexts": crate::ErrorTexts,
+    "ErrorDetail": crate::ErrorDetail,
+    "ErrorDetails": crate::ErrorDetails,
+    "ErrorBody": crate::ErrorBody,
+    "Error": crate::Error,
+}

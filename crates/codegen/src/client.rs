@@ -17,13 +17,12 @@ mod text;
 pub use progenitor::writes_request;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use proc_macro2::TokenStream;
 
 use crate::file::File;
 use crate::ir::{Api, Operation};
+use crate::parallel;
 use crate::tokens::{RustFile, rust_file};
 
 /// Why a client could not be written: a fault of the generator, never of the contract.
@@ -61,30 +60,8 @@ pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
 /// Returns the file of each tag. Syntax trees cannot leave their thread, so each thread writes
 /// whole files.
 fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientError>> {
-    let threads = thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(api.tags.len());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= api.tags.len() {
-                return done;
-            }
-            done.push((at, tag_file(api, names, at)));
-        }
-    };
-    let mut files = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut files = work();
-        for other in others {
-            files.extend(other.join().expect("writing a tag does not panic"));
-        }
-        files
-    });
-    files.sort_by_key(|(at, _)| *at);
-    files.into_iter().map(|(_, text)| text).collect()
+    let tags: Vec<usize> = (0..api.tags.len()).collect();
+    parallel::map(&tags, |at| tag_file(api, names, *at))
 }
 
 /// How many builders are syntax trees at a time, to bound memory.

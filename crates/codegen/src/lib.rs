@@ -16,6 +16,7 @@ mod client;
 mod lower;
 mod manifest;
 mod names;
+mod parallel;
 mod server;
 mod tokens;
 mod types;

@@ -1,6 +1,6 @@
-//! The server crate: a trait and its routes per tag, requests that are checked, responses that can only be listed ones.
+//! The server crate: per tag a trait, its requests and responses, and its routes.
 //!
-//! What the generated code does when it runs is the business of `api_runtime::server`.
+//! What the generated code does when it runs is in `api_runtime::server`, and in the derives of `api-macros`.
 
 mod document;
 mod payload;
@@ -12,18 +12,18 @@ mod tag;
 mod words;
 mod yaml;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use crate::File;
+use crate::emit::MARK;
 use crate::ir::Api;
+use crate::parallel;
 use crate::tokens::{ident, inner_docs, letters, rust_file};
 
-/// Every source file of the server crate, and the contract that it serves.
+/// Writes every source file of the server crate, and the contract that it serves.
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
-    in_parallel(&jobs(api), |job| job.write(api))
+    parallel::map(&jobs(api), |job| job.write(api))
 }
 
 /// A file to write.
@@ -46,12 +46,10 @@ enum Part {
     Security,
     Router,
     Document,
-    DocumentTag(usize),
 }
 
 fn jobs(api: &Api<'_>) -> Vec<Job> {
     let rust = |name: &str, part: Part| Job::Rust(fixed(api, name), part);
-    let document = fixed(api, "openapi");
     let tags = || api.tags.iter().enumerate();
     let mut jobs = vec![Job::Rust("lib".to_owned(), Part::Library)];
     jobs.extend(tags().map(|(at, tag)| Job::Rust(tag.module.clone(), Part::Tag(at))));
@@ -61,11 +59,6 @@ fn jobs(api: &Api<'_>) -> Vec<Job> {
         rust("router", Part::Router),
         rust("openapi", Part::Document),
     ]);
-    jobs.extend(
-        tags().map(|(at, tag)| {
-            Job::Rust(format!("{document}/{}", tag.module), Part::DocumentTag(at))
-        }),
-    );
     jobs.extend([Job::Json, Job::Yaml, Job::Words]);
     jobs
 }
@@ -88,7 +81,7 @@ impl Job {
             },
             Self::Yaml => File {
                 path: format!("{root}/openapi.yaml"),
-                text: yaml::write(&api.contract.document),
+                text: yaml(api),
             },
         }
     }
@@ -103,41 +96,11 @@ impl Part {
             Self::Security => rust_file(security::module(api)),
             Self::Router => rust_file(router::module(api)),
             Self::Document => rust_file(document::module(api)),
-            Self::DocumentTag(at) => document::tag_file(api, at),
         }
     }
 }
 
-/// Does the work on all processors; the results stay in order.
-fn in_parallel<T: Sync, U: Send>(work: &[T], run: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    let next = AtomicUsize::new(0);
-    let (run, next) = (&run, &next);
-    let worker = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = work.get(at) else {
-                return done;
-            };
-            done.push((at, run(item)));
-        }
-    };
-    let workers = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(work.len());
-    let mut done: Vec<(usize, U)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (1..workers).map(|_| scope.spawn(worker)).collect();
-        let mut done = worker();
-        for thread in threads {
-            done.extend(thread.join().expect("a pass does not panic"));
-        }
-        done
-    });
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
-}
-
-/// The name of a module that is no tag's: as it is, or with `shared_` before it where a tag has taken it.
+/// Returns the name of a module that is no tag's: as it is, or with `shared_` before it where a tag has taken it.
 fn fixed(api: &Api<'_>, name: &str) -> String {
     let mut name = name.to_owned();
     while api.tags.iter().any(|tag| tag.module == name) {
@@ -146,7 +109,7 @@ fn fixed(api: &Api<'_>, name: &str) -> String {
     name
 }
 
-/// `use crate::responses;`, whatever the module is called.
+/// Writes `use crate::responses;`, under that name also where the module has another.
 fn import(api: &Api<'_>, name: &str) -> TokenStream {
     let module = ident(&fixed(api, name));
     let name = ident(name);
@@ -164,6 +127,17 @@ fn json(api: &Api<'_>) -> String {
     text
 }
 
+/// The contract as YAML: the author's own file, where that is all of the contract, else one that is written here.
+fn yaml(api: &Api<'_>) -> String {
+    match &api.contract.yaml {
+        Some(text) => text.clone(),
+        None => format!(
+            "# {MARK} from the contract; change that and run it again.\n{}",
+            yaml::write(&api.contract.document)
+        ),
+    }
+}
+
 fn has_shared_responses(api: &Api<'_>) -> bool {
     api.operations
         .iter()
@@ -176,7 +150,7 @@ fn types_crate(api: &Api<'_>) -> Ident {
     ident(&api.names.krate("types"))
 }
 
-/// `load_balancer_list` as the name of a constant.
+/// Returns the name of a constant for `load_balancer_list`.
 fn constant(name: &str) -> Ident {
     ident(&name.trim_start_matches("r#").to_uppercase())
 }
@@ -185,7 +159,8 @@ fn library(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(&format!(
         "Serves {}: implement the trait of each tag, and `router` does the rest.\n\n\
          Start at [`Api`], which is all traits together, and [`router`]. \
-         What fits no contract never reaches an implementation: credentials, parameters and bodies are checked before.",
+         Credentials, parameters and bodies are checked before an implementation is called.\n\n\
+         `openapi.json` and `openapi.yaml` beside the sources are the contract, which the router serves.",
         api.contract.info.title
     ));
     let tags = api.tags.iter().map(|tag| {
@@ -209,6 +184,13 @@ fn library(api: &Api<'_>) -> TokenStream {
     let router = module("router");
     let openapi = module("openapi");
     let letters = letters(api);
+    let schemas = request::has_json_body(api).then(|| {
+        let types = types_crate(api);
+        quote! {
+            #[allow(unused_imports, reason = "without any tag there is no body to check")]
+            use #types::schemas::SCHEMAS;
+        }
+    });
     quote! {
         #title
         // Deprecated operations are marked for callers; the crate itself still has to serve them.
@@ -221,6 +203,7 @@ fn library(api: &Api<'_>) -> TokenStream {
         #responses
         #security
         mod #router;
+        #schemas
         #[cfg(feature = "utoipa")]
         pub mod #openapi;
         pub use api_runtime::server;

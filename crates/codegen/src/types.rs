@@ -7,9 +7,10 @@ mod attributes;
 mod item;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use contract::model::Formats;
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use crate::File;
@@ -33,7 +34,7 @@ pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
         },
         File {
             path: format!("{root}/schemas.rs"),
-            text: rust_file(schemas(api)),
+            text: rust_file(schemas(api)) + &components(api),
         },
     ];
     for module in modules(api) {
@@ -175,38 +176,34 @@ fn schemas(api: &Api<'_>) -> TokenStream {
     let docs = inner_docs(
         "The contract's schemas as JSON Schema 2020-12, for the checks that Rust types cannot express.",
     );
-    let each = |entry: &dyn Fn(&str, TokenStream) -> TokenStream| -> Vec<TokenStream> {
-        let entries = api.types.iter().filter_map(|def| {
-            let name = ident(&def.name);
-            let gate = tag_of_module(def).map(|tag| {
-                let feature = &api.tags[tag].feature;
-                quote!(#[cfg(feature = #feature)])
-            });
-            let entry = entry(def.component.as_deref()?, quote!(crate::#name));
-            Some(quote!(#gate #entry))
-        });
-        entries.collect()
-    };
-    let types = each(&|component, ty| quote!((#component, json::recode::<#ty>)));
-    let described = each(&|component, ty| quote!((#component, described::json_schema::<#ty>)));
     let formats = (api.contract.formats == Formats::Annotation)
         .then(|| quote!(.with_formats_as_annotations()));
     quote! {
         #docs
         use api_runtime::Schemas;
-        #[cfg(feature = "schemars")]
-        use api_runtime::described;
-        use api_runtime::json;
         /// The schemas of the contract, each of which is compiled on first use.
         pub static SCHEMAS: Schemas = Schemas::new(include_str!("schemas.json")) #formats;
-        /// The components by their name in the contract, each with a function that deserializes a
-        /// JSON text as its type and serializes it again.
-        pub static TYPES: &[(&str, json::Recode)] = &[#(#types),*];
-        /// The components by their name in the contract, each with a function that returns the JSON
-        /// Schema of its type.
-        #[cfg(feature = "schemars")]
-        pub static JSON_SCHEMAS: &[(&str, described::JsonSchemaOf)] = &[#(#described),*];
     }
+}
+
+/// Returns the list of components as the call of a macro, which expands to the tables of types.
+///
+/// It is text because the formatter has no rule for the arguments of a macro.
+fn components(api: &Api<'_>) -> String {
+    let mut text = "\napi_runtime::components! {\n".to_owned();
+    for def in &api.types {
+        let Some(component) = &def.component else {
+            continue;
+        };
+        if let Some(tag) = tag_of_module(def) {
+            let feature = Literal::string(&api.tags[tag].feature);
+            let _ = writeln!(text, "    #[cfg(feature = {feature})]");
+        }
+        let component = Literal::string(component);
+        let _ = writeln!(text, "    {component}: crate::{},", ident(&def.name));
+    }
+    text.push_str("}\n");
+    text
 }
 
 /// Generates `schemas.json`, which has every schema of the contract.

@@ -83,6 +83,7 @@ pub(crate) fn build<'a>(
         );
     }
     let contract = Contract {
+        yaml: None,
         dialect,
         formats,
         version: text(root.node, "openapi").unwrap_or_default(),

@@ -19,7 +19,7 @@ use crate::node::Node;
 use crate::normalise::{correct_sections, normalise};
 use crate::read::read;
 use crate::resolve::Resolver;
-use crate::source::{SourceFile, Sources, Span};
+use crate::source::{FileId, SourceFile, Sources, Span};
 use crate::syntax;
 
 use dialect::dialect;
@@ -253,6 +253,7 @@ impl Loader {
         let root = &mut self.documents.list.first_mut()?.root;
         let dialect = dialect(root, &mut self.diagnostics)?;
         correct_sections(root, dialect, &mut self.diagnostics);
+        let is_alone = self.documents.files() == 1;
         self.gather(dialect);
         let resolver = Resolver::new(&self.documents);
         let syntax = syntax::check(&resolver, dialect, &mut self.diagnostics);
@@ -271,6 +272,9 @@ impl Loader {
             is_wrong: is_wrong(&self.diagnostics),
         });
         self.diagnostics.extend(diagnostics);
+        contract.yaml = Some(&self.sources.file(FileId::default()).text)
+            .filter(|text| is_alone && !text.trim_start().starts_with(['{', '[']))
+            .cloned();
         Some(contract)
     }
 }

@@ -38,6 +38,7 @@ pub fn reversed(contract: &Contract) -> Option<Contract> {
         return None;
     }
     Some(Contract {
+        yaml: None,
         servers: Vec::new(),
         tags: tags(contract, &operations),
         operations,

@@ -1,4 +1,4 @@
-//! The body of a request: which media type it has, and its bytes within the limits.
+//! The body of a request: its media type, and its bytes within the limits.
 
 use axum::body::Body as HttpBody;
 use bytes::{Bytes, BytesMut};
@@ -7,22 +7,22 @@ use http_body_util::BodyExt;
 
 use super::call::Limits;
 use super::operation::Media;
-use super::refusal::{Refusal, RefusalKind, Refused};
+use super::rejection::{Rejected, Rejection, RejectionKind};
 
-/// What bytes without a content type are (RFC 9110, 8.3).
+/// The media type of bytes without a content type (RFC 9110, 8.3).
 const UNKNOWN: &[u8] = b"application/octet-stream";
 
-/// Whether there surely is no body.
+/// Returns whether the request certainly has no body.
 pub(super) fn is_empty(body: &HttpBody) -> bool {
     body.is_end_stream() || body.size_hint().exact() == Some(0)
 }
 
-/// Whether the body says itself that it is too large.
+/// Returns whether the body declares more bytes than the limit.
 pub(super) fn is_surely_over(body: &HttpBody, limit: usize) -> bool {
     usize::try_from(body.size_hint().lower()).map_or(true, |length| length > limit)
 }
 
-/// The media type that a content type means: the same one, else a range that it is in.
+/// Returns the listed media type of a content type: the same one, else a range that includes it.
 pub(super) fn matching(media: &[Media], content_type: Option<&[u8]>) -> Option<usize> {
     let written = content_type.unwrap_or(UNKNOWN);
     if let [only] = media
@@ -39,7 +39,7 @@ pub(super) fn matching(media: &[Media], content_type: Option<&[u8]>) -> Option<u
         .map(|(_, at)| at)
 }
 
-/// The type without its parameters.
+/// Returns the media type without its parameters.
 fn essence(name: &[u8]) -> &[u8] {
     let end = name
         .iter()
@@ -48,7 +48,7 @@ fn essence(name: &[u8]) -> &[u8] {
     name[..end].trim_ascii()
 }
 
-/// How a name fits a listed one: 0 the same, 1 its range, 2 the range of all.
+/// Returns how closely a name matches a listed one: 0 the same, 1 its range, 2 the range of all.
 fn closeness(listed: &[u8], name: &[u8]) -> Option<u8> {
     if listed.eq_ignore_ascii_case(name) {
         return Some(0);
@@ -63,22 +63,22 @@ fn closeness(listed: &[u8], name: &[u8]) -> Option<u8> {
     start.eq_ignore_ascii_case(range).then_some(1)
 }
 
-/// All bytes of a body.
-pub(super) async fn read(body: HttpBody, limits: Limits) -> Result<Bytes, Refused> {
+/// Reads all bytes of a body.
+pub(super) async fn read(body: HttpBody, limits: Limits) -> Result<Bytes, Rejected> {
     let Some(time) = limits.time else {
         return collect(body, limits.bytes).await;
     };
     tokio::time::timeout(time, collect(body, limits.bytes))
         .await
         .unwrap_or_else(|_| {
-            Err(Box::new(Refusal::new(
-                RefusalKind::RequestTimeout,
+            Err(Box::new(Rejection::new(
+                RejectionKind::RequestTimeout,
                 "the body did not arrive in time",
             )))
         })
 }
 
-async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Refused> {
+async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Rejected> {
     if is_surely_over(&body, limit) {
         return Err(too_large(limit));
     }
@@ -103,12 +103,15 @@ async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Refused> {
     Ok(all.freeze())
 }
 
-/// The next bytes; trailers are passed over.
-async fn next(body: &mut HttpBody) -> Result<Option<Bytes>, Refused> {
+/// Reads the next bytes and skips trailers.
+async fn next(body: &mut HttpBody) -> Result<Option<Bytes>, Rejected> {
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
             let message = "the body could not be read to its end";
-            return Err(Box::new(Refusal::new(RefusalKind::InvalidBody, message)));
+            return Err(Box::new(Rejection::new(
+                RejectionKind::InvalidBody,
+                message,
+            )));
         };
         if let Ok(bytes) = frame.into_data() {
             return Ok(Some(bytes));
@@ -117,9 +120,9 @@ async fn next(body: &mut HttpBody) -> Result<Option<Bytes>, Refused> {
     Ok(None)
 }
 
-pub(super) fn too_large(limit: usize) -> Refused {
+pub(super) fn too_large(limit: usize) -> Rejected {
     let message = format!("the body is too large: send at most {limit} bytes");
-    Box::new(Refusal::new(RefusalKind::PayloadTooLarge, message))
+    Box::new(Rejection::new(RejectionKind::PayloadTooLarge, message))
 }
 
 #[cfg(test)]

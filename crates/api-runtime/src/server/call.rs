@@ -1,4 +1,4 @@
-//! One request on its way through an operation: where its parameters and credentials are.
+//! A request whose operation is known: finds its parameters and credentials.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +15,14 @@ use super::credentials::{
     ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret, after_scheme, basic,
 };
 use super::inputs::Inputs;
+use super::messages::Request;
 use super::operation::{Location, Operation, Parameter};
 use super::pairs::{Pairs, decode};
 use super::path::{Captures, names};
-use super::refusal::{Refusal, Refused};
-use super::written::Place;
+use super::rejection::{Rejected, Rejection};
+use super::written::RawParameter;
 
-/// A request that has found its operation.
+/// A request whose operation is known.
 #[derive(Debug)]
 pub struct Call {
     pub(super) parts: Parts,
@@ -34,7 +35,7 @@ pub struct Call {
     pub(super) exceeded: Option<Arc<AtomicBool>>,
 }
 
-/// What the body may be.
+/// The limits of a request body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) bytes: usize,
@@ -42,32 +43,37 @@ pub(super) struct Limits {
 }
 
 impl Call {
-    /// The operation.
+    /// Returns the operation.
     #[must_use]
     pub fn operation(&self) -> &'static Operation {
         self.operation
     }
 
-    /// Begins to read the request.
+    /// Reads the whole request.
+    pub fn read<T: Request>(&mut self) -> impl Future<Output = Result<T, Rejected>> + Send {
+        T::read(self)
+    }
+
+    /// Begins to read the request part by part.
     pub fn inputs(&mut self) -> Inputs<'_> {
         Inputs::new(self)
     }
 
-    /// The refusal for a failed check of credentials.
+    /// Returns the rejection for a failed check of credentials.
     #[must_use]
-    pub fn unauthorized(&self, error: AuthError) -> Refused {
-        Refusal::unauthorized(error, self.operation.challenge)
+    pub fn unauthorized(&self, error: AuthError) -> Rejected {
+        Rejection::unauthorized(error, self.operation.challenge)
     }
 
-    /// The handler's answer, unless a body that it read as a stream was too large.
-    pub fn respond(&self, response: impl IntoResponse) -> Result<Response, Refused> {
+    /// Returns the handler's response, unless a body that the handler read as a stream was too large.
+    pub fn respond(&self, response: impl IntoResponse) -> Result<Response, Rejected> {
         match &self.exceeded {
             Some(exceeded) if exceeded.load(Ordering::Relaxed) => Err(too_large(self.limits.bytes)),
             _ => Ok(response.into_response()),
         }
     }
 
-    /// The bearer token.
+    /// Returns the bearer token.
     pub fn bearer(&self) -> Result<Bearer, AuthError> {
         let token = self.authorization("Bearer")?;
         if token.is_empty() || token.contains(char::is_whitespace) {
@@ -78,19 +84,19 @@ impl Call {
         })
     }
 
-    /// User and password.
+    /// Returns user and password.
     pub fn basic(&self) -> Result<Basic, AuthError> {
         basic(self.authorization("Basic")?).ok_or(AuthError::Invalid)
     }
 
-    /// A credential of another scheme of the `Authorization` header.
+    /// Returns the credential of another scheme of the `Authorization` header.
     pub fn http(&self, scheme: &str) -> Result<Authorization, AuthError> {
         Ok(Authorization {
             parameters: Secret::new(self.authorization(scheme)?),
         })
     }
 
-    /// The caller's certificate, from the request's extensions.
+    /// Returns the caller's certificate, from the request's extensions.
     pub fn certificate(&self) -> Result<ClientCertificate, AuthError> {
         self.parts
             .extensions
@@ -99,7 +105,7 @@ impl Call {
             .ok_or(AuthError::Missing)
     }
 
-    /// A key in a header.
+    /// Returns a key in a header.
     pub fn header_key(&self, name: &str) -> Result<ApiKey, AuthError> {
         let mut values = self.parts.headers.get_all(name).iter();
         match (values.next(), values.next()) {
@@ -111,12 +117,12 @@ impl Call {
         }
     }
 
-    /// A key in the query.
+    /// Returns a key in the query.
     pub fn query_key(&self, name: &str) -> Result<ApiKey, AuthError> {
         pair_key(&self.query(), name)
     }
 
-    /// A key in a cookie.
+    /// Returns a key in a cookie.
     pub fn cookie_key(&self, name: &str) -> Result<ApiKey, AuthError> {
         pair_key(&self.cookies(), name)
     }
@@ -147,33 +153,33 @@ impl Call {
         )
     }
 
-    /// The body.
+    /// Returns the body.
     pub(super) fn body(&mut self) -> &mut Body {
         self.body.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where a parameter is, if it is there.
-    pub(super) fn place(&self, parameter: &Parameter) -> Option<Place<'_>> {
-        let place = match parameter.location {
+    /// Returns a parameter as it is written, if the request has it.
+    pub(super) fn raw(&self, parameter: &Parameter) -> Option<RawParameter<'_>> {
+        let raw = match parameter.location {
             Location::Path => {
                 let at = names(self.operation.path).position(|name| name == parameter.name)?;
                 let (start, end) = *self.captures.get(at)?;
-                Place::Segment(&self.parts.uri.path()[start..end])
+                RawParameter::Segment(&self.parts.uri.path()[start..end])
             }
-            Location::Query => Place::Pairs(self.query(), self.operation.parameters),
-            Location::Cookie => Place::Pairs(self.cookies(), self.operation.parameters),
+            Location::Query => RawParameter::Pairs(self.query(), self.operation.parameters),
+            Location::Cookie => RawParameter::Pairs(self.cookies(), self.operation.parameters),
             Location::Header => {
                 let name = HeaderName::from_bytes(parameter.name.as_bytes()).ok()?;
                 let (text, repeated) = lines(&self.parts.headers, &name, ", ")?;
-                Place::Header(text, repeated)
+                RawParameter::Header(text, repeated)
             }
             Location::Body => return None,
         };
-        place.holds(parameter).then_some(place)
+        raw.has(parameter).then_some(raw)
     }
 }
 
-/// The lines of a header as one text, and whether there are several.
+/// Returns the lines of a header as one text, and whether there are several.
 fn lines<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,

@@ -1,4 +1,4 @@
-//! Credentials as they come in, and what their check may say. None of them prints its secret.
+//! The credentials of requests, and the errors of their check. None of them prints its secret.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use bytes::Bytes;
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
+    /// Creates a secret.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself.
+    /// Returns the text.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -31,7 +31,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// `Authorization: Bearer <token>` (RFC 6750); also how OAuth 2 travels.
+/// `Authorization: Bearer <token>` (RFC 6750), which OAuth 2 uses too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
     /// The token.
@@ -54,30 +54,30 @@ pub struct ApiKey {
     pub value: Secret,
 }
 
-/// `Authorization` with another scheme, unread.
+/// An `Authorization` header of another scheme, not parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorization {
     /// What follows the scheme's name.
     pub parameters: Secret,
 }
 
-/// The caller's certificate, in DER. Whoever ends TLS puts it into the request's extensions.
+/// The caller's certificate, in DER. The code that terminates TLS puts it into the request's extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate(pub Bytes);
 
-/// Why a credential does not open the door.
+/// The error of a check of credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// There is none: 401.
+    /// 401: there is no credential.
     Missing,
-    /// It is malformed, unknown, expired or revoked: 401.
+    /// 401: the credential is malformed, unknown, expired or revoked.
     Invalid,
-    /// It is good, but not for this: 403, with a reason that the caller may read.
+    /// 403: the credential does not allow the operation, for a reason that the caller may read.
     Forbidden(String),
-    /// It is good, but comes too often: 429, with the time to wait.
+    /// 429: the credential is used too often; with the time to wait.
     TooManyRequests(Duration),
-    /// It cannot be checked just now: 503, with the time to wait.
+    /// 503: the credential cannot be checked now; with the time to wait, if known.
     Unavailable(Option<Duration>),
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for AuthError {
 impl std::error::Error for AuthError {}
 
 impl AuthError {
-    /// Of two alternatives that failed, the reason that says more.
+    /// Returns the more specific one of the errors of two alternatives.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         if other.weight() > self.weight() {
@@ -106,7 +106,7 @@ impl AuthError {
         }
     }
 
-    /// For security that is welcome but not needed: none at all is fine, a bad one is not.
+    /// Returns `None` for an absent credential, where security is optional; a bad credential stays an error.
     pub fn unless_missing<P>(self) -> Result<Option<P>, Self> {
         match self {
             Self::Missing => Ok(None),
@@ -125,7 +125,8 @@ impl AuthError {
     }
 }
 
-/// The part of an `Authorization` value after the scheme, if it is that scheme. `Bearer: token` is understood too.
+/// Returns what follows the scheme in an `Authorization` value, if the scheme is that one. `Bearer: token` is
+/// understood too.
 pub(super) fn after_scheme<'v>(value: &'v str, scheme: &str) -> Option<&'v str> {
     let value = value.trim();
     let rest = value
@@ -146,7 +147,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// User and password of a `Basic` credential.
+/// Parses the user and password of a `Basic` credential.
 pub(super) fn basic(encoded: &str) -> Option<Basic> {
     let text = String::from_utf8(BASE64.decode(encoded).ok()?).ok()?;
     let (user, password) = text.split_once(':')?;

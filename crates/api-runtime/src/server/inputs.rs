@@ -11,9 +11,10 @@ use http_body::Body as _;
 
 use super::body::{is_empty, matching, read};
 use super::call::Call;
+use super::messages::RequestBody;
 use super::operation::{Body, Location, Parameter};
 use super::pairs::decode;
-use super::refusal::{Refusal, RefusalKind, Refused, Violation};
+use super::rejection::{Rejected, Rejection, RejectionKind, Violation};
 use super::streams::{ByteStream, Upgrade};
 use super::text::{Guess, InputError, Text};
 use super::tree::{Object, bracketed};
@@ -21,26 +22,27 @@ use super::violations;
 use super::written::{decode_absent, decode_parameter};
 use crate::{Schemas, Wire};
 
-/// How many violations the message of a refusal spells out.
+/// The number of violations that the message of a rejection spells out.
 const SPELLED_OUT: usize = 3;
 
-/// Which media type of a body the request has.
+/// The media type that the body of a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chosen {
-    /// The index of one that is listed.
+    /// A listed one, by its index.
     Media(usize),
-    /// There is no body.
+    /// None, because there is no body.
     Absent,
-    /// None that is listed, which is noted already.
-    Refused,
+    /// One that is not listed, which is noted already.
+    Unsupported,
 }
 
-/// The inputs of one request. What cannot be read is noted, and [`finish`](Self::finish) refuses all of it together.
+/// The inputs of one request. Everything that cannot be read is noted, and [`finish`](Self::finish) rejects the
+/// request for all of it together.
 #[derive(Debug)]
 pub struct Inputs<'c> {
     call: &'c mut Call,
     violations: Vec<Violation>,
-    refused: Option<Refused>,
+    rejected: Option<Rejected>,
 }
 
 impl<'c> Inputs<'c> {
@@ -48,14 +50,14 @@ impl<'c> Inputs<'c> {
         Self {
             call,
             violations: Vec::new(),
-            refused: None,
+            rejected: None,
         }
     }
 
-    /// Takes a parameter. An absent one is its default, or nothing if its type can say so.
+    /// Reads a parameter. An absent one has its default, or is `None` where its type allows that.
     pub fn take<T: Wire>(&mut self, parameter: &Parameter) -> Option<T> {
-        match self.call.place(parameter) {
-            Some(place) => match decode_parameter(parameter, &place) {
+        match self.call.raw(parameter) {
+            Some(raw) => match decode_parameter(parameter, &raw) {
                 Ok(value) => return Some(value),
                 Err(error) => {
                     self.violations
@@ -74,12 +76,12 @@ impl<'c> Inputs<'c> {
         None
     }
 
-    /// What a handler needs to take over the connection.
+    /// Returns what a handler needs to take over the connection.
     pub fn upgrade(&mut self) -> Upgrade {
         Upgrade::new(std::mem::take(&mut self.call.parts.extensions))
     }
 
-    /// Chooses among a body's media types.
+    /// Chooses the media type that the request names.
     pub fn choose(&mut self, body: &Body) -> Chosen {
         if is_empty(self.call.body()) {
             return Chosen::Absent;
@@ -98,30 +100,33 @@ impl<'c> Inputs<'c> {
             "the body's content type is not taken here: send {}",
             names.join(" or ")
         );
-        self.refused = Some(Box::new(Refusal::new(
-            RefusalKind::UnsupportedMediaType,
+        self.rejected = Some(Box::new(Rejection::new(
+            RejectionKind::UnsupportedMediaType,
             message,
         )));
-        Chosen::Refused
+        Chosen::Unsupported
     }
 
-    /// What the absence of a body means; noted if it must be there.
-    pub fn no_body<T: Wire>(&mut self, body: &Body) -> Option<T> {
+    /// Returns the value of an absent body, or notes that the body is required.
+    fn no_body<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let value = if body.required { None } else { decode_absent() };
-        if value.is_none() {
-            self.violations
-                .push(Violation::of_body(String::new(), "is required".to_owned()));
-        }
-        value
+        value.or_else(|| self.missing())
     }
 
-    /// Chooses as [`choose`](Self::choose) does, once it is known whether there is a body: one that comes in chunks
-    /// and names no type may be empty.
+    /// Notes that the body is required.
+    fn missing<T>(&mut self) -> Option<T> {
+        self.violations
+            .push(Violation::of_body(String::new(), "is required".to_owned()));
+        None
+    }
+
+    /// Chooses as [`choose`](Self::choose) does, but reads a body first that comes in chunks and names no type: such a
+    /// body may be empty.
     async fn chosen(&mut self, body: &Body) -> Chosen {
         let is_named = self.call.parts.headers.contains_key(header::CONTENT_TYPE);
         if !is_named && self.call.body().size_hint().exact().is_none() {
             let Some(bytes) = self.read().await else {
-                return Chosen::Refused;
+                return Chosen::Unsupported;
             };
             *self.call.body() = HttpBody::from(bytes);
         }
@@ -133,7 +138,7 @@ impl<'c> Inputs<'c> {
         match self.chosen(body).await {
             Chosen::Media(at) => self.json_as(body, at, schemas).await,
             Chosen::Absent => self.no_body(body),
-            Chosen::Refused => None,
+            Chosen::Unsupported => None,
         }
     }
 
@@ -175,11 +180,29 @@ impl<'c> Inputs<'c> {
         None
     }
 
+    /// Reads a body of several media types, one of which the content type names.
+    pub async fn one_of<T: RequestBody>(&mut self, body: &Body) -> Option<T> {
+        match self.choose(body) {
+            Chosen::Media(at) => T::read(self, body, at).await,
+            Chosen::Absent => self.missing(),
+            Chosen::Unsupported => None,
+        }
+    }
+
+    /// Reads a body of several media types that may be left out.
+    pub async fn optional_one_of<T: RequestBody>(&mut self, body: &Body) -> Option<Option<T>> {
+        match self.choose(body) {
+            Chosen::Media(at) => T::read(self, body, at).await.map(Some),
+            Chosen::Absent => Some(None),
+            Chosen::Unsupported => None,
+        }
+    }
+
     /// Reads a form that is the only kind of body.
     pub async fn form<T: Wire>(&mut self, body: &Body) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
-            Chosen::Refused => None,
+            Chosen::Unsupported => None,
             // A form without fields is a form.
             Chosen::Absent | Chosen::Media(_) => self.form_as(body).await,
         }
@@ -201,7 +224,7 @@ impl<'c> Inputs<'c> {
     pub async fn text<T: Wire>(&mut self, body: &Body) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
-            Chosen::Refused => None,
+            Chosen::Unsupported => None,
             Chosen::Absent | Chosen::Media(_) => self.text_as(body).await,
         }
     }
@@ -231,7 +254,7 @@ impl<'c> Inputs<'c> {
     pub fn stream(&mut self, body: &Body) -> Option<ByteStream> {
         match self.choose(body) {
             Chosen::Media(_) | Chosen::Absent => self.stream_as(),
-            Chosen::Refused => None,
+            Chosen::Unsupported => None,
         }
     }
 
@@ -240,7 +263,7 @@ impl<'c> Inputs<'c> {
         match self.choose(body) {
             Chosen::Media(_) => self.stream_as().map(Some),
             Chosen::Absent => Some(None),
-            Chosen::Refused => None,
+            Chosen::Unsupported => None,
         }
     }
 
@@ -262,11 +285,8 @@ impl<'c> Inputs<'c> {
     pub async fn multipart(&mut self, body: &Body) -> Option<Multipart> {
         match self.choose(body) {
             Chosen::Media(_) => self.multipart_as().await,
-            Chosen::Absent => {
-                self.no_body::<String>(&body.required());
-                None
-            }
-            Chosen::Refused => None,
+            Chosen::Absent => self.missing(),
+            Chosen::Unsupported => None,
         }
     }
 
@@ -275,7 +295,7 @@ impl<'c> Inputs<'c> {
         match self.choose(body) {
             Chosen::Media(_) => self.multipart_as().await.map(Some),
             Chosen::Absent => Some(None),
-            Chosen::Refused => None,
+            Chosen::Unsupported => None,
         }
     }
 
@@ -288,7 +308,7 @@ impl<'c> Inputs<'c> {
                 .headers_mut()
                 .insert(header::CONTENT_TYPE, name.clone());
         }
-        // The limit of this call is around the body already.
+        // The limit of this call applies to the body already.
         DefaultBodyLimit::disable().apply(&mut request);
         let multipart = Multipart::from_request(request, &()).await;
         if multipart.is_err() {
@@ -299,15 +319,15 @@ impl<'c> Inputs<'c> {
         multipart.ok()
     }
 
-    /// The request as `build` puts it together, or the refusal of all that was noted.
-    pub fn finish<T>(self, build: impl FnOnce() -> Option<T>) -> Result<T, Refused> {
+    /// Returns the request that `build` puts together, or a rejection with everything that was noted.
+    pub fn finish<T>(self, build: impl FnOnce() -> Option<T>) -> Result<T, Rejected> {
         if self.violations.is_empty() {
-            if let Some(refused) = self.refused {
-                return Err(refused);
+            if let Some(rejected) = self.rejected {
+                return Err(rejected);
             }
             let lost = || {
-                Box::new(Refusal::new(
-                    RefusalKind::Internal,
+                Box::new(Rejection::new(
+                    RejectionKind::Internal,
                     "the request could not be put together",
                 ))
             };
@@ -318,12 +338,12 @@ impl<'c> Inputs<'c> {
             .iter()
             .all(|violation| violation.location == Location::Body);
         let kind = if is_of_body {
-            RefusalKind::InvalidBody
+            RejectionKind::InvalidBody
         } else {
-            RefusalKind::InvalidParameters
+            RejectionKind::InvalidParameters
         };
         Err(Box::new(
-            Refusal::new(kind, message(&self.violations)).with_violations(self.violations),
+            Rejection::new(kind, message(&self.violations)).with_violations(self.violations),
         ))
     }
 
@@ -340,8 +360,8 @@ impl<'c> Inputs<'c> {
         let body = std::mem::take(self.call.body());
         match read(body, self.call.limits).await {
             Ok(bytes) => Some(bytes),
-            Err(refused) => {
-                self.refused = Some(refused);
+            Err(rejected) => {
+                self.rejected = Some(rejected);
                 None
             }
         }
@@ -349,14 +369,14 @@ impl<'c> Inputs<'c> {
 
     fn take_body(&mut self, limit: usize) -> Option<HttpBody> {
         if super::body::is_surely_over(self.call.body(), limit) {
-            self.refused = Some(super::body::too_large(limit));
+            self.rejected = Some(super::body::too_large(limit));
             return None;
         }
         Some(std::mem::take(self.call.body()))
     }
 }
 
-/// What the absence of a parameter means, if it may be absent.
+/// Returns the value of an absent parameter, if it may be absent.
 fn absent<T: Wire>(parameter: &Parameter) -> Option<T> {
     if parameter.required {
         return None;

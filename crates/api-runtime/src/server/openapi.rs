@@ -1,7 +1,7 @@
-//! Derives the document again from what the generated code enforces, so that a test can compare it with the contract.
+//! Re-derives the document from what the generated code enforces, so that a test can compare it with the contract.
 //!
-//! Types, required flags, defaults, statuses and security come from the Rust that serves requests; only words
-//! that no Rust enforces (descriptions, examples, extensions) come from a file of JSON.
+//! Types, required flags, defaults, statuses and security come from the descriptions that serve requests. Only texts
+//! that no Rust enforces (summaries, descriptions, examples, extensions) come from a file of JSON.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::extensions::Extensions;
@@ -9,15 +9,15 @@ use utoipa::openapi::path::{Operation as UtoipaOperation, Parameter as UtoipaPar
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Content, Header, OpenApi, PathItem, RefOr, Response};
 
-use super::operation::{Body, ListedResponse, Location, Operation, Parameter, Style};
+use super::operation::{Body, ListedResponse, Location, Media, Operation, Parameter, Style};
 use super::written::decode_absent;
-use crate::described::utoipa_schema;
+use crate::described::{Component, utoipa_schema};
 use crate::{Described, Wire};
 
-/// Where a schema stands until the document is done: `#slot/7`.
+/// The prefix of references that stand for schemas until the document is complete: `#slot/7`.
 const SLOT: &str = "#slot/";
 
-/// A document in the making.
+/// A document that is being built.
 #[derive(Debug)]
 pub struct Document {
     words: Value,
@@ -27,59 +27,89 @@ pub struct Document {
     slots: Vec<Value>,
 }
 
-/// The schema of a place, and whether the place may stay empty.
-#[derive(Debug, Clone)]
-pub struct Slot {
+/// The function that makes the schema of a described value.
+///
+/// It is no part of what the value says, so all of them are equal.
+#[derive(Clone, Copy)]
+pub(super) struct SchemaSource(fn() -> ValueSchema);
+
+/// A schema, and whether the value may be absent.
+struct ValueSchema {
     schema: Value,
     is_optional: bool,
+    /// The default that the type's own schema has.
+    default: Option<Value>,
 }
 
-/// The slot of a field: its type is what the field holds.
-#[must_use]
-pub fn field<R, T: Described + Wire>(_: fn(&R) -> &T) -> Slot {
-    let schema = T::reference();
-    if decode_absent::<T>().is_some() {
-        Slot {
-            schema: without_null(schema),
-            is_optional: true,
-        }
-    } else {
-        Slot {
-            schema,
-            is_optional: false,
-        }
-    }
-}
-
-/// The slot of a variant that holds a body.
-#[must_use]
-pub fn variant<T: Described, E>(_: fn(T) -> E) -> Slot {
-    Slot {
-        schema: T::reference(),
-        is_optional: false,
-    }
-}
-
-/// The slot of a variant that holds a status and a body.
-#[must_use]
-pub fn variant_with_status<S, T: Described, E>(_: fn(S, T) -> E) -> Slot {
-    Slot {
-        schema: T::reference(),
-        is_optional: false,
-    }
-}
-
-/// The slot of bytes, whose schema no type carries.
-#[must_use]
-pub fn opaque() -> Slot {
-    Slot {
+impl SchemaSource {
+    /// The schema of bytes, which no type has.
+    pub(super) const UNKNOWN: Self = Self(|| ValueSchema {
         schema: json!({}),
         is_optional: false,
+        default: None,
+    });
+
+    /// The schema of a type; for an `Option` that may be absent, that of the type inside.
+    const fn field<T: Described + Wire>() -> Self {
+        Self(|| {
+            let is_optional = decode_absent::<T>().is_some();
+            let schema = T::reference();
+            ValueSchema {
+                schema: if is_optional {
+                    without_null(schema)
+                } else {
+                    schema
+                },
+                is_optional,
+                default: T::schema().get("default").cloned(),
+            }
+        })
+    }
+
+    /// The schema of a type.
+    const fn body<T: Described>() -> Self {
+        Self(|| ValueSchema {
+            schema: T::reference(),
+            is_optional: false,
+            default: None,
+        })
+    }
+}
+
+impl PartialEq for SchemaSource {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for SchemaSource {}
+
+impl std::fmt::Debug for SchemaSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SchemaSource")
+    }
+}
+
+impl Parameter {
+    /// Sets the type of the field that holds the value.
+    #[must_use]
+    pub const fn described<T: Described + Wire>(mut self) -> Self {
+        self.schema = SchemaSource::field::<T>();
+        self
+    }
+}
+
+impl Media {
+    /// Sets the type of the body.
+    #[must_use]
+    pub const fn described<T: Described>(mut self) -> Self {
+        self.described = SchemaSource::body::<T>();
+        self
     }
 }
 
 impl Document {
-    /// Begins with the words of everything, and with what no operation says: title, servers, tags, security schemes.
+    /// Creates a document without operations from the texts of the contract: title, servers, tags, security schemes.
     #[must_use]
     pub fn new(words: &str) -> Self {
         let words: Value = serde_json::from_str(words).unwrap_or_default();
@@ -97,42 +127,145 @@ impl Document {
         }
     }
 
-    /// Adds a component schema.
-    pub fn component<T: Described>(&mut self, name: &str) {
-        let mut schema = if T::NAME == Some(name) {
-            T::schema()
-        } else {
-            T::reference()
-        };
-        add_words(&mut schema, &object(&self.words["schemas"][name]));
-        self.schemas.insert(name.to_owned(), schema);
+    /// Adds the schemas of components.
+    pub fn components(&mut self, components: &[(&str, Component)]) {
+        for (name, schema) in components {
+            let mut schema = schema(name);
+            add_words(&mut schema, &object(&self.words["schemas"][name]));
+            self.schemas.insert((*name).to_owned(), schema);
+        }
     }
 
-    /// Begins an operation.
-    pub fn operation(&mut self, operation: &'static Operation) -> OperationDocument<'_> {
+    /// Adds an operation.
+    pub fn operation(&mut self, operation: &Operation) {
         let words = self.words["operations"][operation.id].clone();
         let mut value = object(&words["words"]);
         value.insert("operationId".to_owned(), operation.id.into());
         if let (Some(tag), None) = (operation.tag, value.get("tags")) {
             value.insert("tags".to_owned(), json!([tag]));
         }
-        let security = operation.security.iter().map(|alternative| {
-            let schemes = alternative
-                .iter()
-                .map(|scheme| (scheme.name.to_owned(), scheme.scopes.into()));
-            Value::Object(schemes.collect())
-        });
-        value.insert("security".to_owned(), security.collect());
-        OperationDocument {
-            document: self,
-            operation,
-            words,
-            value,
-            status: None,
+        value.insert("security".to_owned(), security(operation));
+        let parameters = operation.parameters.iter();
+        let parameters: Vec<Value> = parameters
+            .map(|parameter| {
+                let key = format!("{} {}", parameter.location.as_str(), parameter.name);
+                let words = self.words_of(&words["parameters"][key]);
+                self.parameter(parameter, &words)
+            })
+            .collect();
+        if !parameters.is_empty() {
+            value.insert("parameters".to_owned(), parameters.into());
+        }
+        if let Some(body) = &operation.body {
+            value.insert("requestBody".to_owned(), self.body(body, &words["body"]));
+        }
+        for listed in operation.responses.iter().chain(operation.errors) {
+            let status = listed.key.to_string();
+            let words = self.words_of(&words["responses"][&status]);
+            let response = self.response(listed, &words);
+            let responses = value.entry("responses").or_insert_with(|| json!({}));
+            responses[&status] = response;
+        }
+        let path = self
+            .paths
+            .entry(operation.path)
+            .or_insert_with(|| json!({}));
+        path[operation.method.as_str().to_ascii_lowercase()] = Value::Object(value);
+    }
+
+    /// Returns the texts of a parameter or response, which may be those of a component.
+    fn words_of(&self, words: &Value) -> Value {
+        match words {
+            Value::String(pointer) => self.words["components"][pointer].clone(),
+            words => words.clone(),
         }
     }
 
-    /// The document as JSON.
+    fn parameter(&mut self, parameter: &Parameter, words: &Value) -> Value {
+        let mut value = self.value(parameter, words);
+        value.insert("name".to_owned(), parameter.name.into());
+        value.insert("in".to_owned(), parameter.location.as_str().into());
+        // utoipa reads no parameter that leaves it out.
+        value.entry("required").or_insert(false.into());
+        Value::Object(value)
+    }
+
+    fn body(&mut self, body: &Body, words: &Value) -> Value {
+        let mut value = object(&words["words"]);
+        if body.required {
+            value.insert("required".to_owned(), true.into());
+        }
+        self.content(body.media, words, &mut value);
+        Value::Object(value)
+    }
+
+    fn response(&mut self, listed: &ListedResponse, words: &Value) -> Value {
+        let mut value = object(&words["words"]);
+        self.content(listed.media, words, &mut value);
+        for header in listed.headers {
+            let described = self.value(header, &words["headers"][header.name]);
+            let headers = value.entry("headers").or_insert_with(|| json!({}));
+            headers[header.name] = Value::Object(described);
+        }
+        Value::Object(value)
+    }
+
+    /// Adds the media types of a body.
+    fn content(&mut self, media: &[Media], words: &Value, into: &mut Map<String, Value>) {
+        for media in media {
+            let mut value = object(&words["content"][media.name]);
+            let ValueSchema { mut schema, .. } = (media.described.0)();
+            if let Some(Value::Object(words)) = value.remove("schema") {
+                add_words(&mut schema, &words);
+            }
+            value.insert("schema".to_owned(), self.slot(schema));
+            let content = into.entry("content").or_insert_with(|| json!({}));
+            content[media.name] = Value::Object(value);
+        }
+    }
+
+    /// Describes what parameters and headers have in common.
+    fn value(&mut self, parameter: &Parameter, words: &Value) -> Map<String, Value> {
+        let mut value = object(words);
+        let ValueSchema {
+            mut schema,
+            is_optional,
+            default,
+        } = (parameter.schema.0)();
+        if let Some(Value::Object(words)) = value.remove("schema") {
+            add_words(&mut schema, &words);
+        }
+        if let (Some(own), Some(schema)) = (parameter.default, schema.as_object_mut()) {
+            let own: Value = serde_json::from_str(own).unwrap_or(Value::Null);
+            // A reference to a schema with the same default says it already.
+            if !schema.contains_key("$ref") || default.as_ref() != Some(&own) {
+                schema.insert("default".to_owned(), own);
+            }
+        }
+        if parameter.required || (parameter.default.is_none() && !is_optional) {
+            value.insert("required".to_owned(), true.into());
+        }
+        let schema = self.slot(schema);
+        if parameter.style == Style::Json {
+            value.insert(
+                "content".to_owned(),
+                json!({ "application/json": { "schema": schema } }),
+            );
+            return value;
+        }
+        value.insert("schema".to_owned(), schema);
+        let usual = match parameter.location {
+            Location::Query | Location::Cookie => (Style::Form, true),
+            Location::Path | Location::Header | Location::Body => (Style::Simple, false),
+        };
+        if (parameter.style, parameter.explode) != usual {
+            value.insert("style".to_owned(), style(parameter.style).into());
+            value.insert("explode".to_owned(), parameter.explode.into());
+        }
+        value
+    }
+
+    /// Returns the document as JSON.
     #[must_use]
     pub fn into_json(self) -> Value {
         let slots = self.slots;
@@ -147,11 +280,11 @@ impl Document {
         Value::Object(value)
     }
 
-    /// The document as utoipa has it, in version 3.1.
+    /// Returns the document in utoipa's model, in version 3.1.
     ///
     /// # Errors
     ///
-    /// If the document says something that utoipa cannot hold.
+    /// If the document has something that utoipa cannot hold.
     pub fn into_openapi(self) -> Result<OpenApi, serde_json::Error> {
         let mut value = self.value;
         value.insert("openapi".to_owned(), "3.1.0".into());
@@ -170,14 +303,25 @@ impl Document {
         Ok(openapi)
     }
 
-    /// Keeps a schema, so that no model of its keywords lies between it and the document.
+    /// Keeps a schema aside and returns its placeholder, so that utoipa's model of schemas loses none of its keywords.
     fn slot(&mut self, schema: Value) -> Value {
         self.slots.push(schema);
         json!({ "$ref": format!("{SLOT}{}", self.slots.len() - 1) })
     }
 }
 
-/// The schema that a placeholder stands for.
+/// Returns the security requirements of an operation.
+fn security(operation: &Operation) -> Value {
+    let alternatives = operation.security.iter().map(|alternative| {
+        let schemes = alternative
+            .iter()
+            .map(|scheme| (scheme.name.to_owned(), scheme.scopes.into()));
+        Value::Object(schemes.collect())
+    });
+    alternatives.collect()
+}
+
+/// Returns the schema that a placeholder stands for.
 fn kept<'s>(reference: &str, slots: &'s [Value]) -> Option<&'s Value> {
     slots.get(reference.strip_prefix(SLOT)?.parse::<usize>().ok()?)
 }
@@ -200,7 +344,7 @@ fn fill(value: &mut Value, slots: &[Value]) {
     }
 }
 
-/// What utoipa's model has no field for goes along as an extension, which it writes as it stands.
+/// Keeps what utoipa's model has no field for as an extension, which utoipa writes unchanged.
 fn keep_beside(extensions: &mut Option<Extensions>, written: &Value, key: &str) {
     if let Some(value) = written.get(key) {
         extensions
@@ -291,159 +435,6 @@ fn fill_schema(schema: &mut Option<RefOr<Schema>>, slots: &[Value]) {
     }
 }
 
-/// An operation in the making.
-#[derive(Debug)]
-pub struct OperationDocument<'d> {
-    document: &'d mut Document,
-    operation: &'static Operation,
-    words: Value,
-    value: Map<String, Value>,
-    /// The answer that was begun; none while the body is written.
-    status: Option<String>,
-}
-
-impl OperationDocument<'_> {
-    /// Adds a parameter.
-    #[must_use]
-    pub fn parameter(mut self, parameter: &Parameter, slot: Slot) -> Self {
-        let location = parameter.location.as_str();
-        let words = &self.words["parameters"][format!("{location} {}", parameter.name)];
-        let mut value = described(self.document, parameter, slot, words);
-        value.insert("name".to_owned(), parameter.name.into());
-        value.insert("in".to_owned(), location.into());
-        // utoipa reads no parameter that leaves it out.
-        value.entry("required").or_insert(false.into());
-        self.list("parameters").push(Value::Object(value));
-        self
-    }
-
-    /// Begins the body.
-    #[must_use]
-    pub fn body(mut self, body: &Body, is_optional: bool) -> Self {
-        let mut value = object(&self.words["body"]["words"]);
-        if body.required || !is_optional {
-            value.insert("required".to_owned(), true.into());
-        }
-        self.value
-            .insert("requestBody".to_owned(), Value::Object(value));
-        self
-    }
-
-    /// Begins an answer.
-    #[must_use]
-    pub fn response(mut self, listed: &ListedResponse) -> Self {
-        let status = listed.key.to_string();
-        let words = object(&self.words["responses"][&status]["words"]);
-        let responses = self.value.entry("responses").or_insert_with(|| json!({}));
-        responses[&status] = Value::Object(words);
-        self.status = Some(status);
-        self
-    }
-
-    /// Adds the next media type of the body or answer that was begun.
-    #[must_use]
-    pub fn content(mut self, media: &str, slot: Slot) -> Self {
-        let (words, _) = self.begun();
-        let mut value = object(&words["content"][media]);
-        let schema_words = value.remove("schema");
-        let mut schema = slot.schema;
-        if let Some(Value::Object(words)) = &schema_words {
-            add_words(&mut schema, words);
-        }
-        value.insert("schema".to_owned(), self.document.slot(schema));
-        let content = self.begun().1.entry("content").or_insert_with(|| json!({}));
-        content[media] = Value::Object(value);
-        self
-    }
-
-    /// Adds a header of the answer that was begun.
-    #[must_use]
-    pub fn header(mut self, header: &Parameter, slot: Slot) -> Self {
-        let words = self.begun().0["headers"][header.name].clone();
-        let value = described(self.document, header, slot, &words);
-        let headers = self.begun().1.entry("headers").or_insert_with(|| json!({}));
-        headers[header.name] = Value::Object(value);
-        self
-    }
-
-    /// Puts the operation into the document.
-    pub fn end(self) {
-        let method = self.operation.method.as_str().to_ascii_lowercase();
-        let path = self
-            .document
-            .paths
-            .entry(self.operation.path)
-            .or_insert_with(|| json!({}));
-        path[&method] = Value::Object(self.value);
-    }
-
-    /// The body or answer that was begun: its words, and what is there of it.
-    fn begun(&mut self) -> (&Value, &mut Map<String, Value>) {
-        let (words, begun) = match &self.status {
-            Some(status) => (
-                &self.words["responses"][status],
-                &mut self.value["responses"][status],
-            ),
-            None => (&self.words["body"], &mut self.value["requestBody"]),
-        };
-        (
-            words,
-            begun
-                .as_object_mut()
-                .expect("a body or answer was begun as an object"),
-        )
-    }
-
-    fn list(&mut self, key: &str) -> &mut Vec<Value> {
-        let list = self.value.entry(key).or_insert_with(|| json!([]));
-        list.as_array_mut().expect("a list was begun as a list")
-    }
-}
-
-/// What parameters and headers have in common.
-fn described(
-    document: &mut Document,
-    parameter: &Parameter,
-    slot: Slot,
-    words: &Value,
-) -> Map<String, Value> {
-    let mut value = object(words);
-    let schema_words = value.remove("schema");
-    let mut schema = slot.schema;
-    if let Some(Value::Object(words)) = &schema_words {
-        add_words(&mut schema, words);
-    }
-    if let (Some(default), Some(schema)) = (parameter.default, schema.as_object_mut())
-        && !schema.contains_key("$ref")
-    {
-        schema.insert(
-            "default".to_owned(),
-            serde_json::from_str(default).unwrap_or(Value::Null),
-        );
-    }
-    if parameter.required || (parameter.default.is_none() && !slot.is_optional) {
-        value.insert("required".to_owned(), true.into());
-    }
-    let schema = document.slot(schema);
-    if parameter.style == Style::Json {
-        value.insert(
-            "content".to_owned(),
-            json!({ "application/json": { "schema": schema } }),
-        );
-        return value;
-    }
-    value.insert("schema".to_owned(), schema);
-    let usual = match parameter.location {
-        Location::Query | Location::Cookie => (Style::Form, true),
-        Location::Path | Location::Header | Location::Body => (Style::Simple, false),
-    };
-    if (parameter.style, parameter.explode) != usual {
-        value.insert("style".to_owned(), style(parameter.style).into());
-        value.insert("explode".to_owned(), parameter.explode.into());
-    }
-    value
-}
-
 fn style(style: Style) -> &'static str {
     match style {
         Style::Simple => "simple",
@@ -456,7 +447,7 @@ fn style(style: Style) -> &'static str {
     }
 }
 
-/// Adds annotations that the type does not carry itself.
+/// Adds annotations that the type does not have itself.
 fn add_words(schema: &mut Value, words: &Map<String, Value>) {
     let Some(schema) = schema.as_object_mut() else {
         return;
@@ -466,7 +457,7 @@ fn add_words(schema: &mut Value, words: &Map<String, Value>) {
     }
 }
 
-/// The schema of `T` from that of `Option<T>`.
+/// Returns the schema of `T` from that of `Option<T>`.
 fn without_null(schema: Value) -> Value {
     let Value::Object(mut schema) = schema else {
         return schema;

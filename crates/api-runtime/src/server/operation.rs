@@ -1,32 +1,37 @@
-//! Descriptions of operations: the constants that generated code enforces, and lists for whoever asks.
+//! Descriptions of operations: the values that the router serves by and that the document is re-derived from.
 
 use http::{Method, StatusCode};
 
-/// One operation of the contract.
+#[cfg(feature = "utoipa")]
+use super::openapi::SchemaSource;
+
+/// The description of one operation of the contract.
 #[derive(Debug)]
 pub struct Operation {
     /// The id, as the contract spells it.
     pub id: &'static str,
     /// The method.
     pub method: Method,
-    /// The path template: `/pets/{pet_id}`.
+    /// The path template, such as `/pets/{pet_id}`.
     pub path: &'static str,
     /// The tag.
     pub tag: Option<&'static str>,
-    /// Path, query, header and cookie parameters.
+    /// The path, query, header and cookie parameters.
     pub parameters: &'static [Parameter],
-    /// The body, if it has one.
+    /// The request body, if there is one.
     pub body: Option<Body>,
-    /// What it may answer.
+    /// The responses that a handler may return as `Ok`.
     pub responses: &'static [ListedResponse],
-    /// Alternatives, each a set of schemes that must all hold. Empty: open to everyone.
+    /// The responses that a handler may return as `Err`.
+    pub errors: &'static [ListedResponse],
+    /// Alternatives, each a set of schemes that must all hold. An operation without any is open to everyone.
     pub security: &'static [&'static [Scheme]],
-    /// `WWW-Authenticate` of its 401.
+    /// The value of `WWW-Authenticate` in a 401.
     pub challenge: &'static str,
 }
 
 impl Operation {
-    /// Stands for the routes that the contract does not know, where credentials are checked for one.
+    /// Describes the routes that the contract does not know, for the check of credentials.
     #[must_use]
     pub const fn unknown_route(
         security: &'static [&'static [Scheme]],
@@ -40,6 +45,7 @@ impl Operation {
             parameters: &[],
             body: None,
             responses: &[],
+            errors: &[],
             security,
             challenge,
         }
@@ -51,11 +57,19 @@ impl Operation {
 pub struct Scheme {
     /// The scheme's name in the contract.
     pub name: &'static str,
-    /// Scopes, all of which are needed.
+    /// The scopes, all of which are needed.
     pub scopes: &'static [&'static str],
 }
 
-/// Where a value stands in a request.
+impl Scheme {
+    /// Creates a requirement of a scheme with these scopes.
+    #[must_use]
+    pub const fn new(name: &'static str, scopes: &'static [&'static str]) -> Self {
+        Self { name, scopes }
+    }
+}
+
+/// The part of a request that a value is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Location {
     /// The path.
@@ -71,7 +85,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// The word that the contract has for it; `body` for the body.
+    /// Returns OpenAPI's word for the location; `body` for the body.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -84,7 +98,7 @@ impl Location {
     }
 }
 
-/// How a parameter's value is written.
+/// The style in which a parameter's value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Style {
     /// `a,b`
@@ -105,25 +119,28 @@ pub enum Style {
     Json,
 }
 
-/// A parameter of an operation, or a header of an answer.
+/// The description of a parameter of an operation, or of a header of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
     /// The name on the wire.
     pub name: &'static str,
-    /// Where it stands.
+    /// The part of the request that the parameter is in.
     pub location: Location,
-    /// Whether it must be there.
+    /// Whether the parameter is required.
     pub required: bool,
-    /// How its value is written.
+    /// The style in which the value is written.
     pub style: Style,
-    /// Whether each item has a name of its own.
+    /// Whether each item of the value has a name of its own.
     pub explode: bool,
-    /// What its absence means, as JSON.
+    /// The value of an absent parameter, as JSON.
     pub default: Option<&'static str>,
-    /// The properties of an object, when they stand in the query side by side.
+    /// The properties of an object, where they are in the query side by side.
     pub properties: &'static [&'static str],
     /// Whether such an object takes every other name of the query too.
     pub open: bool,
+    /// The schema of the field that holds the value.
+    #[cfg(feature = "utoipa")]
+    pub(super) schema: SchemaSource,
 }
 
 impl Parameter {
@@ -137,48 +154,50 @@ impl Parameter {
             default: None,
             properties: &[],
             open: false,
+            #[cfg(feature = "utoipa")]
+            schema: SchemaSource::UNKNOWN,
         }
     }
 
-    /// A path parameter, written plainly.
+    /// Creates a required path parameter in the style `simple`.
     #[must_use]
     pub const fn path(name: &'static str) -> Self {
         Self::new(name, Location::Path, Style::Simple).required()
     }
 
-    /// A query parameter, written as forms are.
+    /// Creates an optional query parameter in the style `form`.
     #[must_use]
     pub const fn query(name: &'static str) -> Self {
         Self::new(name, Location::Query, Style::Form)
     }
 
-    /// A header, written plainly.
+    /// Creates an optional header in the style `simple`.
     #[must_use]
     pub const fn header(name: &'static str) -> Self {
         Self::new(name, Location::Header, Style::Simple)
     }
 
-    /// A cookie, written as forms are.
+    /// Creates an optional cookie in the style `form`.
     #[must_use]
     pub const fn cookie(name: &'static str) -> Self {
         Self::new(name, Location::Cookie, Style::Form)
     }
 
-    /// Demands that it is there.
+    /// Makes the parameter required.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// Says what its absence means, as JSON.
+    /// Sets the value of an absent parameter, as JSON.
     #[must_use]
     pub const fn default(mut self, json: &'static str) -> Self {
         self.default = Some(json);
         self
     }
 
-    /// Says how its value is written, where that is not usual for its place.
+    /// Sets another style than the usual one of the location.
     #[must_use]
     pub const fn style(mut self, style: Style, explode: bool) -> Self {
         self.style = style;
@@ -186,7 +205,7 @@ impl Parameter {
         self
     }
 
-    /// Its value is a JSON text.
+    /// Says that the value is a JSON text.
     #[must_use]
     pub const fn json(mut self) -> Self {
         self.style = Style::Json;
@@ -194,14 +213,14 @@ impl Parameter {
         self
     }
 
-    /// Its value is an object whose properties may stand side by side.
+    /// Says that the value is an object whose properties may be side by side.
     #[must_use]
     pub const fn object(mut self, properties: &'static [&'static str]) -> Self {
         self.properties = properties;
         self
     }
 
-    /// The object takes names that it does not declare.
+    /// Says that the object takes names that it does not declare.
     #[must_use]
     pub const fn open(mut self) -> Self {
         self.open = true;
@@ -209,17 +228,17 @@ impl Parameter {
     }
 }
 
-/// The body of a request.
+/// The description of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Body {
-    /// Whether it must be there.
+    /// Whether the body is required.
     pub required: bool,
-    /// What it may be.
+    /// The media types that the operation takes.
     pub media: &'static [Media],
 }
 
 impl Body {
-    /// A body of any of these media types.
+    /// Creates an optional body of any of these media types.
     #[must_use]
     pub const fn new(media: &'static [Media]) -> Self {
         Self {
@@ -228,7 +247,7 @@ impl Body {
         }
     }
 
-    /// Demands that it is there.
+    /// Makes the body required.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;
@@ -236,37 +255,42 @@ impl Body {
     }
 }
 
-/// A media type that a body may have.
+/// The description of a media type of a request body or a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Media {
     /// The name, such as `application/json` or `image/*`.
     pub name: &'static str,
-    /// Pointer to its schema in the types crate's bundle.
+    /// The pointer to the schema in the types crate's bundle, by which violations are reported.
     pub schema: Option<&'static str>,
-    /// Whether the sender may be newer than the contract: properties and values of enumerations that are not known
-    /// yet are then no violations.
+    /// Whether the sender may be newer than the contract, so that unknown properties and unknown values of
+    /// extensible enumerations are no violations.
     pub is_lenient: bool,
+    /// The schema of the type that holds the body; none for bytes.
+    #[cfg(feature = "utoipa")]
+    pub(super) described: SchemaSource,
 }
 
 impl Media {
-    /// A media type.
+    /// Creates a media type.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
             schema: None,
             is_lenient: false,
+            #[cfg(feature = "utoipa")]
+            described: SchemaSource::UNKNOWN,
         }
     }
 
-    /// Names its schema.
+    /// Sets the pointer to the schema.
     #[must_use]
     pub const fn schema(mut self, pointer: &'static str) -> Self {
         self.schema = Some(pointer);
         self
     }
 
-    /// Lets the sender be newer than the contract.
+    /// Allows the sender to be newer than the contract.
     #[must_use]
     pub const fn lenient(mut self) -> Self {
         self.is_lenient = true;
@@ -274,14 +298,14 @@ impl Media {
     }
 }
 
-/// For which statuses an answer is.
+/// The statuses that a response is listed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
-    /// One.
+    /// One status.
     Code(u16),
-    /// All that begin with this digit and are not listed themselves.
+    /// All statuses that begin with this digit and are not listed themselves.
     Range(u8),
-    /// All that nothing else lists.
+    /// All statuses that nothing else lists.
     Default,
 }
 
@@ -295,76 +319,77 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// An answer of an operation.
+/// The description of a response that the contract lists for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedResponse {
-    /// For which statuses it is.
+    /// The statuses that the response is listed for.
     pub key: Status,
-    /// What its body may be; empty for no body.
-    pub media: &'static [&'static str],
+    /// The media types of the body; empty for no body.
+    pub media: &'static [Media],
+    /// The headers.
+    pub headers: &'static [Parameter],
     /// The status that is sent.
     pub(crate) code: StatusCode,
 }
 
 impl ListedResponse {
-    /// An answer with one status.
+    /// Creates a response with one status.
     ///
     /// # Panics
     ///
-    /// If it is no status, so that a constant does not compile.
+    /// If the number is no status, so that a constant does not compile.
     #[must_use]
     pub const fn code(code: u16) -> Self {
         let Ok(status) = StatusCode::from_u16(code) else {
             panic!("a status has three digits");
         };
-        Self {
-            key: Status::Code(code),
-            media: &[],
-            code: status,
-        }
+        Self::new(Status::Code(code), status)
     }
 
-    /// An answer for every status that begins with this digit and is not listed itself.
+    /// Creates a response for every status that begins with this digit and is not listed itself.
     #[must_use]
     pub const fn range(digit: u8) -> Self {
-        Self {
-            key: Status::Range(digit),
-            media: &[],
-            code: StatusCode::INTERNAL_SERVER_ERROR,
-        }
+        Self::new(Status::Range(digit), StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// An answer for every status that nothing else lists.
+    /// Creates a response for every status that nothing else lists.
     #[must_use]
     pub const fn default() -> Self {
+        Self::new(Status::Default, StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    const fn new(key: Status, code: StatusCode) -> Self {
         Self {
-            key: Status::Default,
+            key,
             media: &[],
-            code: StatusCode::INTERNAL_SERVER_ERROR,
+            headers: &[],
+            code,
         }
     }
 
-    /// Says what its body may be.
+    /// Sets the media types of the body.
     #[must_use]
-    pub const fn media(mut self, media: &'static [&'static str]) -> Self {
+    pub const fn media(mut self, media: &'static [Media]) -> Self {
         self.media = media;
         self
     }
 
-    /// Chooses the status, for a range or the default.
+    /// Sets the media types and headers to those of a type that holds them.
+    #[must_use]
+    pub const fn parts<T: super::ResponseParts>(mut self) -> Self {
+        self.media = T::MEDIA;
+        self.headers = T::HEADERS;
+        self
+    }
+
+    /// Sets the status that is sent, for a range or the default.
     #[must_use]
     pub const fn at(mut self, code: StatusCode) -> Self {
         self.code = code;
         self
     }
 
-    /// The status that is sent, as a number.
-    #[must_use]
-    pub const fn number(&self) -> u16 {
-        self.code.as_u16()
-    }
-
-    /// The status that is sent.
+    /// Returns the status that is sent.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         self.code

@@ -1,13 +1,13 @@
-//! Names and values of a query or of cookies, decoded as late as possible.
+//! The names and values of a query or of cookies, decoded only when they are read.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// How a text is encoded.
+/// The encoding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Not at all: headers.
+    /// None: headers.
     Plain,
     /// `%20`: paths and cookies.
     Percent,
@@ -15,7 +15,7 @@ pub(super) enum Encoding {
     Form,
 }
 
-/// Decodes a text; none if it is not UTF-8 then.
+/// Decodes a text; none if the result is not UTF-8.
 pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
     if encoding == Encoding::Plain {
         return Some(Cow::Borrowed(raw));
@@ -29,7 +29,7 @@ pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
     percent_decode_str(raw).decode_utf8().ok()
 }
 
-/// Pairs of name and value in a text.
+/// The pairs of name and value in a text.
 #[derive(Debug, Clone)]
 pub(super) struct Pairs<'t> {
     text: Cow<'t, str>,
@@ -54,7 +54,7 @@ impl<'t> Pairs<'t> {
         }
     }
 
-    /// All pairs as they are written.
+    /// Returns all pairs, still encoded.
     pub(super) fn raw(&self) -> impl Iterator<Item = (&str, &str)> {
         self.text
             .split(self.separator)
@@ -69,14 +69,14 @@ impl<'t> Pairs<'t> {
             })
     }
 
-    /// The values of a name, as they are written.
+    /// Returns the values of a name, still encoded.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
         self.raw()
             .filter(move |(raw, _)| self.is_name(raw, name))
             .map(|(_, value)| value)
     }
 
-    /// Whether a raw name means this name.
+    /// Returns whether an encoded name is this name.
     pub(super) fn is_name(&self, raw: &str, name: &str) -> bool {
         raw == name
             || (raw.contains(['%', '+'])

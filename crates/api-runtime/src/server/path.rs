@@ -1,11 +1,11 @@
-//! Path templates as a tree: concrete segments before patterns before parameters, whatever the parameters' names.
+//! Path templates as a tree: concrete segments before patterns before parameters, under any names of the parameters.
 //!
-//! The router of axum cannot hold `/a/{x}` beside `/a/{y}/b`, nor `/a/{x}.json`; contracts do.
+//! The router of axum does not support `/a/{x}` beside `/a/{y}/b`, nor `/a/{x}.json`; contracts have both.
 
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 
-/// Where in the path the parameters stand, in the order of the template.
+/// The ranges of the parameters in a path, in the order of the template.
 pub(super) type Captures = Vec<(usize, usize)>;
 
 /// All templates of a contract.
@@ -30,14 +30,14 @@ enum Part {
     Parameter,
 }
 
-/// What a path and a method lead to.
+/// The result of a search for a path and a method.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// The index that the route was added with.
+    /// A route, by the index that it was added with.
     Route(usize, Captures),
-    /// The path has other methods.
+    /// A path that has other methods.
     OtherMethods(HeaderValue),
-    /// No such path.
+    /// A path that does not exist.
     Nothing,
 }
 
@@ -82,7 +82,7 @@ impl Paths {
                     .map(|(_, found)| *found);
                 known.unwrap_or_else(|| {
                     node.patterns.push((parts, new));
-                    // The more of it is written out, the earlier it is tried.
+                    // The pattern with the most literal text is tried first.
                     node.patterns
                         .sort_by_key(|(parts, _)| std::cmp::Reverse(written_out(parts)));
                     new
@@ -180,7 +180,7 @@ impl Node {
     }
 }
 
-/// Names of a template's parameters, in order.
+/// Returns the names of a template's parameters, in order.
 pub(super) fn names(template: &str) -> impl Iterator<Item = &str> {
     template
         .split('{')
@@ -188,7 +188,7 @@ pub(super) fn names(template: &str) -> impl Iterator<Item = &str> {
         .filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
 }
 
-/// A segment of a template in pieces; braces that do not pair are text.
+/// Splits a segment of a template into pieces; braces that do not pair are text.
 fn parts(segment: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = segment;

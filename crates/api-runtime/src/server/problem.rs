@@ -1,10 +1,10 @@
-//! Refusals as RFC 9457 problem details, for contracts without an error schema of their own.
+//! Rejections as RFC 9457 problem details, for contracts without an error schema of their own.
 
 use serde::Serialize;
 
-use super::refusal::{Refusal, Refuse};
+use super::rejection::{Rejection, RenderRejection};
 
-/// Says refusals as `application/problem+json`.
+/// Renders rejections as `application/problem+json`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Problem;
 
@@ -12,20 +12,20 @@ pub struct Problem;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ProblemBody {
-    /// `about:blank`: the status says it all.
+    /// `about:blank`, since the status says everything.
     pub r#type: &'static str,
-    /// The status in words.
+    /// The status as text.
     pub title: &'static str,
     /// The status.
     pub status: u16,
     /// One sentence on this occurrence.
     pub detail: String,
-    /// What does not fit the contract.
+    /// The violations of the contract.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ProblemDetail>,
 }
 
-/// One violation of the contract.
+/// A violation of the contract.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ProblemDetail {
@@ -40,16 +40,16 @@ pub struct ProblemDetail {
     pub detail: String,
 }
 
-impl Refuse for Problem {
+impl RenderRejection for Problem {
     type Body = ProblemBody;
 
-    fn refuse(&self, refusal: &Refusal) -> ProblemBody {
+    fn render(&self, rejection: &Rejection) -> ProblemBody {
         ProblemBody {
             r#type: "about:blank",
-            title: refusal.status.canonical_reason().unwrap_or("Error"),
-            status: refusal.status.as_u16(),
-            detail: refusal.message.to_string(),
-            errors: refusal
+            title: rejection.status.canonical_reason().unwrap_or("Error"),
+            status: rejection.status.as_u16(),
+            detail: rejection.message.to_string(),
+            errors: rejection
                 .violations
                 .iter()
                 .map(|violation| ProblemDetail {

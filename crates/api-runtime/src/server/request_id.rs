@@ -1,4 +1,4 @@
-//! Names for requests, so that a caller's report and a log line meet.
+//! Ids of requests, by which a caller's report is found in the log.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -7,25 +7,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The header that carries it, in and out.
+/// The header of the id, in requests and responses.
 pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest name that is taken over from a caller.
+/// The length of the longest id that is accepted from a caller.
 const MAX_LENGTH: usize = 128;
 
-/// The name of a request: given by the caller in `x-request-id`, else made; every answer carries it.
+/// The id of a request: the caller's `x-request-id`, or a new one. Every response has it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RequestId(HeaderValue);
 
 impl RequestId {
-    /// Takes a name: 1 to 128 letters, digits, and `-_.:/+=@`.
+    /// Creates an id from 1 to 128 letters, digits and `-_.:/+=@`.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
         let value = HeaderValue::from_str(name).ok()?;
         is_sane(&value).then_some(Self(value))
     }
 
-    /// The name.
+    /// Returns the text of the id.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.to_str().unwrap_or_default()
@@ -65,7 +65,7 @@ fn is_sane(value: &HeaderValue) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(byte))
 }
 
-/// Makes names: 64 bits that are this process's own and a counter, in hexadecimal.
+/// Returns a generator of ids: 64 random bits of this process and a counter, in hexadecimal.
 pub(super) fn generator() -> impl Fn() -> RequestId + Send + Sync + 'static {
     let process = RandomState::new().build_hasher().finish();
     let count = AtomicU64::new(0);

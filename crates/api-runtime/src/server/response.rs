@@ -1,4 +1,4 @@
-//! Answers as HTTP: bodies and headers of what a handler says.
+//! Responses as HTTP: the bodies and headers of what a handler returns.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -10,15 +10,15 @@ use serde_json::Value;
 use super::operation::{ListedResponse, Parameter};
 use super::streams::{ByteStream, EventStream, Handshake};
 
-/// Room for a small answer; larger ones grow.
+/// The bytes that are reserved for a body; larger bodies grow.
 const CAPACITY: usize = 256;
 
-/// Marks a response whose body could not be written, so that the router answers 500 in its stead.
+/// The mark of a response whose body could not be written, so that the router answers 500 instead.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unwritable;
 
 impl ListedResponse {
-    /// An answer without a body.
+    /// Writes a response without a body.
     #[must_use]
     pub fn empty(self) -> Response {
         let mut response = Response::new(Body::empty());
@@ -26,7 +26,7 @@ impl ListedResponse {
         response
     }
 
-    /// The same, for the media type with this index.
+    /// Chooses the media type with this index for the body.
     #[must_use]
     pub const fn choose(mut self, at: usize) -> Self {
         let (_, rest) = self.media.split_at(at);
@@ -34,13 +34,13 @@ impl ListedResponse {
         self
     }
 
-    /// An answer in JSON.
+    /// Writes a response in JSON.
     #[must_use]
     pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Response {
         json_or_empty(self.code, self.content_type(), body)
     }
 
-    /// An answer whose body is one text: a string or number.
+    /// Writes a response whose body is one text: a string or number.
     #[must_use]
     pub fn text<T: Serialize + ?Sized>(self, body: &T) -> Response {
         match serde_json::to_value(body) {
@@ -49,7 +49,7 @@ impl ListedResponse {
         }
     }
 
-    /// An answer as a form.
+    /// Writes a response as a form.
     #[must_use]
     pub fn form<T: Serialize + ?Sized>(self, body: &T) -> Response {
         match serde_json::to_value(body) {
@@ -58,7 +58,7 @@ impl ListedResponse {
         }
     }
 
-    /// An answer in bytes. Where the contract says a range, such as `image/*`, the stream's own type is sent.
+    /// Writes a response in bytes. Where the contract lists a range, such as `image/*`, the stream's own type is sent.
     #[must_use]
     pub fn stream(self, body: ByteStream) -> Response {
         let listed = self.content_type();
@@ -80,7 +80,7 @@ impl ListedResponse {
         response
     }
 
-    /// An answer of server-sent events.
+    /// Writes a response of server-sent events.
     #[must_use]
     pub fn events(self, body: EventStream) -> Response {
         let mut response = Response::new(body.into_body());
@@ -94,7 +94,7 @@ impl ListedResponse {
         response
     }
 
-    /// An answer that hands the connection over to another protocol.
+    /// Writes a response that hands the connection over to another protocol.
     #[must_use]
     pub fn handshake(self, handshake: Handshake) -> Response {
         let mut response = self.empty();
@@ -105,13 +105,12 @@ impl ListedResponse {
     fn content_type(self) -> &'static str {
         self.media
             .first()
-            .copied()
-            .unwrap_or("application/octet-stream")
+            .map_or("application/octet-stream", |media| media.name)
     }
 }
 
-/// Sets a header as the contract describes it; nothing for an absent value. One that cannot be written makes the whole
-/// an internal error: a caller would read another value.
+/// Sets a header as the contract describes it; an absent value sets nothing. A value that cannot be written makes the
+/// whole response an internal error, since a caller would read another value.
 #[must_use]
 pub fn with_header<T: Serialize + ?Sized>(
     mut response: Response,
@@ -131,7 +130,7 @@ pub fn with_header<T: Serialize + ?Sized>(
     let headers = response.headers_mut();
     match &value {
         Value::Null => {}
-        // One line each: a comma may stand inside a cookie.
+        // One line each, because a cookie may contain a comma.
         Value::Array(items) if name == header::SET_COOKIE => {
             for item in items {
                 headers.append(&name, header_value(&flat(item)));
@@ -172,7 +171,7 @@ fn with_body(status: StatusCode, content_type: &'static str, bytes: Vec<u8>) -> 
     response
 }
 
-/// Whether the items of a list, or the names and values of an object, can be told apart by commas.
+/// Returns whether commas separate the items of a list, or the names and values of an object, without ambiguity.
 fn is_separable(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(|item| !flat(item).contains(',')),
@@ -184,14 +183,14 @@ fn is_separable(value: &Value) -> bool {
 }
 
 fn unwritable(error: &dyn std::fmt::Display) -> Response {
-    tracing::error!(%error, "an answer could not be written");
+    tracing::error!(%error, "a response could not be written");
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     response.extensions_mut().insert(Unwritable);
     response
 }
 
-/// A value in the style `simple`: `a,b`, `k,v,k,v`.
+/// Writes a value in the style `simple`: `a,b`, `k,v,k,v`.
 fn flat(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -230,7 +229,7 @@ fn form(value: &Value) -> String {
     pairs.join("&")
 }
 
-/// A text as a header's value: what may not stand there is percent-encoded, so that no line break gets through.
+/// Makes a text a header's value. What is not allowed there is percent-encoded, so that no line break gets through.
 fn header_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| {
         let encoded =

@@ -1,4 +1,4 @@
-//! The router: finds the operation of a request, runs it, and says refusals in the contract's words.
+//! The router: finds the operation of a request, runs it, and renders rejections.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -22,18 +22,18 @@ use tracing::{Instrument, Span};
 use super::call::{Call, Limits};
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
-use super::refusal::{Refusal, RefusalKind, Refuse, Refused};
+use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
 use super::request_id::{self, RequestId};
 use super::response::Unwritable;
 
-/// The largest body that is taken unless the configuration says otherwise: 1 MiB.
+/// The size of the largest body that is accepted by default: 1 MiB.
 const BODY_LIMIT: usize = 1 << 20;
 
-/// What an operation ends in.
-pub type Outcome = Result<Response, Refused>;
+/// The result of a route: the handler's response, or a rejection.
+pub type RouteResult = Result<Response, Rejected>;
 
-/// An operation on its way.
-pub type OutcomeFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+/// The future of a route.
+pub type RouteFuture = Pin<Box<dyn Future<Output = RouteResult> + Send>>;
 
 /// What handlers share: the implementation of the API, and of its security.
 #[derive(Debug)]
@@ -44,19 +44,19 @@ pub struct App<A, S> {
     pub security: S,
 }
 
-/// Id of the operation that answered, in the extensions of its response: a label for metrics.
+/// The id of the operation that made a response, in the response's extensions: a label for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OperationId(pub &'static str);
 
 /// An operation and the function that serves it.
 pub struct Route<T> {
     operation: &'static Operation,
-    serve: fn(Arc<T>, Call) -> OutcomeFuture,
+    serve: fn(Arc<T>, Call) -> RouteFuture,
 }
 
 impl<T> Route<T> {
     /// Binds an operation to the function that serves it.
-    pub fn new(operation: &'static Operation, serve: fn(Arc<T>, Call) -> OutcomeFuture) -> Self {
+    pub fn new(operation: &'static Operation, serve: fn(Arc<T>, Call) -> RouteFuture) -> Self {
         Self { operation, serve }
     }
 }
@@ -67,12 +67,12 @@ impl<T> fmt::Debug for Route<T> {
     }
 }
 
-/// The contract as it is served.
+/// The texts of the contract that are served.
 #[derive(Debug, Clone, Copy)]
 pub struct ContractTexts {
-    /// For `/openapi.json`.
+    /// The text of `/openapi.json`.
     pub json: &'static str,
-    /// For `/openapi.yaml`.
+    /// The text of `/openapi.yaml`.
     pub yaml: &'static str,
 }
 
@@ -85,9 +85,9 @@ pub struct Blueprint<T, R> {
     pub routes: Vec<Route<T>>,
     /// Checks the credentials for routes that the contract does not know.
     pub guard: Option<Route<T>>,
-    /// Says refusals.
-    pub refuse: R,
-    /// The contract as it is served.
+    /// Renders rejections.
+    pub render: R,
+    /// The texts of the contract that are served.
     pub contract: ContractTexts,
     /// Settings.
     pub config: Config,
@@ -116,41 +116,42 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Bodies up to 1 MiB in any time, the contract at `/openapi.json` and `/openapi.yaml`.
+    /// Creates the default settings: bodies up to 1 MiB, no limit of time, the contract at `/openapi.json` and
+    /// `/openapi.yaml`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The largest body in bytes.
+    /// Sets the size of the largest body, in bytes.
     #[must_use]
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.body_limit = bytes;
         self
     }
 
-    /// The largest body of one operation in bytes, such as an upload.
+    /// Sets the size of the largest body of one operation, such as an upload, in bytes.
     #[must_use]
     pub fn body_limit_of(mut self, operation_id: &str, bytes: usize) -> Self {
         self.body_limits.insert(operation_id.to_owned(), bytes);
         self
     }
 
-    /// The time for a whole body to arrive, unless a handler takes it as a stream.
+    /// Sets the time in which a whole body must arrive, unless a handler reads it as a stream.
     #[must_use]
     pub fn body_timeout(mut self, time: Duration) -> Self {
         self.body_timeout = Some(time);
         self
     }
 
-    /// Does not serve the contract.
+    /// Switches `/openapi.json` and `/openapi.yaml` off.
     #[must_use]
     pub fn without_contract(mut self) -> Self {
         self.serves_contract = false;
         self
     }
 
-    /// Makes request ids this way; for tests, or ids that sort.
+    /// Sets the generator of request ids, for tests or for ids that sort.
     #[must_use]
     pub fn request_ids(mut self, make: impl Fn() -> RequestId + Send + Sync + 'static) -> Self {
         self.request_ids = Arc::new(make);
@@ -181,11 +182,11 @@ impl fmt::Debug for Config {
     }
 }
 
-/// Builds the router. Layers, nesting and routes beside it are axum's own.
+/// Builds the router, to which layers, nesting and other routes can be added as to any of axum's.
 pub fn router<T, R>(blueprint: Blueprint<T, R>) -> axum::Router
 where
     T: Send + Sync + 'static,
-    R: Refuse,
+    R: RenderRejection,
 {
     let server = Arc::new(Server::new(blueprint));
     axum::Router::new().fallback_service(Serve(move |request| {
@@ -221,7 +222,7 @@ struct Server<T, R> {
     routes: Vec<(Route<T>, Limits)>,
     paths: Paths,
     guard: Option<Route<T>>,
-    refuse: R,
+    render: R,
     contract: Option<ContractTexts>,
     config: Config,
 }
@@ -229,14 +230,14 @@ struct Server<T, R> {
 impl<T, R> Server<T, R>
 where
     T: Send + Sync + 'static,
-    R: Refuse,
+    R: RenderRejection,
 {
     fn new(blueprint: Blueprint<T, R>) -> Self {
         let Blueprint {
             app,
             routes,
             guard,
-            refuse,
+            render,
             contract,
             config,
         } = blueprint;
@@ -255,7 +256,7 @@ where
                 .collect(),
             paths,
             guard,
-            refuse,
+            render,
             contract: config.serves_contract.then_some(contract),
             config,
         }
@@ -268,13 +269,13 @@ where
         let mut response = match self.paths.find(&parts.method, parts.uri.path()) {
             Found::Route(at, captures) => self.run(at, captures, parts, body, &id).await,
             Found::OtherMethods(allow) => {
-                self.refuse_route(parts, RefusalKind::MethodNotAllowed, Some(allow))
+                self.reject_route(parts, RejectionKind::MethodNotAllowed, Some(allow))
                     .await
             }
             Found::Nothing => match self.document(&parts) {
                 Some(response) => response,
                 None => {
-                    self.refuse_route(parts, RefusalKind::UnknownRoute, None)
+                    self.reject_route(parts, RejectionKind::UnknownRoute, None)
                         .await
                 }
             },
@@ -322,37 +323,37 @@ where
         response
     }
 
-    /// Waits for an operation; a panic or an answer that cannot be written is a 500.
+    /// Waits for a route; a panic or a response that cannot be written becomes a 500.
     async fn settle(
         &self,
         operation: &'static Operation,
-        outcome: OutcomeFuture,
+        outcome: RouteFuture,
         span: &Span,
     ) -> Response {
         let settled = AssertUnwindSafe(outcome.instrument(span.clone()))
             .catch_unwind()
             .await;
-        let mut refusal = match settled {
+        let mut rejection = match settled {
             Ok(Ok(response)) if response.extensions().get::<Unwritable>().is_none() => {
                 return response;
             }
-            Ok(Err(refused)) => *refused,
+            Ok(Err(rejected)) => *rejected,
             Ok(Ok(_)) => internal(),
             Err(_) => {
                 span.in_scope(|| tracing::error!("a handler panicked"));
                 internal()
             }
         };
-        refusal.operation = Some(operation);
-        span.in_scope(|| tracing::debug!(kind = ?refusal.kind, "request refused"));
-        refusal.into_response(&self.refuse)
+        rejection.operation = Some(operation);
+        span.in_scope(|| tracing::debug!(kind = ?rejection.kind, "request rejected"));
+        rejection.into_response(&self.render)
     }
 
-    /// Refuses a path or method that the contract does not know, once the credentials are good.
-    async fn refuse_route(
+    /// Rejects a path or method that the contract does not know, once the credentials are good.
+    async fn reject_route(
         &self,
         parts: Parts,
-        kind: RefusalKind,
+        kind: RejectionKind,
         allow: Option<HeaderValue>,
     ) -> Response {
         if let Some(guard) = &self.guard {
@@ -369,19 +370,19 @@ where
                 .await;
             match checked {
                 Ok(Ok(_)) => {}
-                Ok(Err(refused)) => return refused.into_response(&self.refuse),
-                Err(_) => return internal().into_response(&self.refuse),
+                Ok(Err(rejected)) => return rejected.into_response(&self.render),
+                Err(_) => return internal().into_response(&self.render),
             }
         }
         let message = match kind {
-            RefusalKind::MethodNotAllowed => {
+            RejectionKind::MethodNotAllowed => {
                 "the path is there, but not for this method: see `Allow`"
             }
             _ => "there is no such path: see the contract for those that are",
         };
-        let mut refusal = Refusal::new(kind, message);
-        refusal.allow = allow;
-        refusal.into_response(&self.refuse)
+        let mut rejection = Rejection::new(kind, message);
+        rejection.allow = allow;
+        rejection.into_response(&self.render)
     }
 
     fn document(&self, parts: &Parts) -> Option<Response> {
@@ -402,7 +403,7 @@ where
     }
 }
 
-/// The answer to `HEAD`: everything but the body, its length included where that is known.
+/// Makes the response to `HEAD`: everything but the body, with its length where that is known.
 fn without_body(mut response: Response) -> Response {
     if let Some(length) = response.body().size_hint().exact() {
         response
@@ -414,9 +415,9 @@ fn without_body(mut response: Response) -> Response {
     response
 }
 
-fn internal() -> Refusal {
-    Refusal::new(
-        RefusalKind::Internal,
+fn internal() -> Rejection {
+    Rejection::new(
+        RejectionKind::Internal,
         "the server failed: the request id names the failure in its log",
     )
 }

@@ -1,28 +1,30 @@
-//! Statuses that answers for ranges and `default` may carry: checked when made, so never wrong when sent.
+//! The statuses of responses for ranges and `default`: checked when they are made, so never wrong when sent.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use http::StatusCode;
 
-/// What an operation's answers or errors list, so that nothing listed is sent under another name.
+use super::operation::{ListedResponse, Status};
+
+/// The responses that an operation lists, so that no listed status is sent as a range or as `default`.
+///
+/// `#[derive(Responses)]` implements it for an enum with such a variant.
 pub trait Statuses {
-    /// Statuses with an answer of their own.
-    const LISTED: &'static [u16];
-    /// Ranges with an answer of their own, as first digits.
-    const RANGES: &'static [u8] = &[];
-    /// Statuses that `default` may carry unless something else lists them.
+    /// The responses and the errors of the operation.
+    const LISTED: &'static [&'static [ListedResponse]];
+    /// The statuses that `default` may have unless another response lists them.
     const DEFAULT: std::ops::RangeInclusive<u16> = 300..=599;
 }
 
-/// A status that may not stand where it was put.
+/// The error for a status that a response is not listed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnlistedStatusError {
     code: u16,
 }
 
 impl UnlistedStatusError {
-    /// The error for a status that no answer takes.
+    /// Creates the error for a status that no response takes.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(status: StatusCode) -> Self {
@@ -36,7 +38,7 @@ impl fmt::Display for UnlistedStatusError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "status {} cannot be sent as this answer: it is out of its range or has an answer of its own; use that",
+            "status {} cannot be sent as this response: it is out of its range or has a response of its own; use that",
             self.code
         )
     }
@@ -44,35 +46,40 @@ impl fmt::Display for UnlistedStatusError {
 
 impl std::error::Error for UnlistedStatusError {}
 
-/// A status for the `default` answer of `T`: none that `T` lists, and for errors none of 2xx.
+/// A status for the `default` response of `T`: none that `T` lists, and for errors none of 2xx.
 pub struct DefaultStatus<T>(StatusCode, PhantomData<fn() -> T>);
 
-/// A status for the answer of a range of `T`, such as `4XX`: begins with `DIGIT` and is not listed itself.
+/// A status for the response of a range of `T`, such as `4XX`: begins with `DIGIT` and is not listed itself.
 pub struct RangeStatus<T, const DIGIT: u8>(StatusCode, PhantomData<fn() -> T>);
 
 impl<T: Statuses> DefaultStatus<T> {
-    /// Checks a status.
+    /// Creates it from a status that may be sent.
+    ///
+    /// # Errors
+    ///
+    /// If the status has a response of its own or is out of range.
     pub const fn new(status: StatusCode) -> Result<Self, UnlistedStatusError> {
         let code = status.as_u16();
         let range = T::DEFAULT;
         if code < *range.start()
             || code > *range.end()
-            || is_listed(T::LISTED, code)
-            || is_ranged(T::RANGES, code)
+            || is_listed(T::LISTED, Status::Code(code))
+            || is_listed(T::LISTED, Status::Range((code / 100) as u8))
         {
             return Err(UnlistedStatusError { code });
         }
         Ok(Self(status, PhantomData))
     }
 
-    /// A status known when compiling: `DefaultStatus::of::<409>()`. A wrong one does not compile.
+    /// Creates it from a status that is known when compiling: `DefaultStatus::of::<409>()`. A wrong one does not
+    /// compile.
     #[must_use]
     pub const fn of<const CODE: u16>() -> Self {
         const {
             match Self::new(known(CODE)) {
                 Ok(status) => status,
                 Err(_) => {
-                    panic!("this status has an answer of its own, or `default` cannot carry it")
+                    panic!("this status has a response of its own, or `default` cannot have it")
                 }
             }
         }
@@ -80,23 +87,28 @@ impl<T: Statuses> DefaultStatus<T> {
 }
 
 impl<T: Statuses, const DIGIT: u8> RangeStatus<T, DIGIT> {
-    /// Checks a status.
+    /// Creates it from a status that may be sent.
+    ///
+    /// # Errors
+    ///
+    /// If the status has a response of its own or is out of range.
     pub const fn new(status: StatusCode) -> Result<Self, UnlistedStatusError> {
         let code = status.as_u16();
-        if code / 100 != DIGIT as u16 || is_listed(T::LISTED, code) {
+        if code / 100 != DIGIT as u16 || is_listed(T::LISTED, Status::Code(code)) {
             return Err(UnlistedStatusError { code });
         }
         Ok(Self(status, PhantomData))
     }
 
-    /// A status known when compiling: `RangeStatus::of::<409>()`. A wrong one does not compile.
+    /// Creates it from a status that is known when compiling: `RangeStatus::of::<409>()`. A wrong one does not
+    /// compile.
     #[must_use]
     pub const fn of<const CODE: u16>() -> Self {
         const {
             match Self::new(known(CODE)) {
                 Ok(status) => status,
                 Err(_) => {
-                    panic!("this status has an answer of its own, or begins with another digit")
+                    panic!("this status has a response of its own, or begins with another digit")
                 }
             }
         }
@@ -110,30 +122,29 @@ const fn known(code: u16) -> StatusCode {
     }
 }
 
-const fn is_listed(listed: &[u16], code: u16) -> bool {
-    let mut at = 0;
-    while at < listed.len() {
-        if listed[at] == code {
-            return true;
+/// Returns whether a response is listed for exactly this key. A loop, because it runs in constants.
+const fn is_listed(listed: &[&[ListedResponse]], key: Status) -> bool {
+    let mut side = 0;
+    while side < listed.len() {
+        let mut at = 0;
+        while at < listed[side].len() {
+            let is_same = match (listed[side][at].key, key) {
+                (Status::Code(one), Status::Code(other)) => one == other,
+                (Status::Range(one), Status::Range(other)) => one == other,
+                _ => false,
+            };
+            if is_same {
+                return true;
+            }
+            at += 1;
         }
-        at += 1;
-    }
-    false
-}
-
-const fn is_ranged(ranges: &[u8], code: u16) -> bool {
-    let mut at = 0;
-    while at < ranges.len() {
-        if ranges[at] as u16 == code / 100 {
-            return true;
-        }
-        at += 1;
+        side += 1;
     }
     false
 }
 
 impl<T> DefaultStatus<T> {
-    /// The status.
+    /// Returns the status.
     #[must_use]
     pub const fn get(self) -> StatusCode {
         self.0
@@ -141,7 +152,7 @@ impl<T> DefaultStatus<T> {
 }
 
 impl<T, const DIGIT: u8> RangeStatus<T, DIGIT> {
-    /// The status.
+    /// Returns the status.
     #[must_use]
     pub const fn get(self) -> StatusCode {
         self.0
@@ -206,32 +217,4 @@ impl<T: Statuses, const DIGIT: u8> TryFrom<StatusCode> for RangeStatus<T, DIGIT>
     fn try_from(status: StatusCode) -> Result<Self, Self::Error> {
         Self::new(status)
     }
-}
-
-/// Makes a status and what goes with it the variant that takes this status: one that is listed, a range, the default.
-///
-/// `from_status!(ListPetsError, body: Error, [NotFound = NOT_FOUND,], [ClientError, Default,])`
-#[macro_export]
-#[doc(hidden)]
-macro_rules! __from_status {
-    (
-        $name:ident, $field:ident: $payload:ty,
-        [$($fixed:ident = $listed:ident,)*], [$($dynamic:ident,)*]
-    ) => {
-        impl TryFrom<($crate::server::StatusCode, $payload)> for $name {
-            type Error = $crate::server::UnlistedStatusError;
-
-            fn try_from(
-                (status, $field): ($crate::server::StatusCode, $payload),
-            ) -> Result<Self, $crate::server::UnlistedStatusError> {
-                $(if status == Self::$listed.status() {
-                    return Ok(Self::$fixed($field));
-                })*
-                $(if let Ok(status) = status.try_into() {
-                    return Ok(Self::$dynamic { status, $field });
-                })*
-                Err($crate::server::UnlistedStatusError::new(status))
-            }
-        }
-    };
 }

@@ -1,4 +1,4 @@
-//! Bodies that are not held in memory: bytes, server-sent events, connections that change their protocol.
+//! Bodies that are not kept in memory: bytes, server-sent events, connections that change their protocol.
 
 use std::error::Error;
 use std::fmt;
@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use http::{Extensions, HeaderMap, HeaderValue};
 use http_body::Body as _;
 
-/// A body of bytes that arrives or leaves piece by piece.
+/// A body of bytes that is received or sent piece by piece.
 pub struct ByteStream {
     body: Body,
     content_type: Option<HeaderValue>,
@@ -26,11 +26,11 @@ struct Limit {
     exceeded: Arc<AtomicBool>,
 }
 
-/// Why a body of bytes breaks off.
+/// The error of a body of bytes that ends early.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// It is larger than the server takes; the caller gets a 413 whatever the handler answers.
+    /// The body is larger than the limit; the caller gets a 413 in place of the handler's response.
     TooLarge,
     /// The connection failed.
     Broken(axum::Error),
@@ -55,7 +55,7 @@ impl Error for StreamError {
 }
 
 impl ByteStream {
-    /// A body from whatever axum takes as one: bytes, a string, a file's stream.
+    /// Creates a body from anything that axum takes as one: bytes, a string, the stream of a file.
     #[must_use]
     pub fn new(body: impl Into<Body>) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl ByteStream {
         }
     }
 
-    /// A body from pieces.
+    /// Creates a body from pieces.
     #[must_use]
     pub fn from_stream<S, B, E>(pieces: S) -> Self
     where
@@ -76,20 +76,20 @@ impl ByteStream {
         Self::new(Body::from_stream(pieces.map(|piece| piece.map(Into::into))))
     }
 
-    /// Names its media type, for answers whose contract says a range such as `image/*`.
+    /// Sets the media type, for responses that the contract lists with a range such as `image/*`.
     #[must_use]
     pub fn with_content_type(mut self, content_type: HeaderValue) -> Self {
         self.content_type = Some(content_type);
         self
     }
 
-    /// Its media type, as the request says.
+    /// Returns the media type of the request.
     #[must_use]
     pub fn content_type(&self) -> Option<&HeaderValue> {
         self.content_type.as_ref()
     }
 
-    /// All its bytes.
+    /// Reads all bytes.
     pub async fn collect(mut self) -> Result<Bytes, StreamError> {
         let mut all = BytesMut::new();
         while let Some(piece) = self.next().await {
@@ -98,7 +98,7 @@ impl ByteStream {
         Ok(all.freeze())
     }
 
-    /// The body that it is.
+    /// Converts the stream into a body of axum.
     pub fn into_body(self) -> Body {
         if self.limit.is_some() {
             Body::from_stream(self)
@@ -182,7 +182,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// An event with this data.
+    /// Creates an event with this data.
     #[must_use]
     pub fn new(data: impl Into<String>) -> Self {
         Self {
@@ -191,19 +191,19 @@ impl Event {
         }
     }
 
-    /// An event whose data is JSON.
+    /// Creates an event whose data is JSON.
     pub fn json<T: serde::Serialize + ?Sized>(data: &T) -> Result<Self, serde_json::Error> {
         Ok(Self::new(serde_json::to_string(data)?))
     }
 
-    /// Names the event's type; line breaks are left out.
+    /// Sets the event's type, without line breaks.
     #[must_use]
     pub fn with_name(mut self, name: &str) -> Self {
         self.name = Some(name.replace(['\r', '\n'], ""));
         self
     }
 
-    /// Names the event itself; line breaks and NUL are left out.
+    /// Sets the event's id, without line breaks and NUL.
     #[must_use]
     pub fn with_id(mut self, id: &str) -> Self {
         self.id = Some(id.replace(['\r', '\n', '\0'], ""));
@@ -229,7 +229,7 @@ impl Event {
 pub struct EventStream(Body);
 
 impl EventStream {
-    /// Events as they come; an error ends the stream.
+    /// Creates a body from events; an error ends the stream.
     #[must_use]
     pub fn new<S, E>(events: S) -> Self
     where
@@ -252,7 +252,7 @@ impl fmt::Debug for EventStream {
     }
 }
 
-/// What a handler needs to take over the connection: the request's extensions, hyper's `OnUpgrade` among them.
+/// What a handler needs to take over the connection: the request's extensions, which include hyper's `OnUpgrade`.
 #[derive(Debug)]
 pub struct Upgrade(Extensions);
 
@@ -261,7 +261,7 @@ impl Upgrade {
         Self(extensions)
     }
 
-    /// The extensions; `remove::<hyper::upgrade::OnUpgrade>()` is the connection to come.
+    /// Returns the extensions, in which `remove::<hyper::upgrade::OnUpgrade>()` finds the future connection.
     #[must_use]
     pub fn into_extensions(self) -> Extensions {
         self.0
@@ -275,7 +275,7 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// An answer with these headers.
+    /// Creates a response with these headers.
     #[must_use]
     pub fn new(headers: HeaderMap) -> Self {
         Self { headers }

@@ -1,4 +1,4 @@
-//! One value written as text, decoded into whatever type asks for it.
+//! One value written as text, decoded into the type that asks for it.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,12 +7,12 @@ use serde::de::value::StrDeserializer;
 use serde::de::{self, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Why a text is no value of a type. Says what was expected, never what was there.
+/// The error of a text that is no value of a type. It says what was expected, never what was there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InputError {
-    /// JSON pointer into the value.
+    /// The JSON pointer into the value.
     pub(super) pointer: String,
-    /// What it must be.
+    /// What the value must be.
     pub(super) message: String,
 }
 
@@ -24,7 +24,7 @@ impl InputError {
         }
     }
 
-    /// The same error, seen from outside a list or object.
+    /// Returns the error with the pointer of an enclosing list or object.
     pub(super) fn inside(mut self, key: &str) -> Self {
         let key = crate::pointer::escape(key);
         self.pointer.insert_str(0, &format!("/{key}"));
@@ -70,16 +70,16 @@ impl de::Error for InputError {
     }
 }
 
-/// Whether texts that look like numbers or truth values are such, where the type does not say.
+/// Says whether texts that look like numbers or booleans are read as such, where the type accepts anything.
 #[derive(Debug, Default)]
 pub(super) struct Guess {
-    /// Text stays text.
+    /// Whether every text stays text.
     pub(super) text_only: bool,
-    /// A guess was made.
+    /// Whether a text was read as a number or boolean.
     pub(super) made: Cell<bool>,
 }
 
-/// A decoded text.
+/// A decoded text, as a deserializer.
 pub(super) struct Text<'t> {
     pub(super) text: &'t str,
     pub(super) guess: &'t Guess,
@@ -195,7 +195,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
         ))
     }
 
-    /// An object inside a form is a JSON text.
+    /// Reads a JSON text, which an object inside a form is.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         let mut json = serde_json::Deserializer::from_reader(self.text.as_bytes());
         let value = json
@@ -218,7 +218,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
     }
 }
 
-/// The grammar of RFC 8259, so that `007`, `+1`, `NaN` and `1_000` are no numbers.
+/// Returns whether a text is a number by the grammar of RFC 8259, so that `007`, `+1`, `NaN` and `1_000` are none.
 fn is_json_number(text: &str) -> bool {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text.strip_prefix('-').unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Lists and objects written as text: `a,b`, `k=v&k=w`, `filter[from]=1`. Decoded into whatever type asks.
+//! Lists and objects written as text (`a,b`, `k=v&k=w`, `filter[from]=1`), decoded into the type that asks for them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,27 +9,27 @@ use serde::forward_to_deserialize_any;
 
 use super::text::{Guess, InputError, Text};
 
-/// How many brackets a name may have, as JSON may nest.
+/// The most brackets that a name may have, which is also the depth to which JSON may nest.
 const MAX_DEPTH: usize = 128;
 
-/// A value with what remains of its name: `[from]` of `filter[from]`; nothing for a plain value.
+/// The rest of a value's name and the value: `[from]` of `filter[from]`, empty for a plain value.
 pub(super) type Leaf<'t> = (Cow<'t, str>, Cow<'t, str>);
 
-/// What is written under one name.
+/// The values of one name.
 pub(super) struct Tree<'t> {
     pub(super) leaves: Vec<Leaf<'t>>,
     pub(super) guess: &'t Guess,
 }
 
-/// An object: names in the order of their first use, each with what is written under it.
+/// An object: names in the order of their first use, each with its values.
 pub(super) struct Object<'t> {
     entries: Vec<(Cow<'t, str>, Vec<Leaf<'t>>)>,
-    /// Where in `entries` a name is.
+    /// The index in `entries` of each name.
     known: HashMap<Cow<'t, str>, usize>,
     guess: &'t Guess,
 }
 
-/// A list.
+/// A list of texts.
 pub(super) struct List<'t> {
     pub(super) items: Vec<Cow<'t, str>>,
     pub(super) guess: &'t Guess,
@@ -101,14 +101,14 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// `[]` and `[0]` name an item.
+/// Returns whether a key names an item: `[]`, `[0]`.
 fn is_item(rest: &str) -> bool {
     rest.is_empty()
         || bracketed(rest)
             .is_some_and(|(key, rest)| rest.is_empty() && key.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The key in the first brackets, and what follows them.
+/// Returns the key in the first brackets, and what follows them.
 pub(super) fn bracketed(rest: &str) -> Option<(&str, &str)> {
     rest.strip_prefix('[')?.split_once(']')
 }

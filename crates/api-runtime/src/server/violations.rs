@@ -1,4 +1,4 @@
-//! Everything that is wrong with a JSON body, each with its pointer. Read only when the fast way has failed.
+//! The violations of a JSON body, each with its pointer. The body is read again for them only after it was not accepted.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,10 +9,10 @@ use serde_json::{Map, Number, Value};
 use crate::Schemas;
 use crate::schemas::MOST_VIOLATIONS;
 
-/// A pointer and what is wrong there.
+/// A pointer, and what is wrong with the value there.
 type Found = (String, String);
 
-/// Where a value is. Its pointer is written only when it is told of.
+/// The way to a value. Its pointer is written only when a violation is reported there.
 enum Place<'p> {
     Root,
     Property(&'p Place<'p>, &'p str),
@@ -35,7 +35,7 @@ impl Place<'_> {
     }
 }
 
-/// All violations of a body: it is no JSON, or keys are given twice, or its schema refuses it.
+/// Returns all violations of a body: it is no JSON, or has a key twice, or does not fit its schema.
 pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> {
     let duplicates = RefCell::new(Vec::new());
     let mut json = serde_json::Deserializer::from_slice(bytes);
@@ -68,7 +68,7 @@ pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> 
     found
 }
 
-/// Reads a value and notes keys that are given twice; the last one stays.
+/// Reads a value and notes duplicate keys; the last value stays.
 struct Collect<'c> {
     place: &'c Place<'c>,
     duplicates: &'c RefCell<Vec<Found>>,

@@ -1,4 +1,4 @@
-//! A parameter as it is written in its place, decoded by style into whatever type asks.
+//! A parameter as the request writes it, decoded by style into the type that asks for it.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use super::text::{Guess, InputError, Text};
 use super::tree::{Leaf, List, Object, bracketed};
 use crate::Wire;
 
-/// Where a parameter's text is.
+/// A parameter as the request writes it.
 #[derive(Debug)]
-pub(super) enum Place<'a> {
-    /// In a segment of the path.
+pub(super) enum RawParameter<'a> {
+    /// A segment of the path.
     Segment(&'a str),
-    /// In a header; whether in more than one line of it.
+    /// A header, and whether it has more than one line.
     Header(Cow<'a, str>, bool),
-    /// Among the pairs of a query or of cookies; the names of all its other parameters go along.
+    /// The pairs of a query or of cookies, and all parameters of the operation.
     Pairs(Pairs<'a>, &'a [Parameter]),
 }
 
-/// Decodes a parameter that is there.
+/// Decodes a parameter that the request has.
 pub(super) fn decode_parameter<T: Wire>(
     parameter: &Parameter,
-    place: &Place<'_>,
+    raw: &RawParameter<'_>,
 ) -> Result<T, InputError> {
     let mut guess = Guess::default();
     if parameter.style == Style::Json {
         let text = Written {
             parameter,
-            place,
+            raw,
             guess: &guess,
         }
         .scalar()?;
@@ -40,7 +40,7 @@ pub(super) fn decode_parameter<T: Wire>(
     }
     let decoded = T::decode(Written {
         parameter,
-        place,
+        raw,
         guess: &guess,
     });
     if decoded.is_ok() || !guess.made.get() {
@@ -49,7 +49,7 @@ pub(super) fn decode_parameter<T: Wire>(
     guess.text_only = true;
     T::decode(Written {
         parameter,
-        place,
+        raw,
         guess: &guess,
     })
     .or(decoded)
@@ -60,9 +60,9 @@ pub(super) fn decode_absent<T: Wire>() -> Option<T> {
     T::decode(Absent).ok()
 }
 
-impl Place<'_> {
-    /// Whether a parameter that stands among pairs is there.
-    pub(super) fn holds(&self, parameter: &Parameter) -> bool {
+impl RawParameter<'_> {
+    /// Returns whether the pairs have the parameter; true for what is no pairs.
+    pub(super) fn has(&self, parameter: &Parameter) -> bool {
         let Self::Pairs(pairs, others) = self else {
             return true;
         };
@@ -78,7 +78,7 @@ impl Place<'_> {
     }
 }
 
-/// Whether the parameter is an object whose properties stand side by side.
+/// Returns whether the parameter is an object whose properties are side by side.
 fn takes_names(parameter: &Parameter) -> bool {
     parameter.style == Style::Form
         && parameter.explode
@@ -102,7 +102,7 @@ fn is_property(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter, others: &[Pa
             }))
 }
 
-/// What follows the parameter's name, if that is brackets.
+/// Returns what follows the parameter's name, if that is brackets.
 fn deep_key<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, str>> {
     let decoded = decode(raw, pairs.encoding)?;
     if !decoded.strip_prefix(name)?.starts_with('[') {
@@ -117,18 +117,18 @@ fn deep_key<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, s
 #[derive(Clone, Copy)]
 struct Written<'a> {
     parameter: &'a Parameter,
-    place: &'a Place<'a>,
+    raw: &'a RawParameter<'a>,
     guess: &'a Guess,
 }
 
 impl<'a> Written<'a> {
     /// The one text, still encoded.
     fn raw(self) -> Result<&'a str, InputError> {
-        match self.place {
-            Place::Segment(text) => Ok(text),
-            Place::Header(text, false) => Ok(text),
-            Place::Header(_, true) => Err(InputError::new("must be given once")),
-            Place::Pairs(pairs, _) => {
+        match self.raw {
+            RawParameter::Segment(text) => Ok(text),
+            RawParameter::Header(text, false) => Ok(text),
+            RawParameter::Header(_, true) => Err(InputError::new("must be given once")),
+            RawParameter::Pairs(pairs, _) => {
                 let mut values = pairs.values(self.parameter.name);
                 match (values.next(), values.next()) {
                     (Some(text), None) => Ok(text),
@@ -140,10 +140,10 @@ impl<'a> Written<'a> {
     }
 
     fn decode(self, raw: &'a str) -> Result<Cow<'a, str>, InputError> {
-        let encoding = match self.place {
-            Place::Segment(_) => Encoding::Percent,
-            Place::Header(..) => Encoding::Plain,
-            Place::Pairs(pairs, _) => pairs.encoding,
+        let encoding = match self.raw {
+            RawParameter::Segment(_) => Encoding::Percent,
+            RawParameter::Header(..) => Encoding::Plain,
+            RawParameter::Pairs(pairs, _) => pairs.encoding,
         };
         decode(raw, encoding)
             .ok_or_else(|| InputError::new("must be UTF-8 once its percent signs are decoded"))
@@ -174,7 +174,7 @@ impl<'a> Written<'a> {
             name,
             ..
         } = *self.parameter;
-        if let Place::Pairs(pairs, _) = self.place
+        if let RawParameter::Pairs(pairs, _) = self.raw
             && explode
         {
             return Ok(pairs.values(name).collect());
@@ -203,16 +203,16 @@ impl<'a> Written<'a> {
 
     /// Like [`Self::raw`], but a list may come in several lines of a header.
     fn lines(self) -> Result<&'a str, InputError> {
-        match self.place {
-            Place::Header(text, _) => Ok(text),
+        match self.raw {
+            RawParameter::Header(text, _) => Ok(text),
             _ => self.raw(),
         }
     }
 
     fn object(self) -> Result<Object<'a>, InputError> {
         let mut object = Object::new(self.guess);
-        match (self.place, self.parameter.style) {
-            (Place::Pairs(pairs, _), Style::DeepObject) => {
+        match (self.raw, self.parameter.style) {
+            (RawParameter::Pairs(pairs, _), Style::DeepObject) => {
                 for (raw, value) in pairs.raw() {
                     let Some(key) = deep_key(pairs, raw, self.parameter.name) else {
                         continue;
@@ -221,7 +221,7 @@ impl<'a> Written<'a> {
                     object.add(name, leaf);
                 }
             }
-            (Place::Pairs(pairs, others), Style::Form) if self.parameter.explode => {
+            (RawParameter::Pairs(pairs, others), Style::Form) if self.parameter.explode => {
                 for (raw, value) in pairs.raw() {
                     if is_property(pairs, raw, self.parameter, others) {
                         object.add(self.decode(raw)?, (Cow::Borrowed(""), self.decode(value)?));

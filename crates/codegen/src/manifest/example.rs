@@ -133,9 +133,9 @@ fn server(api: &Api<'_>) -> String {
     }
     if let Some(error) = &api.error {
         let error = foreign_type(api, error).to_string().replace(' ', "");
-        parameters.push("refuse: R".to_owned());
-        arguments.push("refuse");
-        bounds.push(("R", format!("server::Refuse<Body = {error}>")));
+        parameters.push("render: R".to_owned());
+        arguments.push("render");
+        bounds.push(("R", format!("server::RenderRejection<Body = {error}>")));
     } else {
         arguments.push("server::Problem");
     }

@@ -1,18 +1,17 @@
-//! What responses carry besides their status: bodies of one or several kinds, and headers.
+//! What responses hold besides their status: bodies of one or several media types, and headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use heck::ToPascalCase;
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::constant;
-use super::request::parameter_description;
+use super::request::parameter_items;
 use crate::ir::{Api, Media, MediaKind, Parameter, Response, TypeRef};
 use crate::names;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
 
-/// What a variant holds besides a status.
+/// What a variant of a response holds besides a status.
 pub(super) enum Payload {
     /// Nothing.
     Nothing,
@@ -50,7 +49,7 @@ impl Payload {
     }
 }
 
-/// The type of one kind of body in a response.
+/// Returns the type of a body in a response.
 pub(super) fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
     match media.kind {
         MediaKind::Json | MediaKind::Form | MediaKind::Text => {
@@ -61,27 +60,38 @@ pub(super) fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
     }
 }
 
-/// The call that writes a body: `json(&body)`.
-pub(super) fn write(media: &Media, body: &TokenStream) -> TokenStream {
-    match media.kind {
-        MediaKind::Json => quote!(json(&#body)),
-        MediaKind::Form => quote!(form(&#body)),
-        MediaKind::Text => quote!(text(&#body)),
-        MediaKind::EventStream => quote!(events(#body)),
-        MediaKind::Multipart | MediaKind::Bytes => quote!(stream(#body)),
+/// `json`, or `json = "application/problem+json"` where the name is not the usual one of the kind.
+pub(super) fn media_attribute(kind: MediaKind, name: &str) -> TokenStream {
+    let (word, usual) = match kind {
+        MediaKind::Json => ("json", "application/json"),
+        MediaKind::Form => ("form", "application/x-www-form-urlencoded"),
+        MediaKind::Text => ("text", "text/plain"),
+        MediaKind::Multipart => ("multipart", "multipart/form-data"),
+        MediaKind::Bytes => ("bytes", "application/octet-stream"),
+        MediaKind::EventStream => ("events", "text/event-stream"),
+    };
+    let word = ident(word);
+    if name == usual {
+        quote!(#word)
+    } else {
+        quote!(#word = #name)
     }
 }
 
-pub(super) fn is_clone(response: &Response) -> bool {
-    !response.media.iter().any(|media| {
-        matches!(
-            media.kind,
-            MediaKind::EventStream | MediaKind::Multipart | MediaKind::Bytes
-        )
-    })
+/// Returns whether no type describes the body.
+pub(super) fn is_opaque(media: &Media) -> bool {
+    matches!(
+        media.kind,
+        MediaKind::Bytes | MediaKind::EventStream | MediaKind::Multipart
+    )
 }
 
-/// Names of the variants for several kinds of body.
+/// Returns whether a response can be cloned: a stream cannot.
+pub(super) fn is_clone(response: &Response) -> bool {
+    !response.media.iter().any(is_opaque)
+}
+
+/// Returns the names of the variants for several media types.
 pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
     let kind = |media: &Media| match media.kind {
         MediaKind::Json => "Json",
@@ -110,7 +120,7 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
         .collect()
 }
 
-/// The struct of a response with headers or several kinds of body, or of a shared response.
+/// Writes the struct of a response with headers or several media types, or of a shared response.
 pub(super) fn structure(
     api: &Api<'_>,
     name: &Ident,
@@ -118,63 +128,92 @@ pub(super) fn structure(
     gate: Option<&TokenStream>,
 ) -> TokenStream {
     let words = docs(non_empty(&response.description, "A response."));
-    let derives = if is_clone(response) {
-        quote!(Debug, Clone)
-    } else {
-        quote!(Debug)
-    };
-    let body_type = body_type(api, name, response);
+    let is_clone = is_clone(response).then(|| quote!(Clone,));
     let choices = (response.media.len() > 1).then(|| choices(api, name, response, gate));
-    let body = body_type.as_ref().map(|ty| {
+    let body = match response.media.as_slice() {
+        [] => None,
+        [only] => {
+            let (media, ty) = (
+                media_attribute(only.kind, &only.name),
+                media_type(api, only),
+            );
+            Some((quote!(#[body(#media)]), ty))
+        }
+        _ => {
+            let name = choices_name(name);
+            Some((quote!(#[body]), quote!(#name)))
+        }
+    };
+    let body = body.map(|(attribute, ty)| {
         quote! {
             /// The body.
+            #attribute
             pub body: #ty,
         }
     });
-    let headers = response.headers.iter().map(|header| {
-        let fallback = format!("The header `{}`.", header.wire);
-        let words = docs(
-            header
-                .description
-                .as_deref()
-                .map_or(&*fallback, |text| non_empty(text, &fallback)),
-        );
-        let name = ident(&header.name);
-        let ty = header_type(api, header);
-        quote!(#words pub #name: #ty,)
-    });
-    let media = response.media.iter().map(|media| &media.name);
-    let media_constant = body.as_ref().map(|_| {
-        quote! {
-            pub(crate) const MEDIA: &'static [&'static str] = &[#(#media),*];
-        }
-    });
-    let constants = response.headers.iter().map(|header| {
-        let name = constant(&header.name);
-        let description = parameter_description(
-            api,
-            &Parameter {
-                default: None,
-                ..header.clone()
-            },
-        );
-        quote!(pub(crate) const #name: server::Parameter = #description;)
-    });
-    let new = new(api, response, body_type.as_ref());
-    let respond = respond(response);
+    let headers = response
+        .headers
+        .iter()
+        .map(|header| header_field(api, header));
     quote! {
         #words
         #gate
-        #[derive(#derives)]
+        #[derive(Debug, #is_clone server::ResponseParts)]
         pub struct #name { #body #(#headers)* }
         #choices
+    }
+}
+
+fn header_field(api: &Api<'_>, header: &Parameter) -> TokenStream {
+    let fallback = format!("The header `{}`.", header.wire);
+    let words = docs(
+        header
+            .description
+            .as_deref()
+            .map_or(&*fallback, |text| non_empty(text, &fallback)),
+    );
+    let items = parameter_items(api, header, true);
+    let attribute = if items.is_empty() {
+        quote!(#[header])
+    } else {
+        quote!(#[header(#(#items),*)])
+    };
+    let name = ident(&header.name);
+    let ty = foreign_type(api, &header.ty);
+    let ty = if header.required {
+        ty
+    } else {
+        quote!(Option<#ty>)
+    };
+    quote!(#words #attribute pub #name: #ty,)
+}
+
+fn choices_name(name: &Ident) -> Ident {
+    quote::format_ident!("{name}Body")
+}
+
+/// Writes the media types of a response's body, as an enum.
+fn choices(
+    api: &Api<'_>,
+    owner: &Ident,
+    response: &Response,
+    gate: Option<&TokenStream>,
+) -> TokenStream {
+    let name = choices_name(owner);
+    let words = docs(&format!("The body of [`{owner}`], by its media type."));
+    let is_clone = is_clone(response).then(|| quote!(Clone,));
+    let names = media_names(&response.media);
+    let variants = names.iter().zip(&response.media).map(|(variant, media)| {
+        let words = docs(&format!("`{}`", media.name));
+        let attribute = media_attribute(media.kind, &media.name);
+        let ty = media_type(api, media);
+        quote!(#words #[body(#attribute)] #variant(#ty))
+    });
+    quote! {
+        #words
         #gate
-        impl #name {
-            #media_constant
-            #(#constants)*
-            #new
-            #respond
-        }
+        #[derive(Debug, #is_clone server::ResponseParts)]
+        pub enum #name { #(#variants),* }
     }
 }
 
@@ -186,145 +225,11 @@ fn non_empty<'t>(text: &'t str, fallback: &'t str) -> &'t str {
     }
 }
 
-fn header_type(api: &Api<'_>, header: &Parameter) -> TokenStream {
-    let ty = foreign_type(api, &header.ty);
-    if header.required {
-        ty
-    } else {
-        quote!(Option<#ty>)
-    }
-}
-
-fn body_type(api: &Api<'_>, name: &Ident, response: &Response) -> Option<TokenStream> {
-    match response.media.as_slice() {
-        [] => None,
-        [only] => Some(media_type(api, only)),
-        _ => {
-            let name = choices_name(name);
-            Some(quote!(#name))
-        }
-    }
-}
-
-pub(super) fn choices_name(name: &Ident) -> Ident {
-    quote::format_ident!("{name}Body")
-}
-
-/// The kinds of body of a response, as an enum.
-fn choices(
-    api: &Api<'_>,
-    owner: &Ident,
-    response: &Response,
-    gate: Option<&TokenStream>,
-) -> TokenStream {
-    let name = choices_name(owner);
-    let words = docs(&format!("The body of [`{owner}`], by its media type."));
-    let derives = if is_clone(response) {
-        quote!(Debug, Clone)
-    } else {
-        quote!(Debug)
-    };
-    let names = media_names(&response.media);
-    let variants = names.iter().zip(&response.media).map(|(variant, media)| {
-        let words = docs(&format!("`{}`", media.name));
-        let ty = media_type(api, media);
-        quote!(#words #variant(#ty))
-    });
-    let arms = names
-        .iter()
-        .zip(&response.media)
-        .enumerate()
-        .map(|(at, (variant, media))| {
-            let at = Literal::usize_unsuffixed(at);
-            let write = write(media, &quote!(body));
-            quote!(Self::#variant(body) => listed.choose(#at).#write)
-        });
-    quote! {
-        #words
-        #gate
-        #[derive(#derives)]
-        pub enum #name { #(#variants),* }
-        #gate
-        impl #name {
-            fn respond(self, listed: server::ListedResponse) -> server::Response {
-                match self { #(#arms),* }
-            }
-        }
-    }
-}
-
-fn new(api: &Api<'_>, response: &Response, body: Option<&TokenStream>) -> TokenStream {
-    let body_argument = body.map(|ty| quote!(body: #ty,));
-    let body_field = body.map(|_| quote!(body,));
-    let required = response
-        .headers
-        .iter()
-        .filter(|header| header.required)
-        .map(|header| {
-            let name = ident(&header.name);
-            let ty = header_type(api, header);
-            quote!(#name: #ty)
-        });
-    let fields = response.headers.iter().map(|header| {
-        let name = ident(&header.name);
-        if header.required {
-            quote!(#name)
-        } else {
-            quote!(#name: None)
-        }
-    });
-    let with = response
-        .headers
-        .iter()
-        .filter(|header| !header.required)
-        .map(|header| {
-            let name = ident(&header.name);
-            let function = quote::format_ident!("with_{}", header.name.trim_start_matches("r#"));
-            let words = docs(&format!("Sets the header `{}`.", header.wire));
-            let ty = foreign_type(api, &header.ty);
-            quote! {
-                #words
-                #[must_use]
-                pub fn #function(mut self, value: #ty) -> Self {
-                    self.#name = Some(value);
-                    self
-                }
-            }
-        });
-    quote! {
-        /// With what it must have.
-        #[must_use]
-        pub fn new(#body_argument #(#required),*) -> Self {
-            Self { #body_field #(#fields),* }
-        }
-        #(#with)*
-    }
-}
-
-fn respond(response: &Response) -> TokenStream {
-    let body = match response.media.as_slice() {
-        [] => quote!(listed.empty()),
-        [only] => {
-            let write = write(only, &quote!(self.body));
-            quote!(listed.#write)
-        }
-        _ => quote!(self.body.respond(listed)),
-    };
-    let body = response.headers.iter().fold(body, |body, header| {
-        let constant = constant(&header.name);
-        let name = ident(&header.name);
-        quote!(server::with_header(#body, &Self::#constant, &self.#name))
-    });
-    quote! {
-        pub(crate) fn respond(self, listed: server::ListedResponse) -> server::Response { #body }
-    }
-}
-
-/// The file of the responses that several operations share.
+/// Writes the file of the responses that several operations share.
 pub(super) fn responses(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
         "Responses that the contract names once and many operations list.\n\n\
-         Each turns into the error of every operation that lists it, so that `?` and generic functions can carry it.",
+         Each converts into the error of every operation that lists it, so that `?` and generic functions work with it.",
     );
     let mut shared: BTreeMap<&str, (&Response, BTreeSet<usize>)> = BTreeMap::new();
     for operation in &api.operations {
@@ -334,28 +239,29 @@ pub(super) fn responses(api: &Api<'_>) -> TokenStream {
                 .as_deref()
                 .filter(|_| !super::tag::is_handshake(response))
             {
-                shared
+                let (_, tags) = shared
                     .entry(component)
-                    .or_insert((response, BTreeSet::new()))
-                    .1
-                    .insert(operation.tag);
+                    .or_insert((response, BTreeSet::new()));
+                tags.insert(operation.tag);
             }
         }
     }
+    let is_gated = shared.values().all(|(_, tags)| tags.len() == 1);
     let items = shared.iter().map(|(component, (response, tags))| {
-        let features = tags.iter().map(|tag| &api.tags[*tag].feature);
-        let features: Vec<TokenStream> =
-            features.map(|feature| quote!(feature = #feature)).collect();
-        let gate = match features.as_slice() {
-            [only] => quote!(#[cfg(#only)]),
-            several => quote!(#[cfg(any(#(#several),*))]),
-        };
-        structure(api, &ident(component), response, Some(&gate))
+        // The types that only one tag uses are behind its feature; those of several tags are always there.
+        let gate = tags.first().filter(|_| tags.len() == 1).map(|tag| {
+            let feature = &api.tags[*tag].feature;
+            quote!(#[cfg(feature = #feature)])
+        });
+        structure(api, &ident(component), response, gate.as_ref())
     });
     let items = quote!(#(#items)*);
+    let unused = is_gated.then(
+        || quote!(#[allow(unused_imports, reason = "without any tag there are no responses")]),
+    );
     quote! {
         #title
-        #[allow(unused_imports, reason = "without any tag nothing is left")]
+        #unused
         use api_runtime::server;
         #items
     }

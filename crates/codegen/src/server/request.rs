@@ -1,39 +1,29 @@
-//! What an operation takes: a struct, the descriptions of its parts, and how it is read.
+//! The request of an operation: a struct whose attributes say where each field is in the request.
 
 use contract::model::{Location, ParameterEncoding, SchemaKind, Style};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
+use serde_json::Value;
 
+use super::payload::{self, media_attribute};
 use super::tag::{method_and_path, type_names, upgrades};
-use super::{constant, types_crate};
 use crate::ir::{Additional, Api, Body, Media, MediaKind, Operation, Parameter, TypeKind, TypeRef};
 use crate::tokens::{docs, foreign_type, ident};
 
-/// Whether the body can be of some kind at all.
-pub(super) fn has_body(operation: &Operation) -> bool {
-    operation
-        .body
-        .as_ref()
-        .is_some_and(|body| !body.media.is_empty())
-}
-
-/// Whether reading the request waits for its body.
-pub(super) fn waits(operation: &Operation) -> bool {
-    operation
-        .body
+/// Returns whether a JSON body is read somewhere, so that the schemas of the types crate are needed.
+pub(super) fn has_json_body(api: &Api<'_>) -> bool {
+    api.operations
         .iter()
+        .filter_map(|operation| operation.body.as_ref())
         .flat_map(|body| &body.media)
-        .any(|media| reader(media).waits)
+        .any(|media| media.kind == MediaKind::Json)
 }
 
+/// Writes the struct of a request, and the enum of its body's media types if there are several.
 pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let [name, _, _] = type_names(operation);
-    let words = docs(&format!("What {} takes.", method_and_path(operation)));
-    let derives = if is_clone(operation) {
-        quote!(Debug, Clone)
-    } else {
-        quote!(Debug)
-    };
+    let words = docs(&format!("The request of {}.", method_and_path(operation)));
+    let is_clone = is_clone(operation).then(|| quote!(Clone,));
     let parameters = operation
         .parameters
         .iter()
@@ -41,40 +31,33 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let upgrade = upgrades(operation).then(|| {
         let field = upgrade_field(operation);
         quote! {
-            /// What it needs to take over the connection.
+            /// What the handler needs to take over the connection.
+            #[upgrade]
             pub #field: server::Upgrade,
         }
     });
-    let body = operation.body.as_ref().filter(|_| has_body(operation));
+    let body = operation
+        .body
+        .as_ref()
+        .filter(|body| !body.media.is_empty());
     let body_field = body.map(|body| {
         let words = docs(body.description.as_deref().unwrap_or("The body."));
+        let attribute = body_attribute(api, body);
         let ty = body_type(api, operation, body);
-        quote!(#words pub body: #ty,)
+        quote!(#words #attribute pub body: #ty,)
     });
     let choices = body
         .filter(|body| body.media.len() > 1)
         .map(|body| choices(api, operation, body));
-    let constants = operation.parameters.iter().map(|parameter| {
-        let name = constant(&parameter.name);
-        let value = parameter_description(api, parameter);
-        quote!(pub(crate) const #name: server::Parameter = #value;)
-    });
-    let body_constant = body.map(|body| body_description(api, body));
-    let read = read(api, operation);
     quote! {
         #words
-        #[derive(#derives)]
+        #[derive(Debug, #is_clone server::Request)]
         pub struct #name {
             #(#parameters)*
             #upgrade
             #body_field
         }
         #choices
-        impl #name {
-            #(#constants)*
-            #body_constant
-            #read
-        }
     }
 }
 
@@ -94,6 +77,8 @@ fn field(api: &Api<'_>, parameter: &Parameter) -> TokenStream {
             .unwrap_or(&fallback),
     );
     let deprecated = parameter.deprecated.then(|| quote!(#[deprecated]));
+    let location = ident(location);
+    let items = parameter_items(api, parameter, parameter.location != Location::Path);
     let name = ident(&parameter.name);
     let ty = foreign_type(api, &parameter.ty);
     let ty = if is_optional(parameter) {
@@ -101,46 +86,61 @@ fn field(api: &Api<'_>, parameter: &Parameter) -> TokenStream {
     } else {
         ty
     };
-    quote!(#words #deprecated pub #name: #ty,)
+    quote!(#words #deprecated #[parameter(#location #(, #items)*)] pub #name: #ty,)
 }
 
-/// Whether its absence is seen by the implementation.
+/// Returns whether the implementation sees the absence of a parameter.
 fn is_optional(parameter: &Parameter) -> bool {
     !parameter.required && parameter.location != Location::Path && parameter.default.is_none()
 }
 
-/// `server::Parameter::query("page_size").default("10")`: what reading goes by, and documents.
-pub(super) fn parameter_description(api: &Api<'_>, parameter: &Parameter) -> TokenStream {
+/// Returns what `#[parameter(…)]` and `#[header(…)]` say besides the location.
+pub(super) fn parameter_items(
+    api: &Api<'_>,
+    parameter: &Parameter,
+    may_be_absent: bool,
+) -> Vec<TokenStream> {
     let wire = &parameter.wire;
-    let mut description = match parameter.location {
-        Location::Path => quote!(server::Parameter::path(#wire)),
-        Location::Query => quote!(server::Parameter::query(#wire)),
-        Location::Header => quote!(server::Parameter::header(#wire)),
-        Location::Cookie => quote!(server::Parameter::cookie(#wire)),
-    };
-    if parameter.required && parameter.location != Location::Path {
-        description.extend(quote!(.required()));
+    let mut items = Vec::new();
+    if *wire != parameter.name.trim_start_matches("r#") {
+        items.push(quote!(name = #wire));
     }
-    if let Some(default) = &parameter.default {
-        let json = default.to_string();
-        description.extend(quote!(.default(#json)));
+    if parameter.required && may_be_absent {
+        items.push(quote!(required));
     }
-    description.extend(style(parameter));
-    if let Some((properties, open)) = properties(api, &parameter.ty) {
-        description.extend(quote!(.object(&[#(#properties),*])));
-        if open {
-            description.extend(quote!(.open()));
+    items.extend(parameter.default.as_ref().map(default));
+    items.extend(style(parameter));
+    if let Some((properties, is_open)) = properties(api, &parameter.ty) {
+        if !properties.is_empty() {
+            items.push(quote!(properties(#(#properties),*)));
+        }
+        if is_open {
+            items.push(quote!(open));
         }
     }
-    description
+    items
 }
 
-/// How it is written, where that is not usual for its place.
+/// `default = 10`, or `default_json = "[10]"` where Rust has no literal for the value.
+fn default(value: &Value) -> TokenStream {
+    match value {
+        Value::String(text) => quote!(default = #text),
+        Value::Bool(value) => quote!(default = #value),
+        Value::Number(number) if number.is_u64() => {
+            let number = Literal::u64_unsuffixed(number.as_u64().unwrap_or_default());
+            quote!(default = #number)
+        }
+        other => {
+            let json = other.to_string();
+            quote!(default_json = #json)
+        }
+    }
+}
+
+/// The style, where it is not the usual one of the location.
 fn style(parameter: &Parameter) -> Option<TokenStream> {
     let (style, explode) = match &parameter.encoding {
-        ParameterEncoding::Content(media) => {
-            return media.contains("json").then(|| quote!(.json()));
-        }
+        ParameterEncoding::Content(media) => return media.contains("json").then(|| quote!(json)),
         ParameterEncoding::Style { style, explode, .. } => (*style, *explode),
     };
     let usual = match parameter.location {
@@ -151,18 +151,19 @@ fn style(parameter: &Parameter) -> Option<TokenStream> {
         return None;
     }
     let style = match style {
-        Style::Simple => quote!(Simple),
-        Style::Label => quote!(Label),
-        Style::Matrix => quote!(Matrix),
-        Style::Form => quote!(Form),
-        Style::SpaceDelimited => quote!(SpaceDelimited),
-        Style::PipeDelimited => quote!(PipeDelimited),
-        Style::DeepObject => quote!(DeepObject),
+        Style::Simple => "simple",
+        Style::Label => "label",
+        Style::Matrix => "matrix",
+        Style::Form => "form",
+        Style::SpaceDelimited => "spaceDelimited",
+        Style::PipeDelimited => "pipeDelimited",
+        Style::DeepObject => "deepObject",
     };
-    Some(quote!(.style(server::Style::#style, #explode)))
+    let explode = explode.then(|| quote!(, explode));
+    Some(quote!(style = #style #explode))
 }
 
-/// The property names of an object, and whether it takes others too; none for what is no object.
+/// Returns the property names of an object, and whether it takes others too; none for what is no object.
 fn properties(api: &Api<'_>, ty: &TypeRef) -> Option<(Vec<String>, bool)> {
     let id = match ty {
         TypeRef::Named(id) => *id,
@@ -205,49 +206,35 @@ fn properties(api: &Api<'_>, ty: &TypeRef) -> Option<(Vec<String>, bool)> {
     }
 }
 
-fn body_description(api: &Api<'_>, body: &Body) -> TokenStream {
-    let media = body.media.iter().map(|media| {
-        let name = &media.name;
-        let schema = media
-            .schema
-            .filter(|_| media.kind == MediaKind::Json)
-            .map(|schema| {
-                let pointer =
-                    contract::bundle::schema_pointer(api.contract, api.contract.resolve(schema));
-                quote!(.schema(#pointer))
-            });
-        // A receiver may be older than the API that calls it.
-        let lenient = api.names.is_reversed.then(|| quote!(.lenient()));
-        quote!(server::Media::new(#name) #schema #lenient)
-    });
-    let required = body.required.then(|| quote!(.required()));
-    quote!(pub(crate) const BODY: server::Body = server::Body::new(&[#(#media),*]) #required;)
-}
-
-/// How a kind of body is read.
-struct Reader {
-    method: &'static str,
-    /// Takes the schemas, to say all violations.
-    checks: bool,
-    waits: bool,
-    /// Nothing in the type itself can say that the body is absent.
-    opaque: bool,
-}
-
-fn reader(media: &Media) -> Reader {
-    let reader = |method, waits, opaque| Reader {
-        method,
-        checks: method == "json",
-        waits,
-        opaque,
+/// `#[body(json, required)]`, or `#[body(required)]` where the type of the field lists several media types.
+fn body_attribute(api: &Api<'_>, body: &Body) -> TokenStream {
+    let mut items = match body.media.as_slice() {
+        [only] => request_media(api, only),
+        _ => Vec::new(),
     };
-    match media.kind {
-        MediaKind::Json => reader("json", true, false),
-        MediaKind::Form => reader("form", true, false),
-        MediaKind::Text => reader("text", true, false),
-        MediaKind::Multipart => reader("multipart", true, true),
-        MediaKind::EventStream | MediaKind::Bytes => reader("stream", false, true),
+    items.extend(body.required.then(|| quote!(required)));
+    if items.is_empty() {
+        quote!(#[body])
+    } else {
+        quote!(#[body(#(#items),*)])
     }
+}
+
+/// Returns what `#[body(…)]` says on a media type of a request.
+fn request_media(api: &Api<'_>, media: &Media) -> Vec<TokenStream> {
+    // A request of events is handed over as bytes.
+    let kind = match media.kind {
+        MediaKind::EventStream => MediaKind::Bytes,
+        kind => kind,
+    };
+    let mut items = vec![media_attribute(kind, &media.name)];
+    if let Some(schema) = media.schema.filter(|_| media.kind == MediaKind::Json) {
+        let pointer = contract::bundle::schema_pointer(api.contract, api.contract.resolve(schema));
+        items.push(quote!(schema = #pointer));
+    }
+    // A receiver may be older than the API that calls it.
+    items.extend(api.names.is_reversed.then(|| quote!(lenient)));
+    items
 }
 
 /// The type of one kind of body.
@@ -279,158 +266,43 @@ fn choices_name(operation: &Operation) -> Ident {
     format_ident!("{}Body", operation.pascal)
 }
 
-/// The kinds of body, as an enum.
+/// Writes the media types of a body, as an enum.
 fn choices(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
     let name = choices_name(operation);
     let words = docs(&format!(
         "The body of {}, by its media type.",
         method_and_path(operation)
     ));
-    let derives = if is_clone(operation) {
-        quote!(Debug, Clone)
-    } else {
-        quote!(Debug)
-    };
-    let variants = super::payload::media_names(&body.media)
+    let is_clone = is_clone(operation).then(|| quote!(Clone,));
+    let variants = payload::media_names(&body.media)
         .into_iter()
         .zip(&body.media)
         .map(|(variant, media)| {
             let words = docs(&format!("`{}`", media.name));
+            let items = request_media(api, media);
             let ty = media_type(api, media);
-            quote!(#words #variant(#ty))
+            quote!(#words #[body(#(#items),*)] #variant(#ty))
         });
     quote! {
         #words
-        #[derive(#derives)]
+        #[derive(Debug, #is_clone server::RequestBody)]
         pub enum #name { #(#variants),* }
     }
 }
 
-fn read(api: &Api<'_>, operation: &Operation) -> TokenStream {
-    let parameters: Vec<Ident> = operation
-        .parameters
-        .iter()
-        .map(|parameter| ident(&parameter.name))
-        .collect();
-    let takes = operation
-        .parameters
-        .iter()
-        .zip(&parameters)
-        .map(|(parameter, name)| {
-            let constant = constant(&parameter.name);
-            quote!(let #name = inputs.take(&Self::#constant);)
-        });
-    let body = operation.body.as_ref().filter(|_| has_body(operation));
-    let take_body = body.map(|body| {
-        let value = match body.media.as_slice() {
-            [only] => read_only(api, body, only),
-            _ => read_chosen(api, operation, body),
-        };
-        quote!(let body = #value;)
-    });
-    let (take_upgrade, upgrade) = if upgrades(operation) {
-        let field = upgrade_field(operation);
-        (
-            Some(quote!(let #field = inputs.upgrade();)),
-            Some(quote!(#field,)),
-        )
-    } else {
-        (None, None)
-    };
-    let body = body.map(|_| quote!(body: body?,));
-    let is_async = waits(operation).then(|| quote!(async));
-    let binding = if parameters.is_empty() && body.is_none() && upgrade.is_none() {
-        quote!(let inputs)
-    } else {
-        quote!(let mut inputs)
-    };
-    quote! {
-        /// Reads the request, or says everything that is wrong with it.
-        #is_async fn read(call: &mut server::Call) -> Result<Self, server::Refused> {
-            #binding = call.inputs();
-            #(#takes)*
-            #take_upgrade
-            #take_body
-            inputs.finish(|| Some(Self { #(#parameters: #parameters?,)* #upgrade #body }))
-        }
-    }
-}
-
-/// A body that can only be of one kind.
-fn read_only(api: &Api<'_>, body: &Body, media: &Media) -> TokenStream {
-    let reader = reader(media);
-    let method = if reader.opaque && !body.required {
-        format_ident!("optional_{}", reader.method)
-    } else {
-        format_ident!("{}", reader.method)
-    };
-    let schemas = reader.checks.then(|| schemas(api));
-    let wait = reader.waits.then(|| quote!(.await));
-    quote!(inputs.#method(&Self::BODY #schemas) #wait)
-}
-
-/// A body of several kinds: the content type says which.
-fn read_chosen(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
-    let name = choices_name(operation);
-    let names = super::payload::media_names(&body.media);
-    let arms = body
-        .media
-        .iter()
-        .zip(&names)
-        .enumerate()
-        .map(|(at, (media, variant))| {
-            let at = Literal::usize_unsuffixed(at);
-            let reader = reader(media);
-            let method = format_ident!("{}_as", reader.method);
-            let arguments = match media.kind {
-                MediaKind::Json => {
-                    let schemas = schemas(api);
-                    quote!(&Self::BODY, #at #schemas)
-                }
-                MediaKind::Form | MediaKind::Text => quote!(&Self::BODY),
-                MediaKind::Multipart | MediaKind::EventStream | MediaKind::Bytes => quote!(),
-            };
-            let wait = reader.waits.then(|| quote!(.await));
-            let wrap = if body.required {
-                quote!(#name::#variant)
-            } else {
-                quote!(|body| Some(#name::#variant(body)))
-            };
-            quote!(server::Chosen::Media(#at) => inputs.#method(#arguments) #wait.map(#wrap))
-        });
-    let absent = if body.required {
-        quote! {
-            server::Chosen::Absent => {
-                inputs.no_body::<String>(&Self::BODY);
-                None
-            }
-        }
-    } else {
-        quote!(server::Chosen::Absent => Some(None),)
-    };
-    quote! {
-        match inputs.choose(&Self::BODY) {
-            #(#arms,)*
-            #absent
-            server::Chosen::Media(_) | server::Chosen::Refused => None,
-        }
-    }
-}
-
-fn schemas(api: &Api<'_>) -> TokenStream {
-    let krate = types_crate(api);
-    quote!(, &#krate::schemas::SCHEMAS)
-}
-
+/// Returns whether the request can be cloned: what arrives as a stream cannot.
 fn is_clone(operation: &Operation) -> bool {
-    !upgrades(operation)
-        && !operation
-            .body
-            .iter()
-            .flat_map(|body| &body.media)
-            .any(|media| reader(media).opaque)
+    let is_stream = |media: &Media| {
+        matches!(
+            media.kind,
+            MediaKind::Multipart | MediaKind::EventStream | MediaKind::Bytes
+        )
+    };
+    let media = operation.body.iter().flat_map(|body| &body.media);
+    !upgrades(operation) && !media.into_iter().any(is_stream)
 }
 
+/// Returns the field of the connection, which a parameter may be called like.
 fn upgrade_field(operation: &Operation) -> Ident {
     let is_taken = operation
         .parameters

@@ -31,7 +31,7 @@ fn is_secured(api: &Api<'_>) -> bool {
     (0..api.tags.len()).any(|at| tag::is_secured(api, at))
 }
 
-/// Each tag's trait under its own name; a tag that is switched off asks nothing.
+/// Imports each tag's trait under its own name; the trait of a tag that is switched off has no methods.
 fn imports(api: &Api<'_>) -> TokenStream {
     let traits = api.tags.iter().enumerate().map(|(at, definition)| {
         let feature = &definition.feature;
@@ -62,20 +62,20 @@ fn absent(api: &Api<'_>) -> TokenStream {
     let open = (0..api.tags.len()).any(|at| !tag::is_secured(api, at));
     let secured = secured.then(|| {
         quote! {
-            /// A tag whose operations ask for credentials.
+            /// The trait of a tag whose operations ask for credentials.
             pub trait AbsentSecured<P> {}
             impl<T, P> AbsentSecured<P> for T {}
         }
     });
     let open = open.then(|| {
         quote! {
-            /// A tag whose operations are open.
+            /// The trait of a tag whose operations are open.
             pub trait Absent {}
             impl<T> Absent for T {}
         }
     });
     quote! {
-        /// Stands for tags that are switched off: everything implements them.
+        /// The traits of tags that are switched off, which every type implements.
         #[allow(dead_code, reason = "used when a feature is off")]
         mod absent {
             #secured
@@ -101,9 +101,9 @@ fn whole(api: &Api<'_>) -> TokenStream {
         (quote!(), quote!(<T>))
     };
     quote! {
-        /// The whole API. Implement the trait of each tag; this one follows by itself.
+        /// The whole API, for every type that implements the trait of each tag.
         ///
-        /// An operation that is added to the contract is missing from every implementation until it is written.
+        /// An operation that is added to the contract is a compile error in every implementation until it is written.
         pub trait Api #generics where Self: #(#bounds +)* Send + Sync + 'static {}
         impl #with_type Api #generics for T where T: #(#bounds +)* Send + Sync + 'static {}
     }
@@ -128,9 +128,9 @@ fn router(api: &Api<'_>) -> TokenStream {
     let secured = is_secured(api);
     let error = if let Some(error) = &api.error {
         let ty = foreign_type(api, error);
-        quote!(server::Refuse<Body = #ty>)
+        quote!(server::RenderRejection<Body = #ty>)
     } else {
-        quote!(server::Refuse)
+        quote!(server::RenderRejection)
     };
     let bound = if secured {
         quote!(Api<S::Principal>)
@@ -167,15 +167,15 @@ fn router(api: &Api<'_>) -> TokenStream {
         let krate = types_crate(api).to_string();
         format!(" They come as the contract's own error, of `{krate}`.")
     });
-    let refusals = docs(&format!(
-        "`refuse` says what the framework refuses by itself: 400, 401, 404, 405, 413, 415, 500.{}",
+    let rejections = docs(&format!(
+        "`render` writes the bodies of rejections: 400, 401, 404, 405, 413, 415, 500.{}",
         error_link.unwrap_or_default()
     ));
     quote! {
         /// Serves an implementation of the API.
         ///
-        #refusals
-        pub fn router #generics(api: A, #argument refuse: R, config: server::Config) -> server::Router
+        #rejections
+        pub fn router #generics(api: A, #argument render: R, config: server::Config) -> server::Router
         where
             A: #bound,
             #security_bound
@@ -188,7 +188,7 @@ fn router(api: &Api<'_>) -> TokenStream {
                 app: server::App { api, #security_value },
                 routes,
                 guard: #guard,
-                refuse,
+                render,
                 contract: server::ContractTexts {
                     json: include_str!("openapi.json"),
                     yaml: include_str!("openapi.yaml"),
@@ -200,7 +200,7 @@ fn router(api: &Api<'_>) -> TokenStream {
     }
 }
 
-/// The check for routes that the contract does not know.
+/// Writes the check of credentials for routes that the contract does not know.
 fn guard(api: &Api<'_>) -> (Option<TokenStream>, TokenStream) {
     if !security::guards_unknown_routes(api) {
         return (None, quote!(None));
@@ -209,12 +209,12 @@ fn guard(api: &Api<'_>) -> (Option<TokenStream>, TokenStream) {
     let challenge = security::challenge(api, &api.contract.security);
     let check = security::check_name(api, &api.contract.security);
     let item = quote! {
-        /// Routes that the contract does not know: what protects the document as a whole protects them.
+        /// Describes the routes that the contract does not know, which the security of the whole document protects.
         static UNKNOWN_ROUTE: server::Operation = server::Operation::unknown_route(#alternatives, #challenge);
         async fn check_unknown_route<A, S: Security>(
             app: std::sync::Arc<server::App<A, S>>,
             call: server::Call,
-        ) -> server::Outcome {
+        ) -> server::RouteResult {
             security::#check(&app.security, &call).await?;
             Ok(server::Response::default())
         }

@@ -1,4 +1,4 @@
-//! Credentials: the trait that turns them into a principal, and a check per combination that operations ask for.
+//! Credentials: the trait that turns them into a principal, and a check for each combination of schemes.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,14 +10,14 @@ use crate::ir::{Api, SecurityScheme};
 use crate::names;
 use crate::tokens::{docs, ident, inner_docs};
 
-/// Whether some credential is asked for, be it optional.
+/// Returns whether some credential is asked for, even an optional one.
 pub(super) fn is_secured(security: &Security) -> bool {
     security
         .iter()
         .any(|alternative| !alternative.schemes.is_empty())
 }
 
-/// Whether it goes without a credential too.
+/// Returns whether a request without a credential is accepted too.
 pub(super) fn is_optional(security: &Security) -> bool {
     security
         .iter()
@@ -26,7 +26,7 @@ pub(super) fn is_optional(security: &Security) -> bool {
 
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
-        "Credentials: implement [`Security`] to say who calls; operations get what it makes of them.",
+        "Credentials: implement [`Security`] to turn them into the principal that operations get.",
     );
     let mut methods: BTreeMap<String, TokenStream> = BTreeMap::new();
     for security in securities(api) {
@@ -43,11 +43,11 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
     quote! {
         #title
         use api_runtime::server;
-        /// Turns credentials into whoever calls.
+        /// Turns credentials into a principal.
         ///
-        /// A secured operation reaches its implementation only with the principal that comes out of here.
+        /// A secured operation is called only with the principal that one of these methods returns.
         pub trait Security: Send + Sync + 'static {
-            /// Who calls: passed to each secured operation.
+            /// The caller, which each secured operation gets.
             type Principal: Clone + Send + Sync + 'static;
             #(#methods)*
         }
@@ -55,14 +55,14 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
     }
 }
 
-/// The alternatives that ask for something.
+/// Returns the alternatives that ask for a credential.
 fn asked(security: &Security) -> impl Iterator<Item = &SecurityRequirement> {
     security
         .iter()
         .filter(|alternative| !alternative.schemes.is_empty())
 }
 
-/// What protects operations, and unknown routes.
+/// Returns the security of all operations, and of unknown routes.
 fn securities<'a>(api: &'a Api<'_>) -> impl Iterator<Item = &'a Security> {
     api.operations
         .iter()
@@ -71,12 +71,12 @@ fn securities<'a>(api: &'a Api<'_>) -> impl Iterator<Item = &'a Security> {
         .filter(|security| is_secured(security))
 }
 
-/// Whether a route that the contract does not know asks for credentials before it says so.
+/// Returns whether an unknown route asks for credentials before it responds 404.
 pub(super) fn guards_unknown_routes(api: &Api<'_>) -> bool {
     is_secured(&api.contract.security) && !is_optional(&api.contract.security)
 }
 
-/// Every combination that is asked for, with the name of its check.
+/// Returns every combination of schemes that is asked for, with the name of its check.
 fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
     let mut found: Vec<(String, &Security)> = Vec::new();
     let mut taken = HashSet::new();
@@ -97,7 +97,7 @@ fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
     found
 }
 
-/// The function that checks this combination.
+/// Returns the name of the function that checks a combination.
 pub(super) fn check_name(api: &Api<'_>, security: &Security) -> Ident {
     let found = distinct(api)
         .into_iter()
@@ -120,7 +120,7 @@ fn schemes<'a>(
         .filter_map(|(wire, scopes)| Some((scheme(api, wire)?, scopes.as_slice())))
 }
 
-/// `bearer`, or `app_id_and_app_key` for those that must all hold.
+/// Returns `bearer`, or `app_id_and_app_key` for schemes that must all hold.
 fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
     let bare = |scheme: &SecurityScheme| scheme.name.trim_start_matches("r#").to_owned();
     let schemes: Vec<&SecurityScheme> = schemes(api, alternative)
@@ -137,13 +137,13 @@ fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
     } else {
         name
     };
-    // A scheme may be called like two others together.
+    // The name of one scheme may be what the names of two others yield together.
     names::first_free(name, |name| {
         schemes.len() < 2 || api.security.iter().all(|scheme| bare(scheme) != name)
     })
 }
 
-/// The method that judges the credentials of one alternative.
+/// Writes the method that checks the credentials of one alternative.
 fn method(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
     let name = method_ident(api, alternative);
     let words: Vec<String> = schemes(api, alternative)
@@ -225,7 +225,7 @@ fn credential_type(kind: &SecurityKind) -> Ident {
     )
 }
 
-/// The function that checks a combination: alternatives in order, the first that opens counts.
+/// Writes the function that checks a combination: the first alternative that accepts decides.
 fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
     let function = format_ident!("check_{name}");
     let attempts: Vec<TokenStream> = asked(security)
@@ -254,7 +254,7 @@ fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
         pub(crate) async fn #function<S: Security>(
             security: &S,
             call: &server::Call,
-        ) -> Result<#principal, server::Refused> {
+        ) -> Result<#principal, server::Rejected> {
             #body
         }
     }
@@ -271,27 +271,27 @@ fn several(attempts: &[TokenStream], optional: bool) -> TokenStream {
             let checked = async { #attempt.await };
             match checked.await {
                 Ok(principal) => return #found,
-                Err(error) => refused = refused.or(error),
+                Err(error) => failure = failure.or(error),
             }
         }
     });
     let end = if optional {
         quote!(
-            refused
+            failure
                 .unless_missing()
                 .map_err(|error| call.unauthorized(error))
         )
     } else {
-        quote!(Err(call.unauthorized(refused)))
+        quote!(Err(call.unauthorized(failure)))
     };
     quote! {
-        let mut refused = server::AuthError::Missing;
+        let mut failure = server::AuthError::Missing;
         #(#attempts)*
         #end
     }
 }
 
-/// `security.bearer(call.bearer()?, call.operation())`
+/// Writes `security.bearer(call.bearer()?, call.operation())`.
 fn attempt(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
     let method = method_ident(api, alternative);
     let arguments = schemes(api, alternative).map(|(scheme, scopes)| {
@@ -337,19 +337,19 @@ fn words(security: &Security) -> String {
     alternatives.join(", or ")
 }
 
-/// The alternatives as a description lists them.
+/// Writes the alternatives for the description of an operation.
 pub(super) fn alternatives(security: &Security) -> TokenStream {
     let alternatives = security.iter().map(|alternative| {
         let schemes = alternative
             .schemes
             .iter()
-            .map(|(name, scopes)| quote!(server::Scheme { name: #name, scopes: &[#(#scopes),*] }));
+            .map(|(name, scopes)| quote!(server::Scheme::new(#name, &[#(#scopes),*])));
         quote!(&[#(#schemes),*])
     });
     quote!(&[#(#alternatives),*])
 }
 
-/// `WWW-Authenticate` of a 401.
+/// Returns the value of `WWW-Authenticate` in a 401.
 pub(super) fn challenge(api: &Api<'_>, security: &Security) -> String {
     let mut challenges: Vec<String> = Vec::new();
     for (scheme, _) in security

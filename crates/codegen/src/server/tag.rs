@@ -1,4 +1,4 @@
-//! The file of a tag: its trait, and for each operation the request, the responses and the way between.
+//! The file of a tag: its trait, and for each operation the request, the responses, the description and the route.
 
 use contract::model::Method;
 use proc_macro2::{Literal, TokenStream};
@@ -22,13 +22,18 @@ pub(super) fn file(api: &Api<'_>, tag: usize) -> String {
     file.finish()
 }
 
-/// The imports and the trait.
+/// Writes the imports and the trait.
 fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let title = inner_docs(&match &api.tags[tag].name {
         Some(name) => {
-            format!("Operations tagged `{name}`: what they take, what they return, and the trait to implement.")
+            format!(
+                "Operations tagged `{name}`: their requests and responses, and the trait to implement."
+            )
         }
-        None => "Operations without a tag: what they take, what they return, and the trait to implement.".to_owned(),
+        None => {
+            "Operations without a tag: their requests and responses, and the trait to implement."
+                .to_owned()
+        }
     });
     let trait_definition = trait_definition(api, tag, operations);
     let uses_responses = operations
@@ -39,14 +44,14 @@ fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let security = is_secured(api, tag).then(|| import(api, "security"));
     quote! {
         #title
-        use api_runtime::server;
+        use api_runtime::server::{self, Request as _, Responses as _};
         #responses
         #security
         #trait_definition
     }
 }
 
-/// Whether a tag has an operation that asks for credentials, so that its trait speaks of principals.
+/// Returns whether a tag has an operation that asks for credentials, so that its trait has principals.
 pub(super) fn is_secured(api: &Api<'_>, tag: usize) -> bool {
     api.operations_of(tag)
         .any(|operation| security::is_secured(&operation.security))
@@ -69,8 +74,9 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
         _ => "The operations, one method each.",
     });
     let (generics, words) = if is_secured(api, tag) {
-        let more =
-            docs("`P` is who calls: what the implementation of `Security` makes of a credential.");
+        let more = docs(
+            "`P` is the principal, which the implementation of `Security` makes of a credential.",
+        );
         (quote!(<P>), quote!(#words #[doc = ""] #more))
     } else {
         (quote!(), words)
@@ -106,40 +112,19 @@ fn principal_type(operation: &Operation) -> Option<TokenStream> {
     })
 }
 
-/// Names of the request, the responses and the errors.
+/// Returns the names of the request, the responses and the errors.
 pub(super) fn type_names(operation: &Operation) -> [proc_macro2::Ident; 3] {
     ["Request", "Response", "Error"].map(|suffix| format_ident!("{}{}", operation.pascal, suffix))
 }
 
-/// The constant that describes an operation.
+/// Writes the description of an operation.
 fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
-    let words = docs(&format!(
-        "{}: what it takes and returns.",
-        method_and_path(operation)
-    ));
+    let words = docs(&format!("{}.", method_and_path(operation)));
     let name = constant(&operation.name);
     let [request, response, error] = type_names(operation);
     let id = &operation.id;
     let method = method(operation.method);
     let path = &operation.path;
-    let parameters = operation.parameters.iter().map(|parameter| {
-        let name = constant(&parameter.name);
-        quote!(#request::#name)
-    });
-    let body = if request::has_body(operation) {
-        quote!(Some(#request::BODY))
-    } else {
-        quote!(None)
-    };
-    let responses = operation.responses.iter().map(|listed| {
-        let name = response::listed_constant(listed);
-        let owner = if listed.is_success() {
-            &response
-        } else {
-            &error
-        };
-        quote!(#owner::#name)
-    });
     let security = security::alternatives(&operation.security);
     let challenge = security::challenge(api, &operation.security);
     let tag = if let Some(tag) = &api.tags[operation.tag].name {
@@ -154,9 +139,10 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
             method: server::Method::#method,
             path: #path,
             tag: #tag,
-            parameters: &[#(#parameters),*],
-            body: #body,
-            responses: &[#(#responses),*],
+            parameters: #request::PARAMETERS,
+            body: #request::BODY,
+            responses: #response::LISTED,
+            errors: #error::LISTED,
             security: #security,
             challenge: #challenge,
         };
@@ -167,7 +153,7 @@ pub(super) fn method(method: Method) -> proc_macro2::Ident {
     ident(method.as_str())
 }
 
-/// The routes of the tag, for the router.
+/// Writes the routes of the tag, for the router.
 fn routes(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let count = Literal::usize_unsuffixed(operations.len());
     let definition = &api.tags[tag];
@@ -179,7 +165,7 @@ fn routes(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     };
     let routes = operations.iter().map(|operation| route(api, operation));
     quote! {
-        /// Each operation with the way of its requests: credentials, inputs, the implementation, the response.
+        /// Returns the route of each operation: checks credentials, reads the request, calls the handler.
         pub(crate) fn routes<A, S>() -> [server::Route<server::App<A, S>>; #count]
         where #bounds
         {
@@ -199,17 +185,16 @@ fn route(api: &Api<'_>, operation: &Operation) -> TokenStream {
     } else {
         (None, None)
     };
-    let wait = request::waits(operation).then(|| quote!(.await));
     quote! {
         server::Route::new(&#name, |app, mut call| Box::pin(async move {
             #authenticate
-            let request = #request::read(&mut call) #wait ?;
+            let request = call.read::<#request>().await?;
             call.respond(app.api.#method(#principal request).await)
         }))
     }
 }
 
-/// Whether an operation may hand the connection over to another protocol.
+/// Returns whether an operation may hand the connection over to another protocol.
 pub(super) fn upgrades(operation: &Operation) -> bool {
     operation.responses.iter().any(is_handshake)
 }

@@ -1,14 +1,15 @@
-//! The words of the contract that no Rust enforces: summaries, descriptions, examples, extensions.
+//! The texts of the contract that no Rust enforces: summaries, descriptions, examples, extensions.
 //!
-//! They go into a file of their own beside the code that derives the document again, by operation and place.
+//! They are in a file of their own beside the code that re-derives the document, by operation, parameter and status. What
+//! is a component of the contract is there once, by its pointer.
 
 use contract::model;
 use serde_json::{Map, Value, json};
 
-use super::document::is_opaque;
+use super::payload::is_opaque;
 use crate::ir::{Api, Media, Operation, Parameter, Response, TypeKind, TypeRef};
 
-/// Keys of a schema that constrain nothing: those a bare Rust type cannot carry.
+/// The keywords of a schema that constrain nothing, which a bare Rust type cannot have.
 const ANNOTATIONS: &[&str] = &[
     "title",
     "description",
@@ -24,35 +25,56 @@ const ANNOTATIONS: &[&str] = &[
     "$comment",
 ];
 
-/// The file: what belongs to the document, to schemas, and to each operation.
+/// Writes the file: the texts of the document, of schemas, and of each operation.
 pub(super) fn write(api: &Api<'_>) -> String {
     let schemas = api.types.iter().filter_map(|def| {
-        // Only an alias has no attributes to carry its words.
+        // Only an alias has no attributes for its texts.
         let TypeKind::Alias(_) = &def.kind else {
             return None;
         };
         entry(def.component.clone()?, annotations(api, def.schema))
     });
-    let operations = api
+    let mut components = Map::new();
+    let operations: Map<_, _> = api
         .operations
         .iter()
-        .map(|operation| (operation.id.clone(), of_operation(api, operation)));
+        .map(|operation| {
+            (
+                operation.id.clone(),
+                of_operation(api, operation, &mut components),
+            )
+        })
+        .collect();
     let words = json!({
         "document": base(api),
         "schemas": schemas.collect::<Map<_, _>>(),
-        "operations": operations.collect::<Map<_, _>>(),
+        "components": components,
+        "operations": operations,
     });
     let mut text = serde_json::to_string_pretty(&words).expect("JSON values are written as JSON");
     text.push('\n');
     text
 }
 
-/// An entry of a map, if there are words for it.
+/// Returns an entry of a map, if there are texts for it.
 fn entry(key: String, words: Map<String, Value>) -> Option<(String, Value)> {
     (!words.is_empty()).then_some((key, Value::Object(words)))
 }
 
-fn of_operation(api: &Api<'_>, operation: &Operation) -> Value {
+/// Puts the texts of a component aside, so that its pointer stands for them; others stay as they are.
+fn shared(pointer: &str, words: Value, components: &mut Map<String, Value>) -> Value {
+    if !pointer.starts_with("/components/") {
+        return words;
+    }
+    components.entry(pointer).or_insert(words);
+    pointer.into()
+}
+
+fn of_operation(
+    api: &Api<'_>,
+    operation: &Operation,
+    components: &mut Map<String, Value>,
+) -> Value {
     let model = &api.contract.operations[operation.index];
     let raw = api.contract.document.pointer(&model.pointer);
     let mut words = without(
@@ -73,7 +95,7 @@ fn of_operation(api: &Api<'_>, operation: &Operation) -> Value {
     {
         words.remove("tags");
     }
-    let parameters = operation
+    let parameters: Map<_, _> = operation
         .parameters
         .iter()
         .zip(&model.parameters)
@@ -84,20 +106,28 @@ fn of_operation(api: &Api<'_>, operation: &Operation) -> Value {
                 model::Location::Header => "header",
                 model::Location::Cookie => "cookie",
             };
-            entry(
+            let (key, words) = entry(
                 format!("{location} {}", model.name),
                 of_parameter(api, parameter, model),
-            )
-        });
-    let responses = operation.responses.iter().map(|response| {
-        let model = &model.responses[response.index];
-        (model.status.to_string(), of_response(api, response, model))
-    });
+            )?;
+            Some((key, shared(&model.pointer, words, components)))
+        })
+        .collect();
+    let responses: Map<_, _> = operation
+        .responses
+        .iter()
+        .map(|response| {
+            let model = &model.responses[response.index];
+            let words = of_response(api, response, model);
+            let words = shared(&model.pointer, words, components);
+            (model.status.to_string(), words)
+        })
+        .collect();
     json!({
         "words": words,
-        "parameters": parameters.collect::<Map<_, _>>(),
+        "parameters": parameters,
         "body": of_body(api, operation, model),
-        "responses": responses.collect::<Map<_, _>>(),
+        "responses": responses,
     })
 }
 
@@ -135,7 +165,7 @@ fn of_content(api: &Api<'_>, media: &[Media], models: &[model::MediaType]) -> Ma
         let mut words = without(raw, &["schema"]);
         resolve_examples(api, &mut words);
         let schema = if is_opaque(media) {
-            // No type carries it, so the contract's own words stand for it.
+            // No type describes it, so the contract's own schema is taken.
             raw.and_then(|raw| raw.get("schema"))
                 .and_then(Value::as_object)
                 .cloned()
@@ -151,7 +181,7 @@ fn of_content(api: &Api<'_>, media: &[Media], models: &[model::MediaType]) -> Ma
     contents.collect()
 }
 
-/// What the document says besides operations and schemas.
+/// Returns what the document says besides operations and schemas.
 fn base(api: &Api<'_>) -> Map<String, Value> {
     let Some(document) = api.contract.document.as_object() else {
         return Map::new();
@@ -180,7 +210,7 @@ fn base(api: &Api<'_>) -> Map<String, Value> {
     base
 }
 
-/// Summaries, descriptions, servers and extensions of paths.
+/// Returns the summaries, descriptions, servers and extensions of paths.
 fn path_words(paths: &Value) -> Map<String, Value> {
     let methods = [
         "get",
@@ -204,7 +234,7 @@ fn path_words(paths: &Value) -> Map<String, Value> {
     words
 }
 
-/// What a parameter or header says that its type does not.
+/// Returns what a parameter or header says that its type does not.
 fn of_parameter(
     api: &Api<'_>,
     parameter: &Parameter,
@@ -223,7 +253,7 @@ fn of_parameter(
     words
 }
 
-/// Annotations of an inline schema that has no item of its own to carry them.
+/// Returns the annotations of an inline schema that has no item of its own for them.
 fn loose_annotations(
     api: &Api<'_>,
     ty: Option<&TypeRef>,
@@ -253,7 +283,7 @@ fn annotations(api: &Api<'_>, schema: model::SchemaId) -> Map<String, Value> {
     }
 }
 
-/// Examples that are referred to, put in their place.
+/// Replaces references to examples by the examples.
 fn resolve_examples(api: &Api<'_>, words: &mut Map<String, Value>) {
     let Some(Value::Object(examples)) = words.get_mut("examples") else {
         return;

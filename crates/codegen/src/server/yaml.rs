@@ -1,4 +1,6 @@
-//! A JSON value as YAML 1.2 in block style: the contract for readers who prefer that.
+//! Writes a JSON value as YAML 1.2 in block style, for contracts that are not one file of YAML.
+//!
+//! It is a page of code, since blocks and two kinds of scalars are all that a JSON value needs.
 
 use std::fmt::Write as _;
 
@@ -11,7 +13,7 @@ pub(super) fn write(value: &Value) -> String {
     out
 }
 
-/// A map or list, each entry on lines of its own; anything else on one line.
+/// Writes a map or list, each entry on lines of its own; anything else on one line.
 fn lines(value: &Value, depth: usize, out: &mut String) {
     match value {
         Value::Object(entries) if !entries.is_empty() => {
@@ -48,7 +50,7 @@ fn after_key(value: &Value, depth: usize, out: &mut String) {
 
 fn after_dash(value: &Value, depth: usize, out: &mut String) {
     if is_block(value) {
-        // The first entry stands on the dash's own line.
+        // The first entry is on the dash's own line.
         let mut inner = String::new();
         lines(value, depth + 1, &mut inner);
         out.push(' ');
@@ -82,7 +84,7 @@ fn scalar(value: &Value, out: &mut String) {
     }
 }
 
-/// A text plainly where no reader can take it for something else, else quoted as in JSON.
+/// Writes a text plainly where no reader can take it for something else, else quoted as in JSON.
 fn text(string: &str, out: &mut String) {
     if is_plain(string) {
         out.push_str(string);
@@ -92,17 +94,19 @@ fn text(string: &str, out: &mut String) {
 }
 
 fn is_plain(string: &str) -> bool {
-    let mut signs = string.chars();
-    let Some(first) = signs.next() else {
+    let mut characters = string.chars();
+    let Some(first) = characters.next() else {
         return false;
     };
     let starts = first.is_ascii_alphabetic() || matches!(first, '/' | '$' | '_');
-    let is_safe = |sign: char| sign.is_ascii_alphanumeric() || " _-/.$,;()+={}'".contains(sign);
+    let is_safe = |character: char| {
+        character.is_ascii_alphanumeric() || " _-/.$,;()+={}'".contains(character)
+    };
     let is_word = matches!(
         string.to_ascii_lowercase().as_str(),
         "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
     );
-    starts && signs.all(is_safe) && !string.ends_with(' ') && !is_word
+    starts && characters.all(is_safe) && !string.ends_with(' ') && !is_word
 }
 
 #[cfg(test)]

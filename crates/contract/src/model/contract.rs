@@ -41,6 +41,8 @@ pub struct Contract {
     /// The whole document as JSON, in the author's order. If there are several files, it is the one
     /// document that they were combined into.
     pub document: Value,
+    /// The author's text, if the whole contract is one YAML file.
+    pub yaml: Option<String>,
 }
 
 impl Contract {

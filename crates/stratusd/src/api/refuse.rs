@@ -1,56 +1,56 @@
-//! The framework's refusals in the contract's words.
+//! The framework's rejections in the contract's words.
 
 use std::collections::BTreeMap;
 
-use api_server::server::{Refusal, RefusalKind, Refuse};
+use api_server::server::{Rejection, RejectionKind, RenderRejection};
 use api_types::{
     Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType,
 };
 
-/// Says refusals as the contract's `Error`.
+/// Says rejections as the contract's `Error`.
 #[derive(Debug)]
 pub struct ContractErrors;
 
-impl Refuse for ContractErrors {
+impl RenderRejection for ContractErrors {
     type Body = Error;
 
-    fn refuse(&self, refusal: &Refusal) -> Error {
-        let kind = match refusal.kind {
-            RefusalKind::MissingCredentials => ErrorType::MissingCredentials,
-            RefusalKind::InvalidCredentials => ErrorType::InvalidCredentials,
-            RefusalKind::Forbidden => ErrorType::Forbidden,
-            RefusalKind::UnknownRoute => ErrorType::ResourceNotFound,
-            RefusalKind::MethodNotAllowed => ErrorType::MethodNotAllowed,
-            RefusalKind::InvalidParameters
-            | RefusalKind::InvalidBody
-            | RefusalKind::RequestTimeout => ErrorType::BadRequest,
-            RefusalKind::PayloadTooLarge => ErrorType::PayloadTooLarge,
-            RefusalKind::UnsupportedMediaType => ErrorType::UnsupportedMediaType,
-            RefusalKind::TooManyRequests => ErrorType::TooManyRequests,
-            RefusalKind::Unavailable => ErrorType::Unavailable,
+    fn render(&self, rejection: &Rejection) -> Error {
+        let kind = match rejection.kind {
+            RejectionKind::MissingCredentials => ErrorType::MissingCredentials,
+            RejectionKind::InvalidCredentials => ErrorType::InvalidCredentials,
+            RejectionKind::Forbidden => ErrorType::Forbidden,
+            RejectionKind::UnknownRoute => ErrorType::ResourceNotFound,
+            RejectionKind::MethodNotAllowed => ErrorType::MethodNotAllowed,
+            RejectionKind::InvalidParameters
+            | RejectionKind::InvalidBody
+            | RejectionKind::RequestTimeout => ErrorType::BadRequest,
+            RejectionKind::PayloadTooLarge => ErrorType::PayloadTooLarge,
+            RejectionKind::UnsupportedMediaType => ErrorType::UnsupportedMediaType,
+            RejectionKind::TooManyRequests => ErrorType::TooManyRequests,
+            RejectionKind::Unavailable => ErrorType::Unavailable,
             _ => ErrorType::UnexpectedError,
         };
-        let code = ErrorCode::try_from(i32::from(refusal.status.as_u16()))
-            .expect("a refusal's status is an error's");
-        let message = match refusal.kind {
-            RefusalKind::MissingCredentials => {
+        let code = ErrorCode::try_from(i32::from(rejection.status.as_u16()))
+            .expect("a rejection's status is an error's");
+        let message = match rejection.kind {
+            RejectionKind::MissingCredentials => {
                 "send a token as `Authorization: Bearer <token>`".to_owned()
             }
-            _ => refusal.message.to_string(),
+            _ => rejection.message.to_string(),
         };
         let body = ErrorBody::new(code, kind, message);
-        Error::new(if refusal.violations.is_empty() {
+        Error::new(if rejection.violations.is_empty() {
             body
         } else {
-            body.with_details(Some(details(refusal)))
+            body.with_details(Some(details(rejection)))
         })
     }
 }
 
 /// Violations by parameter or by the body's field, each text with the JSON pointer to its place in the body.
-fn details(refusal: &Refusal) -> ErrorDetails {
+fn details(rejection: &Rejection) -> ErrorDetails {
     let mut fields: BTreeMap<String, Vec<ErrorText>> = BTreeMap::new();
-    for violation in &refusal.violations {
+    for violation in &rejection.violations {
         let (field, words) = if violation.name.is_empty() {
             let field = violation.pointer.split('/').nth(1).unwrap_or("body");
             let place = if violation.pointer.is_empty() {

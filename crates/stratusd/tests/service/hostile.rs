@@ -41,7 +41,7 @@ on_both! {
         let Target { home, service, token } = target;
         service.terminate();
         let (is_well, log) = service.wait();
-        assert!(is_well && log.contains("request refused"), "{log}");
+        assert!(is_well && log.contains("request rejected"), "{log}");
         let sealing_key = std::fs::read_to_string(home.keys()).expect("it is there");
         let is_in = |text: &str, secret: &str| forms_of(secret).into_iter().any(|form| text.contains(&form));
         for secret in [&token, &first, own, "weakweakweak", &key, "WrongWrong", sealing_key.trim()] {

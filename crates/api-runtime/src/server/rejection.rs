@@ -1,4 +1,4 @@
-//! What the framework refuses by itself, and the one hook that puts it into the contract's words.
+//! Rejections: responses that the framework makes before the handler runs, and the trait that renders them.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -11,36 +11,36 @@ use super::operation::{Location, Operation, Parameter};
 use super::response;
 use axum::response::Response;
 
-/// Turns a [`Refusal`] into the contract's error body. Status and headers are set around it.
-pub trait Refuse: Send + Sync + 'static {
+/// Renders a [`Rejection`] as the contract's error body. The run time sets status and headers.
+pub trait RenderRejection: Send + Sync + 'static {
     /// The contract's error.
     type Body: Serialize;
 
-    /// Says the refusal in the contract's words.
-    fn refuse(&self, refusal: &Refusal) -> Self::Body;
+    /// Returns the body for a rejection.
+    fn render(&self, rejection: &Rejection) -> Self::Body;
 
-    /// Media type of the body.
+    /// Returns the media type of the body.
     fn content_type(&self) -> &'static str {
         "application/json"
     }
 }
 
-/// A refusal on its way out; boxed, since it is large and seldom.
-pub type Refused = Box<Refusal>;
+/// A rejection as an error; boxed, since it is large and rare.
+pub type Rejected = Box<Rejection>;
 
-/// Why the framework does not let a request through, or how a handler failed.
+/// A response that the framework makes before the handler runs, or when the handler fails.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Refusal {
-    /// What kind.
-    pub kind: RefusalKind,
+pub struct Rejection {
+    /// The kind.
+    pub kind: RejectionKind,
     /// The status.
     pub status: StatusCode,
-    /// One sentence for the caller; never a value of the request.
+    /// One sentence for the caller, which never has a value of the request.
     pub message: Cow<'static, str>,
-    /// What does not fit the contract; empty for other kinds.
+    /// The violations of the contract; empty for other kinds.
     pub violations: Vec<Violation>,
-    /// How long to wait, if known.
+    /// The time to wait, if known.
     pub retry_after: Option<Duration>,
     /// The operation, if the route is known.
     pub operation: Option<&'static Operation>,
@@ -48,10 +48,10 @@ pub struct Refusal {
     pub(super) allow: Option<HeaderValue>,
 }
 
-/// The kinds of refusal.
+/// The kinds of rejections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum RefusalKind {
+pub enum RejectionKind {
     /// 401: no credentials.
     MissingCredentials,
     /// 401: bad credentials.
@@ -76,12 +76,12 @@ pub enum RefusalKind {
     TooManyRequests,
     /// 503: credentials cannot be checked now.
     Unavailable,
-    /// 500: the handler panicked, or its answer cannot be written.
+    /// 500: the handler panicked, or its response cannot be written.
     Internal,
 }
 
-impl RefusalKind {
-    /// The status that goes with it.
+impl RejectionKind {
+    /// Returns the status of the kind.
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
@@ -100,16 +100,16 @@ impl RefusalKind {
     }
 }
 
-/// One thing that does not fit the contract.
+/// A violation of the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Where.
+    /// The part of the request.
     pub location: Location,
     /// The parameter's name; empty for the body.
     pub name: String,
-    /// JSON pointer into the body or the parameter's value; empty for the whole.
+    /// The JSON pointer into the body or the parameter's value; empty for the whole.
     pub pointer: String,
-    /// What is wrong; never the value itself.
+    /// What is wrong, without the value.
     pub message: String,
 }
 
@@ -132,17 +132,17 @@ impl Violation {
         }
     }
 
-    /// The place in one text: `page_size`, `/vms/0`, `filter/from`; empty for a whole body.
+    /// Returns name and pointer as one text: `page_size`, `/vms/0`, `filter/from`; empty for a whole body.
     #[must_use]
     pub fn place(&self) -> String {
         format!("{}{}", self.name, self.pointer)
     }
 }
 
-impl Refusal {
-    /// A refusal of this kind.
+impl Rejection {
+    /// Creates a rejection of this kind.
     #[must_use]
-    pub fn new(kind: RefusalKind, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn new(kind: RejectionKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
             status: kind.status(),
@@ -160,40 +160,40 @@ impl Refusal {
         self
     }
 
-    /// What a failed check of credentials means for an operation.
+    /// Creates the rejection for a failed check of credentials.
     #[must_use]
-    pub fn unauthorized(error: AuthError, challenge: &'static str) -> Refused {
-        let mut refusal = match error {
+    pub fn unauthorized(error: AuthError, challenge: &'static str) -> Rejected {
+        let mut rejection = match error {
             AuthError::Missing => Self::new(
-                RefusalKind::MissingCredentials,
+                RejectionKind::MissingCredentials,
                 "credentials are missing: send those that the API asks for",
             ),
             AuthError::Invalid => Self::new(
-                RefusalKind::InvalidCredentials,
+                RejectionKind::InvalidCredentials,
                 "credentials are malformed, unknown, expired or revoked",
             ),
-            AuthError::Forbidden(reason) => Self::new(RefusalKind::Forbidden, reason),
+            AuthError::Forbidden(reason) => Self::new(RejectionKind::Forbidden, reason),
             AuthError::TooManyRequests(wait) => {
                 let message = "too many requests: wait as long as Retry-After says";
-                let mut refusal = Self::new(RefusalKind::TooManyRequests, message);
-                refusal.retry_after = Some(wait);
-                refusal
+                let mut rejection = Self::new(RejectionKind::TooManyRequests, message);
+                rejection.retry_after = Some(wait);
+                rejection
             }
             AuthError::Unavailable(wait) => {
                 let message = "credentials cannot be checked at the moment: try again later";
-                let mut refusal = Self::new(RefusalKind::Unavailable, message);
-                refusal.retry_after = wait;
-                refusal
+                let mut rejection = Self::new(RejectionKind::Unavailable, message);
+                rejection.retry_after = wait;
+                rejection
             }
         };
-        refusal.challenge = challenge;
-        Box::new(refusal)
+        rejection.challenge = challenge;
+        Box::new(rejection)
     }
 
-    /// The answer, its body said by `refuse`.
-    pub(super) fn into_response<R: Refuse>(self, refuse: &R) -> Response {
-        let body = refuse.refuse(&self);
-        let mut response = response::json_or_empty(self.status, refuse.content_type(), &body);
+    /// Makes the response, whose body `render` writes.
+    pub(super) fn into_response<R: RenderRejection>(self, render: &R) -> Response {
+        let body = render.render(&self);
+        let mut response = response::json_or_empty(self.status, render.content_type(), &body);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED && !self.challenge.is_empty() {
             headers.insert(
@@ -205,7 +205,7 @@ impl Refusal {
             headers.insert(header::ALLOW, allow);
         }
         if let Some(wait) = self.retry_after {
-            // Rounded up: whoever comes back before the time is refused again.
+            // Rounded up: a caller that comes back too early is rejected again.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             headers.insert(header::RETRY_AFTER, seconds.max(1).into());
         }

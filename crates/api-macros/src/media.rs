@@ -1,0 +1,159 @@
+//! The media type of a body, as attributes write it: `json`, or `json = "application/problem+json"`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::parse::ParseStream;
+use syn::{Attribute, Ident, LitStr, Meta, Result, Token, Type};
+
+/// A media type of a body.
+pub(crate) struct Media {
+    pub kind: Kind,
+    name: String,
+    schema: Option<LitStr>,
+    is_lenient: bool,
+}
+
+/// The ways to read and write a body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Json,
+    Form,
+    Text,
+    Multipart,
+    Bytes,
+    Events,
+}
+
+impl Kind {
+    /// Returns whether no type describes the body.
+    pub(crate) fn is_opaque(self) -> bool {
+        matches!(self, Self::Multipart | Self::Bytes | Self::Events)
+    }
+}
+
+impl Media {
+    /// The words of the kinds, for messages.
+    const KNOWN: &'static str = "json, form, text, multipart, bytes and events";
+
+    /// Reads what follows the name of a kind; none if the name is not that of a kind.
+    pub(crate) fn parse(word: &Ident, input: ParseStream<'_>) -> Result<Option<Self>> {
+        let (kind, usual) = match word.to_string().as_str() {
+            "json" => (Kind::Json, "application/json"),
+            "form" => (Kind::Form, "application/x-www-form-urlencoded"),
+            "text" => (Kind::Text, "text/plain"),
+            "multipart" => (Kind::Multipart, "multipart/form-data"),
+            "bytes" => (Kind::Bytes, "application/octet-stream"),
+            "events" => (Kind::Events, "text/event-stream"),
+            _ => return Ok(None),
+        };
+        let name = if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            input.parse::<LitStr>()?.value()
+        } else {
+            usual.to_owned()
+        };
+        Ok(Some(Self {
+            kind,
+            name,
+            schema: None,
+            is_lenient: false,
+        }))
+    }
+
+    /// Describes the media type, with the type of the body where the re-derived document asks for it.
+    pub(crate) fn description(&self, ty: Option<&Type>) -> TokenStream {
+        let name = &self.name;
+        let schema = self.schema.iter();
+        let lenient = self.is_lenient.then(|| quote!(.lenient()));
+        let described = ty
+            .filter(|_| !self.kind.is_opaque())
+            .map(|ty| quote!(.described::<#ty>()));
+        quote!(::api_runtime::server::Media::new(#name) #(.schema(#schema))* #lenient #described)
+    }
+
+    /// Writes `body` as a response.
+    pub(crate) fn write(&self, listed: &TokenStream, body: &TokenStream) -> TokenStream {
+        match self.kind {
+            Kind::Json => quote!(#listed.json(&#body)),
+            Kind::Form => quote!(#listed.form(&#body)),
+            Kind::Text => quote!(#listed.text(&#body)),
+            Kind::Events => quote!(#listed.events(#body)),
+            Kind::Multipart | Kind::Bytes => quote!(#listed.stream(#body)),
+        }
+    }
+}
+
+/// What `#[body(…)]` says.
+pub(crate) struct Body {
+    /// The media type; none where the type of the field is an enum of several.
+    pub media: Option<Media>,
+    pub is_required: bool,
+}
+
+impl Body {
+    /// Reads the attribute, if there is one.
+    pub(crate) fn read(attributes: &[Attribute]) -> Result<Option<Self>> {
+        let Some(attribute) = attributes
+            .iter()
+            .find(|attribute| attribute.path().is_ident("body"))
+        else {
+            return Ok(None);
+        };
+        let mut made = Self {
+            media: None,
+            is_required: false,
+        };
+        if matches!(attribute.meta, Meta::Path(_)) {
+            return Ok(Some(made));
+        }
+        let (mut schema, mut is_lenient) = (None, false);
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("required") {
+                made.is_required = true;
+            } else if meta.path.is_ident("lenient") {
+                is_lenient = true;
+            } else if meta.path.is_ident("schema") {
+                schema = Some(meta.value()?.parse()?);
+            } else if let Some(word) = meta.path.get_ident()
+                && let Some(media) = Media::parse(word, meta.input)?
+            {
+                if made.media.replace(media).is_some() {
+                    return Err(meta.error("a body has one media type here"));
+                }
+            } else {
+                let known = Media::KNOWN;
+                return Err(meta.error(format!("body knows {known}, schema, lenient and required")));
+            }
+            Ok(())
+        })?;
+        match &mut made.media {
+            Some(media) => (media.schema, media.is_lenient) = (schema, is_lenient),
+            None if schema.is_some() || is_lenient => {
+                return Err(syn::Error::new_spanned(
+                    attribute,
+                    "schema and lenient belong to a media type",
+                ));
+            }
+            None => {}
+        }
+        Ok(Some(made))
+    }
+}
+
+/// A constant of a trait: plain, or with the types of what it describes where the re-derived document asks for them.
+pub(crate) fn constant(
+    name: &TokenStream,
+    ty: &TokenStream,
+    value: impl Fn(bool) -> TokenStream,
+) -> TokenStream {
+    let [plain, described] = [value(false), value(true)];
+    if plain.to_string() == described.to_string() {
+        return quote!(const #name: #ty = #plain;);
+    }
+    quote! {
+        #[cfg(not(feature = "utoipa"))]
+        const #name: #ty = #plain;
+        #[cfg(feature = "utoipa")]
+        const #name: #ty = #described;
+    }
+}

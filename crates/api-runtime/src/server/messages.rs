@@ -1,0 +1,60 @@
+//! What generated requests and responses implement; the derives of the same names write the implementations.
+
+use axum::response::{IntoResponse, Response};
+
+use super::call::Call;
+use super::inputs::Inputs;
+use super::operation::{Body, ListedResponse, Media, Parameter};
+use super::rejection::Rejected;
+
+/// The request of an operation.
+///
+/// The derive takes `#[parameter(path)]`, `#[parameter(query, default = 10)]`, `#[body(json, required)]` and
+/// `#[upgrade]` on fields.
+pub trait Request: Sized {
+    /// The parameters, in the order of the fields.
+    const PARAMETERS: &'static [Parameter];
+    /// The body, if there is one.
+    const BODY: Option<Body>;
+
+    /// Reads the request, or rejects it with everything that is wrong with it.
+    fn read(call: &mut Call) -> impl Future<Output = Result<Self, Rejected>> + Send;
+}
+
+/// A request body of several media types: an enum with a variant for each.
+///
+/// The derive takes `#[body(json)]` and its like on variants.
+pub trait RequestBody: Sized {
+    /// The media types, in the order of the variants.
+    const MEDIA: &'static [Media];
+
+    /// Reads a body whose media type is the one with this index.
+    fn read(
+        inputs: &mut Inputs<'_>,
+        body: &Body,
+        at: usize,
+    ) -> impl Future<Output = Option<Self>> + Send;
+}
+
+/// The responses that a handler may return: an enum with a variant for each.
+///
+/// The derive takes `#[response(404)]` and its like on variants, and implements [`IntoResponse`] and the conversions
+/// from what the variants hold.
+pub trait Responses: IntoResponse {
+    /// The responses, in the order of the variants.
+    const LISTED: &'static [ListedResponse];
+}
+
+/// What a response holds besides its status: a body and headers, or a body of several media types.
+///
+/// The derive takes `#[body(json)]` and `#[header(name = "ETag", required)]` on the fields of a struct, and
+/// `#[body(json)]` on the variants of an enum.
+pub trait ResponseParts: Sized {
+    /// The media types of the body; empty for no body.
+    const MEDIA: &'static [Media];
+    /// The headers.
+    const HEADERS: &'static [Parameter];
+
+    /// Writes the response.
+    fn respond(self, listed: ListedResponse) -> Response;
+}
