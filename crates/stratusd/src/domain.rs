@@ -16,7 +16,6 @@ pub mod private_subnet;
 pub mod refusal;
 pub mod token;
 pub mod vm;
-pub mod world;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -26,8 +25,8 @@ use api_types::{Location, ProjectId};
 use crate::seal::Sealer;
 use crate::storage::{Aborted, StorageError};
 
+use crate::world::World;
 pub use refusal::Refusal;
-pub use world::World;
 
 /// What an operation ends in.
 pub type Outcome<T> = Result<T, Aborted<Refusal>>;

@@ -4,12 +4,13 @@ use std::convert::Infallible;
 
 use anyhow::{Context, Result, bail};
 
+use crate::domain::id;
 use crate::domain::refusal::enumerate;
 use crate::domain::token::{generate, hash};
-use crate::domain::{World, id};
 use crate::storage::project::Project;
 use crate::storage::token::Token;
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
+use crate::world::World;
 
 /// Issues a token.
 #[derive(Debug)]

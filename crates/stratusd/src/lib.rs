@@ -16,3 +16,4 @@ pub mod seal;
 pub mod serve;
 pub mod settings;
 pub mod storage;
+pub mod world;

@@ -24,13 +24,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{self, RateLimit};
-use crate::domain::{Surroundings, World};
+use crate::domain::Surroundings;
 use crate::provision::authority::Authority;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ServiceSettings, StoreSettings};
 use crate::storage::{DatabaseLocation, Store, StoreConfig, claim};
+use crate::world::World;
 
 use connections::Limited;
 use management::Health;

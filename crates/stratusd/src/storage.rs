@@ -44,7 +44,7 @@ pub use postgresql::{Address, AddressError};
 pub use reader::Reader;
 pub use sqlite::claim;
 
-use crate::domain::World;
+use crate::world::World;
 
 /// How long a connection, or a place among the changes, may be waited for before whoever needs it is refused as
 /// unavailable.

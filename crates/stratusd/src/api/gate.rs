@@ -11,8 +11,9 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
 use crate::causes::Causes;
 use crate::domain::token::{Presented, is_good};
-use crate::domain::{Access, Caller, World};
+use crate::domain::{Access, Caller};
 use crate::storage::{self, StorageError, Store};
+use crate::world::World;
 
 /// How long a token is believed to be as it was: so long a revoked one may still pass.
 const FRESH: Duration = Duration::from_secs(1);

@@ -9,8 +9,9 @@ use api_types::{
 
 use super::id::{Kind, Referred};
 use super::network::{Net4, Net6};
-use super::{Outcome, Place, Refusal, World, firewall, stored};
+use super::{Outcome, Place, Refusal, firewall, stored};
 use crate::storage::{self, Change, Connection, StorageError};
+use crate::world::World;
 
 /// How often free networks are guessed before they are searched for.
 const GUESSES: u32 = 8;

@@ -3,9 +3,9 @@
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::World;
 use super::id::Kind;
 use crate::storage::token::Token;
+use crate::world::World;
 
 /// A token as callers send it.
 #[derive(Clone, Copy)]

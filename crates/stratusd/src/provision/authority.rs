@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use zeroize::Zeroizing;
 
-use crate::domain::World;
 use crate::seal::Sealer;
 use crate::storage::{self, Aborted, Change, Connection, Store};
+use crate::world::World;
 
 /// The name that it is kept under, and that its sealed key belongs to.
 const NAME: &str = "certificate_authority";

@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use super::job::{Job, Queue, Ran, Waiting};
 use super::reader::{Held, PostgresReader};
 use super::{Backend, Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
-use crate::domain::World;
+use crate::world::World;
 pub use address::{Address, AddressError};
 pub(super) use link::Link;
 pub(super) use server::Server;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use stratusd::domain::{Surroundings, World};
+use stratusd::domain::Surroundings;
 use stratusd::provision::authority::Authority;
 use stratusd::provision::simulator::{Simulator, SimulatorConfig};
 use stratusd::provision::{
@@ -15,6 +15,7 @@ use stratusd::provision::{
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
 use stratusd::storage::{Store, StoreConfig};
+use stratusd::world::World;
 use tokio_util::sync::CancellationToken;
 
 use crate::on_both;

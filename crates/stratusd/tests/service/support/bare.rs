@@ -11,12 +11,13 @@ use http_body_util::BodyExt;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::Value;
-use stratusd::domain::{Surroundings, World};
+use stratusd::domain::Surroundings;
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
 use stratusd::seal::Sealer;
 use stratusd::settings::DatabaseUrl;
 use stratusd::storage::{Store, StoreConfig};
+use stratusd::world::World;
 use tower::ServiceExt;
 
 use super::Home;
