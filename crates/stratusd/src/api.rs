@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use api_server::server::{self, Router};
 use api_types::{Location, ProjectId};
 
-use crate::domain::{Caller, Outcome, Place, Refusal, Surroundings};
+use crate::domain::{Caller, Refusal};
+use crate::operations::{Outcome, Place, Surroundings};
 use crate::storage::{self, StorageError, Store};
 
 pub use error::{head_too_large, retry_after};

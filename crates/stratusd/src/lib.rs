@@ -9,6 +9,7 @@ mod causes;
 pub mod domain;
 pub mod inventory;
 pub mod issue;
+pub mod operations;
 pub mod provision;
 pub mod reconcile;
 pub mod reseal;

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::causes::Causes;
-use crate::domain::Surroundings;
 use crate::domain::postgres::{fits, sealed_for};
+use crate::operations::Surroundings;
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
 use crate::storage::database::{Due, Outcome, free_all, prolong, settle, take_due};
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};

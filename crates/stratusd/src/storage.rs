@@ -39,7 +39,6 @@ use tokio::sync::oneshot;
 pub use connection::Connection;
 pub use error::{Aborted, Cause, StorageError};
 use job::{Job, Offer, Pending, Withdrawn};
-pub use page::{Order, Page};
 pub use postgresql::{Address, AddressError};
 pub use reader::Reader;
 pub use sqlite::claim;

@@ -10,7 +10,7 @@ use axum::response::Response;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use stratusd::domain::Surroundings;
+use stratusd::operations::Surroundings;
 use stratusd::world::World;
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};

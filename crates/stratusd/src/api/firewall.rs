@@ -6,8 +6,9 @@ use api_server::firewall::{
 };
 
 use super::{Service, error};
-use crate::domain::firewall::DetachSubnet;
-use crate::domain::{Caller, Outcome};
+use crate::domain::Caller;
+use crate::operations::Outcome;
+use crate::operations::firewall::DetachSubnet;
 
 impl FirewallApi<Caller> for Service {
     async fn firewall_detach_subnet(

@@ -7,8 +7,9 @@ use api_server::inference_api_key::{
 use api_types::NoStore;
 
 use super::{Service, error};
-use crate::domain::inference_api_key::Create;
-use crate::domain::{Caller, Outcome};
+use crate::domain::Caller;
+use crate::operations::Outcome;
+use crate::operations::inference_api_key::Create;
 
 impl InferenceApiKeyApi<Caller> for Service {
     async fn inference_api_key_create(

@@ -10,9 +10,10 @@ use api_server::load_balancer::{
 use api_types::LoadBalancerPage;
 
 use super::{Service, error};
+use crate::domain::Caller;
 use crate::domain::list::ListQuery;
-use crate::domain::load_balancer::{DetachVm, Update};
-use crate::domain::{self, Caller, Outcome};
+use crate::operations::load_balancer::{DetachVm, Update};
+use crate::operations::{self, Outcome};
 
 impl LoadBalancerApi<Caller> for Service {
     async fn load_balancer_list(
@@ -82,7 +83,7 @@ impl Service {
             page_size,
             order_column,
         };
-        domain::load_balancer::list(
+        operations::load_balancer::list(
             &mut reader.connection(),
             &place,
             &query,
@@ -110,7 +111,7 @@ impl Service {
         };
         let service_domain = &self.around.service_domain;
         let c = &mut reader.connection();
-        domain::load_balancer::list_of_project(c, &caller, &project_id, &query, service_domain)
+        operations::load_balancer::list_of_project(c, &caller, &project_id, &query, service_domain)
             .await
     }
 

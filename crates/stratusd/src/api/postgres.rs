@@ -11,9 +11,10 @@ use api_server::postgres::{
 use api_types::{NoStore, PostgresPage};
 
 use super::{Service, error};
+use crate::domain::Caller;
 use crate::domain::list::ListQuery;
-use crate::domain::postgres::{Create, ResetSuperuserPassword, Update, offered_in};
-use crate::domain::{self, Caller, Outcome};
+use crate::operations::postgres::{Create, ResetSuperuserPassword, Update, offered_in};
+use crate::operations::{self, Outcome};
 
 impl PostgresApi<Caller> for Service {
     async fn project_postgres_list(
@@ -93,8 +94,13 @@ impl Service {
             page_size,
             order_column,
         };
-        domain::postgres::list_of_project(&mut reader.connection(), &caller, &project_id, &query)
-            .await
+        operations::postgres::list_of_project(
+            &mut reader.connection(),
+            &caller,
+            &project_id,
+            &query,
+        )
+        .await
     }
 
     async fn database(
@@ -107,7 +113,7 @@ impl Service {
             .await?;
         let mut reader = self.store.reader().await?;
         let reference = &request.postgres_database_reference;
-        domain::postgres::view(
+        operations::postgres::view(
             &mut reader.connection(),
             &place,
             reference,

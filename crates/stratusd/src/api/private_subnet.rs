@@ -8,8 +8,9 @@ use api_server::private_subnet::{
 };
 
 use super::{Service, error};
-use crate::domain::private_subnet::{Connect, Create};
-use crate::domain::{self, Caller, Outcome};
+use crate::domain::Caller;
+use crate::operations::private_subnet::{Connect, Create};
+use crate::operations::{self, Outcome};
 
 impl PrivateSubnetApi<Caller> for Service {
     async fn private_subnet_view(
@@ -59,7 +60,7 @@ impl Service {
             .place(&caller, &request.project_id, request.location)
             .await?;
         let mut snapshot = self.store.snapshot().await?;
-        domain::private_subnet::view(
+        operations::private_subnet::view(
             &mut snapshot.connection(),
             &place,
             &request.private_subnet_reference,

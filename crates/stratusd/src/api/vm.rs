@@ -4,8 +4,9 @@ use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
 use api_types::VmPage;
 
 use super::{Service, error};
+use crate::domain::Caller;
 use crate::domain::list::ListQuery;
-use crate::domain::{self, Caller, Outcome};
+use crate::operations::{self, Outcome};
 
 impl VmApi<Caller> for Service {
     async fn vm_list(
@@ -37,6 +38,6 @@ impl Service {
             page_size,
             order_column,
         };
-        domain::vm::list(&mut reader.connection(), &place, &query).await
+        operations::vm::list(&mut reader.connection(), &place, &query).await
     }
 }

@@ -7,7 +7,8 @@ use diesel::QueryableByName;
 use super::page::{PageSql, fetch, page_sql};
 use super::schema::postgres_database;
 use super::statement::Sql;
-use super::{Connection, Order, Page, StorageError, count};
+use super::{Connection, StorageError, count};
+use crate::domain::list::{Order, Page};
 
 /// A Postgres database. Times are in seconds since 1970.
 #[derive(Clone, PartialEq, Eq, QueryableByName)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use stratusd::domain::Surroundings;
+use stratusd::operations::Surroundings;
 use stratusd::provision::authority::Authority;
 use stratusd::provision::simulator::{Simulator, SimulatorConfig};
 use stratusd::provision::{

@@ -2,9 +2,10 @@
 
 use api_types::{InferenceApiKey, ProjectId};
 
-use super::id::Kind;
-use super::token::hash;
-use super::{Caller, Outcome, Refusal, Surroundings, ensure_project, stored};
+use super::{Outcome, Surroundings, stored};
+use crate::domain::id::Kind;
+use crate::domain::token::hash;
+use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection};
 
 /// Makes a key, whose secret is told this once.

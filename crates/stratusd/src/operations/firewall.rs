@@ -2,8 +2,9 @@
 
 use api_types::{Firewall, FirewallDetachSubnet, FirewallFields, FirewallRule, Reference};
 
-use super::id::{Kind, Referred};
-use super::{Outcome, Place, Refusal, private_subnet, stored};
+use super::{Outcome, Place, private_subnet, stored};
+use crate::domain::Refusal;
+use crate::domain::id::{Kind, Referred};
 use crate::storage::{self, Change, Connection, StorageError};
 
 /// Takes a private subnet out of a firewall.

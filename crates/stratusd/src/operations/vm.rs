@@ -2,9 +2,10 @@
 
 use api_types::VmPage;
 
-use super::id::Kind;
-use super::list::{ListQuery, count};
+use super::count;
 use super::{Outcome, Place, owned, stored, stored_number};
+use crate::domain::id::Kind;
+use crate::domain::list::ListQuery;
 use crate::storage::{self, Connection, StorageError};
 
 /// A page of the virtual machines of a location.

@@ -7,9 +7,11 @@ use api_types::{
     LoadBalancerSummaryFields, LoadBalancerUpdate, ObjectIdInput, ProjectId, Reference,
 };
 
-use super::id::{Kind, Referred};
-use super::list::{ListQuery, count};
-use super::{Caller, Outcome, Place, Refusal, ensure_project, stored, stored_number, vm};
+use super::count;
+use super::{Outcome, Place, stored, stored_number, vm};
+use crate::domain::id::{Kind, Referred};
+use crate::domain::list::ListQuery;
+use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection, StorageError};
 
 /// A page of the load balancers of a location.

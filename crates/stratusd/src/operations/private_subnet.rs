@@ -7,9 +7,10 @@ use api_types::{
     PrivateSubnetConnect, PrivateSubnetCreate, PrivateSubnetFields, PrivateSubnetState, Reference,
 };
 
-use super::id::{Kind, Referred};
-use super::network::{Net4, Net6};
-use super::{Outcome, Place, Refusal, firewall, stored};
+use super::{Outcome, Place, firewall, stored};
+use crate::domain::Refusal;
+use crate::domain::id::{Kind, Referred};
+use crate::domain::network::{Net4, Net6};
 use crate::storage::{self, Change, Connection, StorageError};
 use crate::world::World;
 
