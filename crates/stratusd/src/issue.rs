@@ -36,10 +36,10 @@ pub struct Issued {
 }
 
 impl Change for Issue {
-    type Answer = Issued;
+    type Output = Issued;
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<Issued, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Issued, Aborted<Infallible>> {
         let (token, id) = generate(&self.world);
         let kept = Token {
             id: id.clone(),
@@ -66,10 +66,10 @@ pub struct Revoke {
 }
 
 impl Change for Revoke {
-    type Answer = bool;
+    type Output = bool;
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
         Ok(storage::token::revoke(tx, &self.id, self.world.now()).await?)
     }
 }

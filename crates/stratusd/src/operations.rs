@@ -26,14 +26,14 @@ pub type Outcome<T> = Result<T, Aborted<Refusal>>;
 
 /// A location of a project, both known to exist, and what the caller may do there.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Scope {
     project: String,
     location: Location,
     access: Access,
 }
 
-impl Place {
-    /// The place of a request, if the caller may know of it.
+impl Scope {
+    /// The scope of a request, if the caller may know of it.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ pub type Locations = [crate::storage::location::Location];
 
 /// What operations share.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct Context {
     /// Time and randomness.
     pub world: World,
     /// Seals passwords.

@@ -68,10 +68,10 @@ struct Reseal {
 }
 
 impl Change for Reseal {
-    type Answer = ();
+    type Output = ();
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
         for (old, sealed) in &self.resealed {
             reseal(tx, old, sealed).await?;
         }

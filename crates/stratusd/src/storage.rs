@@ -91,7 +91,7 @@ impl Store {
     ///
     /// What the change refuses, or how the database failed; it counts as unavailable if the change has not begun after
     /// [`WAIT`].
-    pub async fn change<C: Change>(&self, change: C) -> Result<C::Answer, Aborted<C::Refusal>> {
+    pub async fn change<C: Change>(&self, change: C) -> Result<C::Output, Aborted<C::Refusal>> {
         let offer = Offer::new(change);
         let (reply, mut answer) = oneshot::channel();
         self.backend

@@ -30,12 +30,12 @@ impl Service {
         caller: Caller,
         request: FirewallDetachSubnetRequest,
     ) -> Outcome<api_types::Firewall> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         self.store
             .change(DetachSubnet {
-                place,
+                scope,
                 reference: request.firewall_reference,
                 body: request.body,
             })

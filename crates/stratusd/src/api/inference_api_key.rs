@@ -35,7 +35,7 @@ impl Service {
             .change(Create::new(
                 caller,
                 &request.project_id,
-                self.around.clone(),
+                self.context.clone(),
             )?)
             .await
     }

@@ -76,7 +76,7 @@ impl Service {
             page_size,
             order_column,
         } = request;
-        let place = self.place(&caller, &project_id, location).await?;
+        let scope = self.scope(&caller, &project_id, location).await?;
         let mut reader = self.store.reader().await?;
         let query = ListQuery {
             start_after,
@@ -85,9 +85,9 @@ impl Service {
         };
         operations::load_balancer::list(
             &mut reader.connection(),
-            &place,
+            &scope,
             &query,
-            &self.around.service_domain,
+            &self.context.service_domain,
         )
         .await
     }
@@ -109,7 +109,7 @@ impl Service {
             page_size,
             order_column,
         };
-        let service_domain = &self.around.service_domain;
+        let service_domain = &self.context.service_domain;
         let c = &mut reader.connection();
         operations::load_balancer::list_of_project(c, &caller, &project_id, &query, service_domain)
             .await
@@ -120,18 +120,18 @@ impl Service {
         caller: Caller,
         request: LoadBalancerUpdateRequest,
     ) -> Outcome<api_types::LoadBalancer> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         let LoadBalancerUpdateRequest {
             load_balancer_reference: reference,
             body,
             ..
         } = request;
-        let service_domain = self.around.service_domain.clone();
+        let service_domain = self.context.service_domain.clone();
         self.store
             .change(Update {
-                place,
+                scope,
                 reference,
                 body,
                 service_domain,
@@ -144,18 +144,18 @@ impl Service {
         caller: Caller,
         request: LoadBalancerDetachVmRequest,
     ) -> Outcome<api_types::LoadBalancer> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         let LoadBalancerDetachVmRequest {
             load_balancer_reference: reference,
             body,
             ..
         } = request;
-        let service_domain = self.around.service_domain.clone();
+        let service_domain = self.context.service_domain.clone();
         self.store
             .change(DetachVm {
-                place,
+                scope,
                 reference,
                 body,
                 service_domain,

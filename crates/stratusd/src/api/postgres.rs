@@ -108,16 +108,16 @@ impl Service {
         caller: Caller,
         request: PostgresViewRequest,
     ) -> Outcome<api_types::Postgres> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         let mut reader = self.store.reader().await?;
         let reference = &request.postgres_database_reference;
         operations::postgres::view(
             &mut reader.connection(),
-            &place,
+            &scope,
             reference,
-            &self.around.sealer,
+            &self.context.sealer,
         )
         .await
     }
@@ -127,8 +127,8 @@ impl Service {
         caller: Caller,
         request: PostgresCreateRequest,
     ) -> Outcome<api_types::Postgres> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         let PostgresCreateRequest {
             postgres_database_reference: reference,
@@ -138,11 +138,11 @@ impl Service {
         let offered_in = offered_in(&self.locations().await?);
         self.store
             .change(Create {
-                place,
+                scope,
                 reference,
                 body,
                 offered_in,
-                around: self.around.clone(),
+                context: self.context.clone(),
             })
             .await
     }
@@ -152,8 +152,8 @@ impl Service {
         caller: Caller,
         request: PostgresUpdateRequest,
     ) -> Outcome<api_types::Postgres> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         let PostgresUpdateRequest {
             postgres_database_reference: reference,
@@ -162,10 +162,10 @@ impl Service {
         } = request;
         self.store
             .change(Update {
-                place,
+                scope,
                 reference,
                 body,
-                around: self.around.clone(),
+                context: self.context.clone(),
             })
             .await
     }
@@ -175,8 +175,8 @@ impl Service {
         caller: Caller,
         request: PostgresResetSuperuserPasswordRequest,
     ) -> Outcome<api_types::Postgres> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         let PostgresResetSuperuserPasswordRequest {
             postgres_database_reference: reference,
@@ -185,10 +185,10 @@ impl Service {
         } = request;
         self.store
             .change(ResetSuperuserPassword {
-                place,
+                scope,
                 reference,
                 body,
-                around: self.around.clone(),
+                context: self.context.clone(),
             })
             .await
     }

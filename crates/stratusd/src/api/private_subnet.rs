@@ -56,13 +56,13 @@ impl Service {
         caller: Caller,
         request: PrivateSubnetViewRequest,
     ) -> Outcome<api_types::PrivateSubnet> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         let mut snapshot = self.store.snapshot().await?;
         operations::private_subnet::view(
             &mut snapshot.connection(),
-            &place,
+            &scope,
             &request.private_subnet_reference,
         )
         .await
@@ -73,8 +73,8 @@ impl Service {
         caller: Caller,
         request: PrivateSubnetCreateRequest,
     ) -> Outcome<api_types::PrivateSubnet> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         let PrivateSubnetCreateRequest {
             private_subnet_reference: reference,
@@ -83,10 +83,10 @@ impl Service {
         } = request;
         self.store
             .change(Create {
-                place,
+                scope,
                 reference,
                 body,
-                world: self.around.world.clone(),
+                world: self.context.world.clone(),
             })
             .await
     }
@@ -96,12 +96,12 @@ impl Service {
         caller: Caller,
         request: PrivateSubnetConnectRequest,
     ) -> Outcome<api_types::PrivateSubnet> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
         self.store
             .change(Connect {
-                place,
+                scope,
                 reference: request.private_subnet_reference,
                 body: request.body,
             })

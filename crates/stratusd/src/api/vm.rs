@@ -31,13 +31,13 @@ impl Service {
             page_size,
             order_column,
         } = request;
-        let place = self.place(&caller, &project_id, location).await?;
+        let scope = self.scope(&caller, &project_id, location).await?;
         let mut reader = self.store.reader().await?;
         let query = ListQuery {
             start_after,
             page_size,
             order_column,
         };
-        operations::vm::list(&mut reader.connection(), &place, &query).await
+        operations::vm::list(&mut reader.connection(), &scope, &query).await
     }
 }

@@ -61,10 +61,10 @@ pub enum Refused {
 type Done<T> = Result<T, Aborted<Refused>>;
 
 impl Change for Apply {
-    type Answer = Vec<Step>;
+    type Output = Vec<Step>;
     type Refusal = Refused;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Done<Vec<Step>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Done<Vec<Step>> {
         storage::inventory::lock(tx).await?;
         let (steps, new_firewalls) = (Vec::new(), HashSet::new());
         let mut run = Run {

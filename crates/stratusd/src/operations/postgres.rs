@@ -10,7 +10,7 @@ use jiff::Timestamp as Moment;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::count;
-use super::{Locations, Outcome, Place, Surroundings, stored, stored_number};
+use super::{Context, Locations, Outcome, Scope, stored, stored_number};
 use crate::domain::id::{Kind, Referred};
 use crate::domain::list::ListQuery;
 use crate::domain::postgres::{fits, sealed_for};
@@ -37,19 +37,19 @@ pub async fn list_of_project(
 /// Everything about a database, its secret included.
 pub async fn view(
     c: &mut Connection<'_>,
-    place: &Place,
+    scope: &Scope,
     reference: &Reference,
     sealer: &Sealer,
 ) -> Outcome<Postgres> {
-    let found = lookup(c, place, reference).await?;
-    Ok(shown(&found, place, sealer)?)
+    let found = lookup(c, scope, reference).await?;
+    Ok(shown(&found, scope, sealer)?)
 }
 
 /// Makes a database.
 #[derive(Debug)]
 pub struct Create {
     /// Where.
-    pub place: Place,
+    pub scope: Scope,
     /// Its name.
     pub reference: Reference,
     /// What it shall be like.
@@ -57,7 +57,7 @@ pub struct Create {
     /// The locations that offer databases.
     pub offered_in: Vec<String>,
     /// Time, randomness, and what seals the password.
-    pub around: Surroundings,
+    pub context: Context,
 }
 
 /// The names of the locations that offer databases.
@@ -71,22 +71,22 @@ pub fn offered_in(locations: &Locations) -> Vec<String> {
 }
 
 impl Change for Create {
-    type Answer = Postgres;
+    type Output = Postgres;
     type Refusal = Refusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Outcome<Postgres> {
-        self.place.access.ensure_full()?;
+    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<Postgres> {
+        self.scope.access.ensure_full()?;
         let (size, storage_size) = self.checked()?;
         let name = self.reference.as_str();
-        if storage::database::lookup_name(tx, self.place.key(), name)
+        if storage::database::lookup_name(tx, self.scope.key(), name)
             .await?
             .is_some()
         {
             return Err(Refusal::invalid("name", "is the name of a database already").into());
         }
         let made = self.made(&size, storage_size)?;
-        storage::database::insert(tx, &self.place.project, &made, self.around.world.now()).await?;
-        Ok(shown(&made, &self.place, &self.around.sealer)?)
+        storage::database::insert(tx, &self.scope.project, &made, self.context.world.now()).await?;
+        Ok(shown(&made, &self.scope, &self.context.sealer)?)
     }
 }
 
@@ -106,7 +106,7 @@ impl Create {
         if !self
             .offered_in
             .iter()
-            .any(|offering| offering == self.place.location.as_str())
+            .any(|offering| offering == self.scope.location.as_str())
         {
             let wrong = format!(
                 "offers no Postgres, which is in {}",
@@ -131,12 +131,12 @@ impl Create {
         size: &PostgresSize,
         storage_size: StorageSizeGib,
     ) -> Result<Database, StorageError> {
-        let world = &self.around.world;
+        let world = &self.context.world;
         let id = Kind::Postgres.new_id(world);
         let superuser_password = password::generate(world);
         let storage_size_gib = i64::from(storage_size.get());
         Ok(Database {
-            location: self.place.location.to_string(),
+            location: self.scope.location.to_string(),
             name: self.reference.to_string(),
             flavor: self.body.flavor.as_str().to_owned(),
             ha_type: self.body.ha_type.as_str().to_owned(),
@@ -151,10 +151,10 @@ impl Create {
             parent: None,
             tags: tags_to_store(self.body.tags.as_deref().unwrap_or_default())?,
             firewall_rules: self.firewall_rules()?,
-            password: self.around.sealer.seal(
+            password: self.context.sealer.seal(
                 &superuser_password,
                 world,
-                &sealed_for(&self.place.project, &id),
+                &sealed_for(&self.scope.project, &id),
             ),
             host: None,
             ca_certificates: None,
@@ -180,7 +180,7 @@ impl Create {
         let rules: Result<Vec<_>, StorageError> = open
             .iter()
             .map(|(cidr, description)| {
-                let id = Kind::PostgresFirewallRule.new_id(&self.around.world);
+                let id = Kind::PostgresFirewallRule.new_id(&self.context.world);
                 let (cidr, id) = (stored(cidr, "a network")?, stored(&id, "an id")?);
                 Ok(PostgresFirewallRule::new(
                     cidr,
@@ -197,31 +197,36 @@ impl Create {
 #[derive(Debug)]
 pub struct Update {
     /// Where.
-    pub place: Place,
+    pub scope: Scope,
     /// The database.
     pub reference: Reference,
     /// What changes.
     pub body: Option<PostgresUpdate>,
     /// Time, randomness, and what opens the password.
-    pub around: Surroundings,
+    pub context: Context,
 }
 
 impl Change for Update {
-    type Answer = Postgres;
+    type Output = Postgres;
     type Refusal = Refusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Outcome<Postgres> {
-        let found = lookup(tx, &self.place, &self.reference).await?;
-        self.place.access.ensure_full()?;
+    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<Postgres> {
+        let found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
         let changed = match &self.body {
             Some(body) => merged(&found, body)?,
             None => found.clone(),
         };
         if changed != found {
-            storage::database::retarget(tx, &self.place.project, &changed, self.around.world.now())
-                .await?;
+            storage::database::retarget(
+                tx,
+                &self.scope.project,
+                &changed,
+                self.context.world.now(),
+            )
+            .await?;
         }
-        Ok(shown(&changed, &self.place, &self.around.sealer)?)
+        Ok(shown(&changed, &self.scope, &self.context.sealer)?)
     }
 }
 
@@ -263,36 +268,36 @@ fn merged(found: &Database, body: &PostgresUpdate) -> Outcome<Database> {
 #[derive(Debug)]
 pub struct ResetSuperuserPassword {
     /// Where.
-    pub place: Place,
+    pub scope: Scope,
     /// The database.
     pub reference: Reference,
     /// The password.
     pub body: PostgresResetSuperuserPassword,
     /// Time, randomness, and what seals the password.
-    pub around: Surroundings,
+    pub context: Context,
 }
 
 impl Change for ResetSuperuserPassword {
-    type Answer = Postgres;
+    type Output = Postgres;
     type Refusal = Refusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Outcome<Postgres> {
-        let mut found = lookup(tx, &self.place, &self.reference).await?;
-        self.place.access.ensure_full()?;
+    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<Postgres> {
+        let mut found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
         let asked = self.body.password.expose();
         password::ensure_strong(asked)?;
-        let (world, sealer) = (&self.around.world, &self.around.sealer);
-        let project = &self.place.project;
+        let (world, sealer) = (&self.context.world, &self.context.sealer);
+        let project = &self.scope.project;
         found.password = sealer.seal(asked, world, &sealed_for(project, &found.id));
         storage::database::set_password(tx, project, &found, world.now()).await?;
-        Ok(shown(&found, &self.place, sealer)?)
+        Ok(shown(&found, &self.scope, sealer)?)
     }
 }
 
-async fn lookup(c: &mut Connection<'_>, place: &Place, reference: &Reference) -> Outcome<Database> {
+async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Outcome<Database> {
     let found = match Referred::of(Kind::Postgres, reference) {
-        Referred::Id(id) => storage::database::lookup_id(c, place.key(), id).await?,
-        Referred::Name(name) => storage::database::lookup_name(c, place.key(), name).await?,
+        Referred::Id(id) => storage::database::lookup_id(c, scope.key(), id).await?,
+        Referred::Name(name) => storage::database::lookup_name(c, scope.key(), name).await?,
     };
     Ok(found.ok_or(Refusal::NotFound)?)
 }
@@ -317,13 +322,13 @@ fn together(refused: Vec<Refusal>) -> Refusal {
 
 fn connection_string(
     of: &Database,
-    place: &Place,
+    scope: &Scope,
     sealer: &Sealer,
 ) -> Result<Option<String>, StorageError> {
     let Some(host) = &of.host else {
         return Ok(None);
     };
-    let opened = sealer.open(&of.password, &sealed_for(&place.project, &of.id));
+    let opened = sealer.open(&of.password, &sealed_for(&scope.project, &of.id));
     let password =
         opened.map_err(|_| StorageError::Corrupt("a password that no key opens, or something"))?;
     let password = utf8_percent_encode(&password, NON_ALPHANUMERIC);
@@ -391,8 +396,8 @@ fn summary(of: &DatabaseSummary) -> Result<PostgresSummary, StorageError> {
     Ok(summary)
 }
 
-fn shown(of: &Database, place: &Place, sealer: &Sealer) -> Result<Postgres, StorageError> {
-    let connection_string = connection_string(of, place, sealer)?;
+fn shown(of: &Database, scope: &Scope, sealer: &Sealer) -> Result<Postgres, StorageError> {
+    let connection_string = connection_string(of, scope, sealer)?;
     let mut shown = Postgres::from(PostgresFields {
         flavor: stored(&of.flavor, "a flavor")?,
         ha_type: stored(&of.ha_type, "an availability")?,

@@ -82,10 +82,10 @@ struct Replace {
 }
 
 impl Change for Replace {
-    type Answer = ();
+    type Output = ();
     type Refusal = std::convert::Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Self::Refusal>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Self::Refusal>> {
         Ok(storage::service_state::update(tx, NAME, &self.value).await?)
     }
 }
@@ -172,10 +172,10 @@ struct KeepOne {
 }
 
 impl Change for KeepOne {
-    type Answer = Vec<u8>;
+    type Output = Vec<u8>;
     type Refusal = std::convert::Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<Vec<u8>, Aborted<Self::Refusal>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Vec<u8>, Aborted<Self::Refusal>> {
         if let Some(kept) = storage::service_state::lookup(tx, NAME).await? {
             return Ok(kept);
         }

@@ -5,13 +5,13 @@ use super::{Aborted, Connection};
 /// Something that happens as a whole or not at all.
 pub trait Change: Send + Sync + 'static {
     /// What it answers when it is done.
-    type Answer: Send + 'static;
+    type Output: Send + 'static;
     /// Why it is not done.
     type Refusal: Send + 'static;
 
     /// Does it within a transaction. It may be called again, on a state that another change has left.
-    fn make(
+    fn apply(
         &self,
         tx: &mut Connection<'_>,
-    ) -> impl Future<Output = Result<Self::Answer, Aborted<Self::Refusal>>> + Send;
+    ) -> impl Future<Output = Result<Self::Output, Aborted<Self::Refusal>>> + Send;
 }
