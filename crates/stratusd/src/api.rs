@@ -20,7 +20,7 @@ use api_server::server::{self, Router};
 use api_types::{Location, ProjectId};
 
 use crate::domain::{Caller, Refusal};
-use crate::operations::{Context, Outcome, Scope};
+use crate::operations::{self, Context, Scope};
 use crate::storage::{self, StorageError, Store};
 
 pub use error::{head_too_large, retry_after};
@@ -74,7 +74,7 @@ impl Service {
         caller: &Caller,
         project: &ProjectId,
         location: Location,
-    ) -> Outcome<Scope> {
+    ) -> operations::Result<Scope> {
         crate::domain::ensure_project(caller, project)?;
         if let Some(known) = self.fresh_locations() {
             match Scope::new(caller, project, location.clone(), &known) {

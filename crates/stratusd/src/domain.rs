@@ -20,7 +20,7 @@ pub use refusal::Refusal;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The only project that the caller may see.
-    pub project_id: String,
+    pub project_id: ProjectId,
     /// What the caller may do there.
     pub access: Access,
 }
@@ -50,7 +50,7 @@ impl Access {
 ///
 /// If it is another one.
 pub fn ensure_project(caller: &Caller, project: &ProjectId) -> Result<(), Refusal> {
-    if caller.project_id == project.as_str() {
+    if caller.project_id == *project {
         Ok(())
     } else {
         Err(Refusal::ProjectNotFound)

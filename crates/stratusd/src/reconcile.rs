@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use api_types::{PostgresFirewallRule, PostgresState};
+use api_types::{CaCertificates, PostgresSize, PostgresState, PostgresVersion};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use crate::domain::postgres::{fits, sealed_for};
 use crate::operations::Context;
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
 use crate::storage::database::{Due, StepRecord, free_all, prolong, settle, take_due};
-use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
+use crate::storage::{self, Aborted, Change, Connection, Corrupt, StorageError, Store};
 
 /// Steps at the same time in one process.
 const WORKERS: usize = 16;
@@ -147,7 +147,15 @@ impl<P: Provisioner> Reconciler<P> {
             until,
             limit,
         };
-        let due = self.store.change(take).await.map_err(Aborted::failure)?;
+        let taken = self.store.change(take).await.map_err(Aborted::failure)?;
+        let mut due = Vec::with_capacity(taken.len());
+        for one in taken {
+            match one {
+                Ok(one) => due.push(one),
+                // Its lease keeps the others from waiting for it; when the lease expires, it is reported again.
+                Err(corrupt) => tracing::error!("a database that is due cannot be read: {corrupt}"),
+            }
+        }
         Ok((!due.is_empty()).then_some(Taken {
             due,
             lease,
@@ -180,7 +188,7 @@ impl<P: Provisioner> Reconciler<P> {
             () = self.give_up.cancelled() => return,
             () = self.keep(due, lease, expires) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(database = due.database.id, "the lease has ended, so the step is given up");
+                tracing::warn!(database = due.database.id.as_str(), "the lease has ended, so the step is given up");
                 return;
             }
         };
@@ -192,7 +200,7 @@ impl<P: Provisioner> Reconciler<P> {
             Err(error) => {
                 self.steps.failed.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(
-                    database = due.database.id,
+                    database = due.database.id.as_str(),
                     attempts = due.attempts + 1,
                     "a step failed: {error}"
                 );
@@ -208,7 +216,10 @@ impl<P: Provisioner> Reconciler<P> {
             Ok(true) => {}
             Ok(false) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(database = due.database.id, "another worker has taken over");
+                tracing::warn!(
+                    database = due.database.id.as_str(),
+                    "another worker has taken over"
+                );
             }
             // The lease expires, and the step is taken again.
             Err(error) => {
@@ -243,7 +254,7 @@ impl<P: Provisioner> Reconciler<P> {
 
     /// Asks the provisioner for whatever comes next.
     async fn step(&self, due: &Due) -> Result<StepRecord, ProvisionError> {
-        let wanted = wanted(due)?;
+        let wanted = wanted(due);
         let Some(observed) = self.provisioner.observe(&wanted).await? else {
             let progress = self.provisioner.create(&wanted).await?;
             return Ok(self.unfinished(due, progress));
@@ -263,13 +274,19 @@ impl<P: Provisioner> Reconciler<P> {
         let connection = self.provisioner.connection(&wanted).await?;
         let (observed, wait) = self.shaped(&wanted, observed).await?;
         Ok(StepRecord {
-            state: state(&observed).as_str().to_owned(),
-            storage_size_gib: observed.shape.storage_size_gib,
-            version: observed.shape.version,
-            vm_size: observed.shape.vm_size,
+            state: state(&observed),
+            storage_size_gib: i32::try_from(observed.shape.storage_size_gib)
+                .ok()
+                .and_then(|gib| gib.try_into().ok())
+                .ok_or_else(|| unfit("storage size"))?,
+            version: PostgresVersion::from(&*observed.shape.version),
+            vm_size: PostgresSize::from(&*observed.shape.vm_size),
             password_is_set: true,
             host: Some(connection.host),
-            ca_certificates: Some(connection.ca_certificates),
+            ca_certificates: Some(
+                CaCertificates::try_from(connection.ca_certificates)
+                    .map_err(|_| unfit("certificate"))?,
+            ),
             earliest_restore_time: observed.earliest_restore_time,
             latest_restore_time: observed.latest_restore_time,
             used_bytes: observed.used_bytes,
@@ -363,41 +380,40 @@ struct Taken {
 }
 
 /// What the provisioner is told of a database.
-fn wanted(due: &Due) -> Result<Wanted, ProvisionError> {
+fn wanted(due: &Due) -> Wanted {
     let database = &due.database;
-    let rules: Vec<PostgresFirewallRule> = serde_json::from_str(&database.firewall_rules)
-        .map_err(|error| ProvisionError(format!("the stored firewall rules: {error}")))?;
-    let is_creating = database.state == PostgresState::Creating.as_str();
+    let is_creating = database.state == PostgresState::Creating;
     let known = Observed {
-        is_available: database.state == PostgresState::Running.as_str(),
+        is_available: database.state == PostgresState::Running,
         shape: Shape {
-            version: database.version.clone(),
-            vm_size: database.vm_size.clone(),
-            storage_size_gib: database.storage_size_gib,
-            ha_type: database.ha_type.clone(),
+            version: database.version.to_string(),
+            vm_size: database.vm_size.to_string(),
+            storage_size_gib: database.storage_size_gib.get().into(),
+            ha_type: database.ha_type.to_string(),
         },
         used_bytes: database.used_bytes,
         earliest_restore_time: database.earliest_restore_time,
         latest_restore_time: database.latest_restore_time,
     };
-    Ok(Wanted {
-        project_id: due.project_id.clone(),
-        id: database.id.clone(),
-        location: database.location.clone(),
-        name: database.name.clone(),
-        flavor: database.flavor.clone(),
-        open_to: rules
-            .into_iter()
+    Wanted {
+        project_id: due.project_id.to_string(),
+        id: database.id.to_string(),
+        location: database.location.to_string(),
+        name: database.name.to_string(),
+        flavor: database.flavor.to_string(),
+        open_to: database
+            .firewall_rules
+            .iter()
             .map(|rule| rule.cidr.to_string())
             .collect(),
         shape: Shape {
-            version: database.target_version.clone(),
-            vm_size: database.target_vm_size.clone(),
-            storage_size_gib: database.target_storage_size_gib,
-            ha_type: database.ha_type.clone(),
+            version: database.target_version.to_string(),
+            vm_size: database.target_vm_size.to_string(),
+            storage_size_gib: database.target_storage_size_gib.get().into(),
+            ha_type: database.ha_type.to_string(),
         },
         known: (!is_creating).then_some(known),
-    })
+    }
 }
 
 fn state(observed: &Observed) -> PostgresState {
@@ -406,6 +422,13 @@ fn state(observed: &Observed) -> PostgresState {
     } else {
         PostgresState::Unavailable
     }
+}
+
+/// The error of a step whose provisioner reports what the contract has no room for.
+fn unfit(what: &str) -> ProvisionError {
+    ProvisionError(format!(
+        "the provisioner reports a {what} that does not fit the contract"
+    ))
 }
 
 /// A database as it was.
@@ -439,10 +462,10 @@ struct TakeDue {
 }
 
 impl Change for TakeDue {
-    type Output = Vec<Due>;
+    type Output = Vec<Result<Due, Corrupt>>;
     type Refusal = Infallible;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Vec<Due>, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Self::Output, Aborted<Infallible>> {
         Ok(take_due(tx, &self.lease, self.now, self.until, self.limit).await?)
     }
 }

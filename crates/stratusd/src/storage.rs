@@ -14,7 +14,7 @@ mod job;
 mod migrate;
 mod postgresql;
 mod reader;
-mod schema;
+mod record;
 mod sqlite;
 mod statement;
 
@@ -40,7 +40,7 @@ use backend::Backend;
 pub use change::Change;
 pub use config::{DatabaseLocation, StoreConfig, WAIT};
 pub use connection::Connection;
-pub use error::{Aborted, Cause, StorageError};
+pub use error::{Aborted, Cause, Corrupt, StorageError};
 use job::{Offer, Pending, Withdrawn};
 pub use postgresql::{Address, AddressError};
 pub use reader::Reader;

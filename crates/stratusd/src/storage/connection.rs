@@ -9,7 +9,8 @@ use diesel::SqliteConnection;
 
 use super::StorageError;
 use super::postgresql::Link;
-use super::statement::{Parameter, Present, Record, Sql, Statement};
+use super::record::{Present, Read, Record};
+use super::statement::{Parameter, Sql, Statement};
 
 /// A connection of either database, usually within a transaction.
 pub struct Connection<'c> {
@@ -52,14 +53,12 @@ impl<'c> Connection<'c> {
         sql: impl Into<Sql>,
         parameters: &[&dyn Parameter],
     ) -> Result<Vec<R>, StorageError> {
-        let statement = Statement {
-            sql: sql.into(),
-            parameters,
+        let statement = Statement::new(sql.into(), parameters);
+        let rows: Vec<Read<R>> = match &mut self.inner {
+            Inner::Sqlite(connection) => diesel::RunQueryDsl::load(statement, *connection)?,
+            Inner::Postgres(link) => link.load(statement).await?,
         };
-        match &mut self.inner {
-            Inner::Sqlite(connection) => Ok(diesel::RunQueryDsl::load(statement, *connection)?),
-            Inner::Postgres(link) => link.load(statement).await,
-        }
+        Ok(rows.into_iter().map(|Read(record)| record).collect())
     }
 
     /// The only row of a query, or none.
@@ -90,10 +89,7 @@ impl<'c> Connection<'c> {
         parameters: &[&dyn Parameter],
     ) -> Result<usize, StorageError> {
         self.wrote = true;
-        let statement = Statement {
-            sql: sql.into(),
-            parameters,
-        };
+        let statement = Statement::new(sql.into(), parameters);
         match &mut self.inner {
             Inner::Sqlite(connection) => Ok(diesel::RunQueryDsl::execute(statement, *connection)?),
             Inner::Postgres(link) => link.execute(statement).await,

@@ -3,6 +3,8 @@
 //! PostgreSQL would queue all creates of a project behind one row, so each count is a sum over a few slots, and
 //! each resource adds to the slot that its id falls into.
 
+use api_types::{Location, ProjectId};
+
 use super::{Connection, StorageError};
 
 /// Rows that share a count.
@@ -33,10 +35,9 @@ impl Kind {
 pub(super) async fn add(
     c: &mut Connection<'_>,
     kind: Kind,
-    of: (&str, &str, &str),
+    (project, location, id): (&ProjectId, &Location, &str),
     items: i64,
 ) -> Result<(), StorageError> {
-    let (project, location, id) = of;
     let sql = "INSERT INTO resource_count (project_id, kind, location, slot, items) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $5";
     c.execute(sql, &[&project, &kind.text(), &location, &slot(id), &items])

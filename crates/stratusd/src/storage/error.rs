@@ -25,11 +25,21 @@ pub enum StorageError {
     #[error("{0}")]
     Version(String),
     /// What is stored is not what this version stores.
-    #[error("the database holds {0} that does not fit the contract")]
-    Corrupt(&'static str),
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
     /// Anything else.
     #[error("the database failed")]
     Other(#[source] Cause),
+}
+
+/// A stored value that does not fit its type. The value is not shown: it may be a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the database holds a value in {table}.{column} that does not fit the contract")]
+pub struct Corrupt {
+    /// The table.
+    pub table: &'static str,
+    /// The column.
+    pub column: &'static str,
 }
 
 /// What PostgreSQL says of transactions that wait for each other, in English; diesel has no name for it.
@@ -59,6 +69,10 @@ impl From<diesel::result::Error> for StorageError {
             UnableToSendCommand, UniqueViolation, Unknown,
         };
         match &error {
+            Error::DeserializationError(cause) => match cause.downcast_ref::<Corrupt>() {
+                Some(corrupt) => Self::Corrupt(*corrupt),
+                None => Self::Other(error.into()),
+            },
             // Keys that exist by now, references that are gone by now, and transactions in each other's way.
             Error::DatabaseError(
                 UniqueViolation | ForeignKeyViolation | SerializationFailure,

@@ -1,12 +1,10 @@
 //! A page of a list, and how many items the whole list has.
 
-use diesel::backend::Backend;
-use diesel::deserialize::{self, FromSql, QueryableByName};
-use diesel::row::NamedRow;
-use diesel::sql_types::BigInt;
+use api_types::Count;
 
-use super::statement::{Parameter, Record, Sql};
-use super::{Connection, StorageError};
+use super::record::{Record, Row, column, record};
+use super::statement::{Parameter, Sql};
+use super::{Connection, Corrupt, StorageError};
 
 /// The statements of a page.
 #[derive(Debug, Clone, Copy)]
@@ -25,43 +23,47 @@ pub(super) async fn fetch<T: Record>(
     c: &mut Connection<'_>,
     sql: PageSql,
     parameters: &[&dyn Parameter],
-) -> Result<(i64, Vec<T>), StorageError> {
+) -> Result<(Count, Vec<T>), StorageError> {
     let rows = c.fetch_all::<Listed<T>>(sql.items, parameters).await?;
     let count = match rows.first() {
         Some(first) => first.count,
-        None => c
-            .fetch_optional::<Size>(sql.count, parameters)
-            .await?
-            .map_or(0, |size| size.count),
+        None => {
+            let size = c.fetch_optional::<Size>(sql.count, parameters).await?;
+            // A sum has a row even if it is one of nothing.
+            size.map_or_else(
+                || {
+                    Err(Corrupt {
+                        table: "resource_count",
+                        column: "count",
+                    })
+                },
+                |size| Ok(size.count),
+            )?
+        }
     };
     Ok((count, rows.into_iter().map(|row| row.item).collect()))
 }
 
-/// An item of a list beside the size of the whole.
+/// An item of a list beside the size of the whole list.
 struct Listed<T> {
-    count: i64,
+    count: Count,
     item: T,
 }
 
-impl<DB, T> QueryableByName<DB> for Listed<T>
-where
-    DB: Backend,
-    T: QueryableByName<DB>,
-    i64: FromSql<BigInt, DB>,
-{
-    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+impl<T: Record> Record for Listed<T> {
+    fn read(row: &dyn Row) -> Result<Self, Corrupt> {
         Ok(Self {
-            count: NamedRow::get::<BigInt, _>(row, "count")?,
-            item: T::build(row)?,
+            count: column(row, "resource_count", "count")?,
+            item: T::read(row)?,
         })
     }
 }
 
-/// The size of a list.
-#[derive(QueryableByName)]
-struct Size {
-    #[diesel(sql_type = BigInt)]
-    count: i64,
+record! {
+    /// The size of a list.
+    struct Size in "resource_count" {
+        count: Count,
+    }
 }
 
 /// The statements for a page of a table.
@@ -79,7 +81,7 @@ macro_rules! page_sql {
             $location
         )
     };
-    (@items $columns:literal, $from:literal, $kind:literal, $location:literal, $after:literal, $order:literal,
+    (@items $columns:expr, $from:literal, $kind:literal, $location:literal, $after:literal, $order:literal,
      $index:literal) => {
         concat!(
             "SELECT (",
@@ -99,7 +101,7 @@ macro_rules! page_sql {
             " LIMIT CAST($3 AS BIGINT)"
         )
     };
-    ($columns:literal, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
+    ($columns:expr, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
      order: $order:literal, index: $index:literal) => {
         PageSql {
             items: Sql {

@@ -1,14 +1,12 @@
 //! What the service itself must remember.
 
-use diesel::QueryableByName;
-
-use super::schema::service_state;
+use super::record::record;
 use super::{Connection, StorageError};
 
-#[derive(QueryableByName)]
-#[diesel(table_name = service_state)]
-struct Value {
-    value: Vec<u8>,
+record! {
+    struct Value in "service_state" {
+        value: Vec<u8>,
+    }
 }
 
 /// A value by its name.

@@ -9,7 +9,8 @@ use futures_util::FutureExt;
 use tokio::task::AbortHandle;
 
 use crate::storage::StorageError;
-use crate::storage::statement::{Record, Statement};
+use crate::storage::record::{Read, Record};
+use crate::storage::statement::Statement;
 
 /// A connection, as long as the server keeps it up.
 pub struct Link {
@@ -51,7 +52,7 @@ impl Link {
     pub async fn load<R: Record>(
         &mut self,
         statement: Statement<'_>,
-    ) -> Result<Vec<R>, StorageError> {
+    ) -> Result<Vec<Read<R>>, StorageError> {
         let rows = RunQueryDsl::load(statement, &mut self.connection);
         let rows = within((&self.carrier, self.patience), rows).await?;
         self.judged(rows).await

@@ -42,9 +42,6 @@ impl Drop for SqliteReader {
 
 /// Runs a statement that begins or ends a transaction, kept prepared as the others are.
 pub(super) fn execute(connection: &mut SqliteConnection, sql: &'static str) -> QueryResult<()> {
-    let statement = Statement {
-        sql: sql.into(),
-        parameters: &[],
-    };
+    let statement = Statement::new(sql.into(), &[]);
     diesel::RunQueryDsl::execute(statement, connection).map(|_| ())
 }
