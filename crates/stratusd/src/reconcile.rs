@@ -1,8 +1,9 @@
-//! Makes databases what they shall be: looks at each that is due, takes the next step, and notes what came out.
+//! The reconciler: brings databases to their targets, one step of the provisioner after the other.
 //!
-//! Everything that must survive is in the store. A worker takes a database by a lease; whoever loses it (a crash, a
-//! pause) can note nothing any more, and another worker asks the provisioner again. So each step happens at least
-//! once, never twice at the same time while its worker is alive, and several replicas share the work.
+//! Everything that must survive a crash is in the store. A worker leases a database while it works on it. The lease is
+//! a fencing token: a worker that lost it (by a crash or a pause) cannot write its result any more, and another worker
+//! asks the provisioner again. So each step runs at least once, never twice at the same time while its worker lives,
+//! and several replicas share the work.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,42 +23,42 @@ use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner
 use crate::storage::database::{Due, StepRecord, free_all, prolong, settle, take_due};
 use crate::storage::{self, Aborted, Change, Connection, Corrupt, StorageError, Store};
 
-/// Steps at the same time in one process.
+/// The number of steps at the same time in one process.
 const WORKERS: usize = 16;
-/// How long a failed step waits at first; each further failure doubles it.
+/// The wait after the first failure of a step; each further failure doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// How long it waits at most.
+/// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
-/// How the reconciler works.
+/// The settings of the reconciler.
 #[derive(Debug, Clone)]
 pub struct ReconcilerConfig {
-    /// How long a worker may leave a database without a sign of life.
+    /// How long a worker holds a database without prolonging its lease.
     pub lease: Duration,
-    /// How often a database with nothing to do is looked at.
+    /// How often a database that has reached its targets is observed.
     pub observe_every: Duration,
-    /// How often the store is asked whether anything is due.
+    /// How often the store is searched for due databases.
     pub poll: Duration,
-    /// How long a step may take before it counts as failed. What it has begun is asked for again.
+    /// How long a step may take before it counts as failed. The next step continues what it has begun.
     pub step_limit: Duration,
-    /// How long steps on their way may take to end once it is told to stop.
+    /// How long running steps have to end after the reconciler was stopped.
     pub grace: Duration,
-    /// Whether no other process works on this store: then what is taken at the start was left by one that died.
+    /// Whether no other process uses this store. Then every lease at the start is that of a process that died.
     pub is_alone: bool,
 }
 
-/// How many steps there were, for metrics.
+/// The numbers of steps so far, for metrics.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// That went well.
+    /// Steps that succeeded.
     pub done: AtomicU64,
-    /// That failed, to be tried again.
+    /// Steps that failed and will be tried again.
     pub failed: AtomicU64,
-    /// Whose lease was lost.
+    /// Steps whose lease was lost.
     pub lost: AtomicU64,
 }
 
-/// Makes databases what they shall be.
+/// Brings the databases of a store to their targets.
 #[derive(Debug)]
 pub struct Reconciler<P> {
     store: Store,
@@ -65,12 +66,12 @@ pub struct Reconciler<P> {
     provisioner: P,
     config: ReconcilerConfig,
     steps: Arc<Steps>,
-    /// Cancelled once no step is waited for any more.
+    /// Cancelled when running steps are abandoned.
     give_up: CancellationToken,
 }
 
 impl<P: Provisioner> Reconciler<P> {
-    /// A reconciler over a store.
+    /// Creates a reconciler of a store.
     pub fn new(
         store: Store,
         context: Context,
@@ -88,18 +89,19 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Works until it is told to stop, and then ends what it has begun, or gives up what does not end.
+    /// Runs until it is stopped, then waits for the running steps and abandons those that do not end in time.
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
+        // Without this, databases of a process that crashed would wait until their leases expire.
         if this.config.is_alone
             && let Err(error) = this.store.change(FreeAll).await.map_err(Aborted::failure)
         {
-            tracing::warn!(error = %Causes(&error), "what was left taken is freed when it expires");
+            tracing::warn!(error = %Causes(&error), "leases of an earlier process are freed when they expire");
         }
         let workers = Arc::new(Semaphore::new(WORKERS));
         let tasks = TaskTracker::new();
         while !stop.is_cancelled() {
-            // Nothing is taken that would have to wait for a worker while its lease runs out.
+            // Databases are leased only for free workers: the lease of one that waited for a worker would run out.
             let free = tokio::select! {
                 free = all_free(&workers) => free,
                 () = stop.cancelled() => break,
@@ -111,11 +113,11 @@ impl<P: Provisioner> Reconciler<P> {
                     continue;
                 }
                 Err(error) => {
-                    tracing::warn!(error = %Causes(&error), "what is due cannot be read");
+                    tracing::warn!(error = %Causes(&error), "due databases cannot be read");
                     this.config.poll.max(FIRST_WAIT)
                 }
             };
-            // Whoever is told to stop does not sleep first.
+            // A stop ends the wait.
             let _ = tokio::time::timeout(wait, stop.cancelled()).await;
         }
         tasks.close();
@@ -125,19 +127,21 @@ impl<P: Provisioner> Reconciler<P> {
         {
             tracing::warn!(
                 steps = tasks.len(),
-                "steps that do not end are given up, to be taken again"
+                "steps that do not end are abandoned, and will run again"
             );
             this.give_up.cancel();
             tasks.wait().await;
         }
     }
 
-    /// Takes what is due, as much as there are free workers; `None` if nothing is.
+    /// Leases due databases, as many as there are free workers; `None` if none is due.
     async fn take(&self, free: usize) -> Result<Option<Taken>, StorageError> {
         let (now, expires) = (self.context.world.now(), Instant::now() + self.config.lease);
+        // A read costs no disk write, so the store is searched often and changed only when there is work.
         if !self.is_anything_due(now).await? {
             return Ok(None);
         }
+        // Random, so that a worker can tell its own lease from that of any other worker or process.
         let lease = format!("{:032x}", u128::from_be_bytes(self.context.world.random()));
         let until = now.saturating_add(millis(self.config.lease));
         let limit = i64::try_from(free).unwrap_or(i64::MAX);
@@ -163,7 +167,7 @@ impl<P: Provisioner> Reconciler<P> {
         }))
     }
 
-    /// Gives a worker to each that was taken.
+    /// Starts a worker for each leased database.
     fn begin(self: &Arc<Self>, taken: Taken, mut free: OwnedSemaphorePermit, tasks: &TaskTracker) {
         for due in taken.due {
             let (this, lease, worker) = (Arc::clone(self), taken.lease.clone(), free.split(1));
@@ -179,16 +183,16 @@ impl<P: Provisioner> Reconciler<P> {
         storage::database::is_anything_due(&mut reader.connection(), now).await
     }
 
-    /// Takes the next step for a database and notes what came out.
+    /// Runs the next step for a database and writes the result.
     async fn work(&self, due: &Due, lease: &str, expires: Instant) {
         let step = tokio::time::timeout(self.config.step_limit, self.step(due));
         let record = tokio::select! {
             record = step => record.unwrap_or_else(|_| Err(ProvisionError("it takes too long".to_owned()))),
-            // The lease stays until it expires: whoever was asked may still be at it.
+            // The lease stays until it expires: the provisioner may still be at work.
             () = self.give_up.cancelled() => return,
             () = self.keep(due, lease, expires) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(database = due.database.id.as_str(), "the lease has ended, so the step is given up");
+                tracing::warn!(database = due.database.id.as_str(), "the lease has ended, so the step is abandoned");
                 return;
             }
         };
@@ -221,18 +225,20 @@ impl<P: Provisioner> Reconciler<P> {
                     "another worker has taken over"
                 );
             }
-            // The lease expires, and the step is taken again.
+            // The lease expires, and the step runs again.
             Err(error) => {
-                tracing::warn!(error = %Causes(&error), "a step's record cannot be noted");
+                tracing::warn!(error = %Causes(&error), "the result of a step cannot be written");
             }
         }
     }
 
-    /// Prolongs a lease for as long as it holds. Where the store does not say that it does, it ends when it would.
+    /// Prolongs a lease until it is lost, and returns then. If the store does not respond, the lease ends at the time that
+    /// was last confirmed: another worker may hold it after that.
     async fn keep(&self, due: &Due, lease: &str, mut expires: Instant) {
         let mut wait = self.config.lease / 3;
         loop {
             tokio::time::sleep(wait.min(expires.saturating_duration_since(Instant::now()))).await;
+            // Measured before the request: the store may have counted from any moment after it.
             let (asked, now) = (Instant::now(), self.context.world.now());
             let until = now.saturating_add(millis(self.config.lease));
             let prolong = Prolong {
@@ -240,6 +246,7 @@ impl<P: Provisioner> Reconciler<P> {
                 lease: lease.to_owned(),
                 until,
             };
+            // A third of the lease leaves time for several attempts after one that fails.
             wait = match tokio::time::timeout_at(expires, self.store.change(prolong)).await {
                 Ok(Ok(true)) => {
                     expires = asked + self.config.lease;
@@ -252,13 +259,14 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Asks the provisioner for whatever comes next.
+    /// Asks the provisioner for the next step, and returns what to write about it.
     async fn step(&self, due: &Due) -> Result<StepRecord, ProvisionError> {
         let wanted = wanted(due);
         let Some(observed) = self.provisioner.observe(&wanted).await? else {
             let progress = self.provisioner.create(&wanted).await?;
             return Ok(self.unfinished(due, progress));
         };
+        // Set before the shape is compared: a reset password must not wait for a resize.
         if !due.password_is_set {
             let sealed_for = sealed_for(&due.project_id, &due.database.id);
             let password = self
@@ -295,7 +303,7 @@ impl<P: Provisioner> Reconciler<P> {
         })
     }
 
-    /// Brings a database nearer to its targets; tells what it is then, and when to look again.
+    /// Brings a database nearer to its targets. Returns what the provisioner observes, and when to look again.
     async fn shaped(
         &self,
         wanted: &Wanted,
@@ -309,7 +317,7 @@ impl<P: Provisioner> Reconciler<P> {
             wanted.shape.storage_size_gib,
         );
         if later < now && !fits(observed.used_bytes, later) {
-            // More is in use than was known when this was asked for.
+            // More is in use than when the owner asked for the smaller storage.
             tracing::warn!(
                 database = wanted.id,
                 "too much is in use to shrink the storage from {now} to {later} GiB"
@@ -330,7 +338,7 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// A database that is still being made.
+    /// Returns the record of a database that is still being created.
     fn unfinished(&self, due: &Due, progress: Progress) -> StepRecord {
         let wait = match progress {
             Progress::Done => Duration::ZERO,
@@ -343,7 +351,8 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// A database whose step failed: it waits, longer each time.
+    /// Returns the record of a database whose step failed. It waits longer after each failure, so that a provisioner that
+    /// is down is not asked all the time.
     fn failed(&self, due: &Due) -> StepRecord {
         let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
         let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
@@ -359,10 +368,10 @@ impl<P: Provisioner> Reconciler<P> {
     }
 }
 
-/// Waits for a free worker, and takes all that are.
+/// Waits for a free worker, and returns permits for all free workers.
 async fn all_free(workers: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     let Ok(mut free) = Arc::clone(workers).acquire_owned().await else {
-        unreachable!("nobody closes it")
+        unreachable!("the semaphore is never closed")
     };
     let others = u32::try_from(workers.available_permits()).unwrap_or_default();
     if let Ok(others) = Arc::clone(workers).try_acquire_many_owned(others) {
@@ -371,15 +380,15 @@ async fn all_free(workers: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     free
 }
 
-/// Databases that were taken together.
+/// Databases that were leased together.
 struct Taken {
     due: Vec<Due>,
     lease: String,
-    /// When the lease ends at the earliest.
+    /// The earliest moment at which the lease ends.
     expires: Instant,
 }
 
-/// What the provisioner is told of a database.
+/// Returns a database in the provisioner's terms.
 fn wanted(due: &Due) -> Wanted {
     let database = &due.database;
     let is_creating = database.state == PostgresState::Creating;
@@ -431,7 +440,7 @@ fn unfit(what: &str) -> ProvisionError {
     ))
 }
 
-/// A database as it was.
+/// Returns a record that changes nothing.
 fn unchanged(due: &Due) -> StepRecord {
     let database = due.database.clone();
     StepRecord {

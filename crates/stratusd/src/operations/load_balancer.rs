@@ -93,6 +93,7 @@ impl Change for Update {
             )
             .into());
         }
+        // Checked before the first write: a change that refuses after it has written costs its whole batch a second run.
         let vms = self.vms(tx, &found).await?;
         found.algorithm = self.body.algorithm.clone();
         found.src_port = self.body.src_port;
@@ -129,6 +130,7 @@ impl Update {
         }
         let (project, location) = self.scope.key();
         let ids: Vec<&str> = distinct.iter().copied().collect();
+        // One statement for all ids, however many the body names.
         let found = storage::vm::of_ids(tx, project, location, &ids).await?;
         if found.len() < distinct.len() {
             return Err(

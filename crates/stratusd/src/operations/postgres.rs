@@ -207,6 +207,7 @@ impl Change for Update {
             Some(body) => merged(&found, body)?,
             None => found.clone(),
         };
+        // An update that changes nothing must not wake the reconciler.
         if changed != found {
             storage::database::retarget(
                 tx,

@@ -168,6 +168,7 @@ pub(crate) async fn free_networks(
             return Ok((net4, net6));
         }
     }
+    // So many draws fail only if most networks are taken; then the first free one is searched.
     let all = storage::private_subnet::of_project(tx, project).await?;
     let promised = promised.iter().copied().filter_map(Net4::parse);
     let mut taken: Vec<Net4> = all

@@ -1,7 +1,7 @@
-//! One connection, whichever the database.
+//! A connection to either database.
 //!
-//! On SQLite statements run to their end in the calling thread: a statement is over sooner than another thread would
-//! be awake.
+//! On SQLite a statement runs in the calling thread, although it blocks: it ends sooner than another thread would wake
+//! up.
 
 use std::fmt;
 
@@ -15,7 +15,8 @@ use super::statement::{Parameter, Sql, Statement};
 /// A connection of either database, usually within a transaction.
 pub struct Connection<'c> {
     inner: Inner<'c>,
-    /// Whether anything was written: a transaction that has read only may be shared with others that fail.
+    /// Whether a statement wrote. A change that refuses after reads alone leaves nothing to roll back, so the others of
+    /// its batch can still be committed.
     pub(super) wrote: bool,
 }
 
@@ -47,7 +48,7 @@ impl<'c> Connection<'c> {
         }
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     pub(super) async fn fetch_all<R: Record>(
         &mut self,
         sql: impl Into<Sql>,
@@ -61,7 +62,7 @@ impl<'c> Connection<'c> {
         Ok(rows.into_iter().map(|Read(record)| record).collect())
     }
 
-    /// The only row of a query, or none.
+    /// Returns the first row of a query, if there is one.
     pub(super) async fn fetch_optional<R: Record>(
         &mut self,
         sql: impl Into<Sql>,
@@ -70,7 +71,7 @@ impl<'c> Connection<'c> {
         Ok(self.fetch_all(sql, parameters).await?.into_iter().next())
     }
 
-    /// Whether a query has a row.
+    /// Returns whether a query has a row.
     pub(super) async fn exists(
         &mut self,
         sql: impl Into<Sql>,
@@ -82,7 +83,7 @@ impl<'c> Connection<'c> {
             .is_some())
     }
 
-    /// Runs a statement that writes; gives how many rows it touched.
+    /// Runs a statement that writes, and returns the number of rows that it changed.
     pub(super) async fn execute(
         &mut self,
         sql: impl Into<Sql>,

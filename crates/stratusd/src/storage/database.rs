@@ -1,4 +1,7 @@
-//! Postgres databases: what they are, what they shall be, and who looks at the difference.
+//! Postgres databases: their state, their targets, and the leases of the reconciler.
+//!
+//! `due_at` is when the reconciler is to look at a database. A worker that does so holds a lease (`lease`, a random
+//! text, until `lease_until`), and its result counts only while the row still has this lease.
 
 use std::fmt;
 
@@ -117,7 +120,7 @@ record! {
     columns summary_columns;
 }
 
-/// A page of the databases of a project, and how many there are.
+/// Returns a page of the databases of a project, and the size of the whole list.
 pub async fn page(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -143,7 +146,7 @@ pub async fn page(
     fetch(c, sql, &[&project, &page.after, &page.size]).await
 }
 
-/// One of a location, by id.
+/// Looks up a database of a location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -158,7 +161,7 @@ pub async fn lookup_id(
         .await
 }
 
-/// One of a location, by name.
+/// Looks up a database of a location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -173,7 +176,7 @@ pub async fn lookup_name(
         .await
 }
 
-/// Makes a database that is due at once. `now` is in milliseconds since 1970.
+/// Inserts a database that is due at once. `now` is in milliseconds since 1970.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -222,11 +225,11 @@ pub async fn insert(
     .await
 }
 
-/// Changes what the owner may change, and makes the database due at once. `now` is in milliseconds since 1970.
+/// Writes the properties that the owner can change, and makes the database due at once. `now` is in milliseconds since 1970.
 ///
 /// # Errors
 ///
-/// A conflict if it is not at the revision any more that `changed` was read at.
+/// A conflict if the row is no longer at the revision of `changed`.
 pub async fn retarget(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -257,11 +260,11 @@ pub async fn retarget(
     }
 }
 
-/// Sets another password, and makes the database due at once. `now` is in milliseconds since 1970.
+/// Writes another password, and makes the database due at once. `now` is in milliseconds since 1970.
 ///
 /// # Errors
 ///
-/// A conflict if it is not at the revision any more that `changed` was read at.
+/// A conflict if the row is no longer at the revision of `changed`.
 pub async fn set_password(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -301,7 +304,7 @@ record! {
     }
 }
 
-/// The next passwords after one, whatever their project: to seal them again.
+/// Returns the next passwords after one, in all projects.
 pub async fn sealed_after(
     c: &mut Connection<'_>,
     after: (&str, &str),
@@ -313,7 +316,7 @@ pub async fn sealed_after(
         .await
 }
 
-/// Replaces a sealed password by the same one sealed otherwise, unless it was changed meanwhile.
+/// Replaces the sealed form of a password, unless the password was changed meanwhile.
 pub async fn reseal(
     c: &mut Connection<'_>,
     old: &Sealed,
@@ -349,14 +352,15 @@ impl Record for Due {
     }
 }
 
-/// Whether a database is due that no worker looks at. `now` is in milliseconds since 1970.
+/// Returns whether a database is due that no worker has leased. `now` is in milliseconds since 1970.
 pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 AND (lease_until IS NULL OR lease_until < $1) \
                LIMIT 1";
     c.exists(sql, &[&now]).await
 }
 
-/// Takes up to `limit` databases that are due and that no other worker looks at. Times are in milliseconds since 1970.
+/// Leases up to `limit` databases that are due and that no other worker has leased. A database that cannot be read does
+/// not fail the others. Times are in milliseconds since 1970.
 pub async fn take_due(
     c: &mut Connection<'_>,
     lease: &str,
@@ -364,6 +368,8 @@ pub async fn take_due(
     until: i64,
     limit: i64,
 ) -> Result<Vec<Result<Due, Corrupt>>, StorageError> {
+    // PostgreSQL skips rows that another replica is leasing, instead of waiting for it. The subquery is materialized, or
+    // the planner could run it again for each row and exceed the limit.
     c.execute(
         Sql {
             sqlite: "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
@@ -385,10 +391,10 @@ pub async fn take_due(
     c.fetch_all(sql, &[&now, &lease]).await
 }
 
-/// What a worker found and did.
+/// The result of a reconciler's step, to be written to the database's row.
 #[derive(Debug, Clone)]
 pub struct StepRecord {
-    /// What the database is doing.
+    /// The state.
     pub state: PostgresState,
     /// The storage in GiB.
     pub storage_size_gib: StorageSizeGib,
@@ -396,27 +402,28 @@ pub struct StepRecord {
     pub version: PostgresVersion,
     /// The size.
     pub vm_size: PostgresSize,
-    /// Whether the provisioner has the password that the worker saw.
+    /// Whether the provisioner has the password that the worker read.
     pub password_is_set: bool,
-    /// Where it is reached.
+    /// The host.
     pub host: Option<String>,
-    /// The certificates of its authority.
+    /// The certificates of the authority that signed the server's.
     pub ca_certificates: Option<CaCertificates>,
-    /// The earliest moment that it can be restored to.
+    /// The earliest moment that the database can be restored to.
     pub earliest_restore_time: Option<i64>,
-    /// The latest moment that it can be restored to.
+    /// The latest moment that the database can be restored to.
     pub latest_restore_time: i64,
-    /// The space that its data takes.
+    /// The space that the data takes, in bytes.
     pub used_bytes: i64,
-    /// Failures in a row.
+    /// The number of failures in a row.
     pub attempts: i64,
-    /// When to look again, in milliseconds since 1970.
+    /// When the database is due again, in milliseconds since 1970.
     pub due_at: Option<i64>,
 }
 
-/// Records what came out, and lets go of the database. Tells whether the lease still held.
+/// Writes the result of a step and releases the lease. Returns whether the worker still held it; if not, nothing is
+/// written.
 ///
-/// Whoever changed the database meanwhile has made it due at once, and so it stays.
+/// If the owner changed the database meanwhile, it stays due at once: the step knew nothing of the change.
 pub async fn settle(
     c: &mut Connection<'_>,
     due: &Due,
@@ -455,7 +462,7 @@ pub async fn settle(
     Ok(touched == 1)
 }
 
-/// Prolongs a lease. Tells whether it still held.
+/// Prolongs a lease, and returns whether the worker still held it.
 pub async fn prolong(
     c: &mut Connection<'_>,
     due: &Due,
@@ -470,7 +477,7 @@ pub async fn prolong(
     )
 }
 
-/// Frees whatever a service that died has left taken. Only where no other service works on the same database.
+/// Releases all leases. Only for a service that is alone with its database: the leases are those of a process that died.
 pub async fn free_all(c: &mut Connection<'_>) -> Result<(), StorageError> {
     let sql =
         "UPDATE postgres_database SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL";

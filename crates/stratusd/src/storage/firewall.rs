@@ -55,7 +55,7 @@ record! {
     }
 }
 
-/// One of a location, by id.
+/// Looks up a firewall of a location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -70,7 +70,7 @@ pub async fn lookup_id(
         .await
 }
 
-/// One of a location, by name.
+/// Looks up a firewall of a location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -85,7 +85,7 @@ pub async fn lookup_name(
         .await
 }
 
-/// All of a project.
+/// Returns all firewalls of a project, by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -98,7 +98,7 @@ pub async fn of_project(
     c.fetch_all::<Firewall>(sql, &[&project]).await
 }
 
-/// Those that guard a subnet, by id.
+/// Returns the firewalls of a subnet, by id.
 pub async fn of_subnet(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -114,7 +114,7 @@ pub async fn of_subnet(
     c.fetch_all::<Firewall>(sql, &[&project, &subnet]).await
 }
 
-/// The rules of a firewall, by id.
+/// Returns the rules of a firewall, by id.
 pub async fn rules(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -128,7 +128,7 @@ pub async fn rules(
     c.fetch_all::<Rule>(sql, &[&project, &firewall]).await
 }
 
-/// The rules of all firewalls of a subnet, by firewall and id.
+/// Returns the rules of all firewalls of a subnet, by firewall and id.
 pub async fn rules_of_subnet(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -144,7 +144,7 @@ pub async fn rules_of_subnet(
     c.fetch_all::<Rule>(sql, &[&project, &subnet]).await
 }
 
-/// The ids of the subnets that a firewall guards, in order.
+/// Returns the ids of the subnets that a firewall guards, in order.
 pub async fn subnets(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -160,7 +160,7 @@ pub async fn subnets(
         .collect())
 }
 
-/// The names of the subnets that a firewall guards, in order.
+/// Returns the names of the subnets that a firewall guards, in order.
 pub async fn names_of_subnets(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -175,7 +175,7 @@ pub async fn names_of_subnets(
     Ok(guarded.into_iter().map(|guarded| guarded.name).collect())
 }
 
-/// Makes a firewall without rules.
+/// Inserts a firewall without rules.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -198,7 +198,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// Changes what a firewall says of itself, and makes it the operator's.
+/// Writes the description of a firewall, and marks it as declared by the operator.
 pub async fn declare(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -210,7 +210,7 @@ pub async fn declare(
     Ok(())
 }
 
-/// Adds a rule.
+/// Inserts a rule.
 pub async fn insert_rule(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -231,7 +231,7 @@ pub async fn insert_rule(
     Ok(())
 }
 
-/// Removes a rule.
+/// Deletes a rule.
 pub async fn delete_rule(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -243,7 +243,7 @@ pub async fn delete_rule(
     Ok(())
 }
 
-/// Puts a firewall before a subnet; nothing happens if it is there.
+/// Attaches a firewall to a subnet, unless it is attached already.
 pub async fn attach(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -256,7 +256,7 @@ pub async fn attach(
     Ok(())
 }
 
-/// Takes a firewall away from a subnet.
+/// Detaches a firewall from a subnet.
 pub async fn detach(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -269,7 +269,7 @@ pub async fn detach(
     Ok(())
 }
 
-/// Removes a firewall with its rules.
+/// Deletes a firewall with its rules.
 pub async fn delete(
     c: &mut Connection<'_>,
     project: &ProjectId,

@@ -1,10 +1,10 @@
-//! Inference API keys: what is left of them once they were shown.
+//! Inference API keys. Of the secret, only a hash is stored.
 
 use api_types::{InferenceApiKeyId, ProjectId};
 
 use super::{Connection, StorageError};
 
-/// Keeps a new key's hash. `now` is in milliseconds since 1970.
+/// Inserts a key. `now` is in milliseconds since 1970.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,

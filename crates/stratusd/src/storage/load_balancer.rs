@@ -1,4 +1,4 @@
-//! Load balancers and what is attached to them.
+//! Load balancers and the virtual machines that are attached to them.
 
 use api_types::{
     Count, HealthCheckEndpoint, HealthCheckProtocol, LoadBalancerAlgorithm, LoadBalancerId,
@@ -47,7 +47,7 @@ record! {
     columns load_balancer_columns;
 }
 
-/// A page of the load balancers of a project, or of one location, and how many there are.
+/// Returns a page of the load balancers of a project or of one location, and the size of the whole list.
 pub async fn page(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -103,7 +103,7 @@ macro_rules! select {
     };
 }
 
-/// One of a location, by id.
+/// Looks up a load balancer of a location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -116,7 +116,7 @@ pub async fn lookup_id(
     .await
 }
 
-/// One of a location, by name.
+/// Looks up a load balancer of a location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -129,7 +129,7 @@ pub async fn lookup_name(
     .await
 }
 
-/// All of a project.
+/// Returns all load balancers of a project, by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -138,7 +138,7 @@ pub async fn of_project(
         .await
 }
 
-/// What is attached to one, by id.
+/// Returns the virtual machines that are attached to a load balancer, by id.
 pub async fn vms(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -154,7 +154,7 @@ pub async fn vms(
     c.fetch_all::<Vm>(sql, &[&project, &id]).await
 }
 
-/// Makes a load balancer.
+/// Inserts a load balancer.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -190,11 +190,11 @@ pub async fn insert(
     .await
 }
 
-/// Changes everything but id, location and name.
+/// Writes all columns except id, location and name.
 ///
 /// # Errors
 ///
-/// A conflict if it is not at the revision any more that `changed` was read at.
+/// A conflict if the row is no longer at the revision of `changed`.
 pub async fn update(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -237,6 +237,8 @@ pub async fn attach_only(
 ) -> Result<(), StorageError> {
     let vms: Vec<&str> = vms.iter().map(|vm| vm.as_str()).collect();
     let vms = JsonArray(&vms);
+    // Only the difference is written: a row that stays keeps its place, and an update that attaches nothing new writes no
+    // rows. The key rejects a virtual machine that a concurrent change has attached elsewhere.
     c.execute(
         Sql {
             sqlite: "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2 \
@@ -262,12 +264,12 @@ pub async fn attach_only(
     Ok(())
 }
 
-/// Detaches one.
+/// Detaches a virtual machine.
 ///
 /// # Errors
 ///
-/// A conflict if the load balancer is not at the revision any more that `of` was read at: whoever attaches at the same
-/// time would take for attached what is about to go.
+/// A conflict if the row is no longer at the revision of `of`. Without this check, a concurrent update could read the
+/// virtual machine as attached, keep it, and return it although it is gone.
 pub async fn detach(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -283,7 +285,7 @@ pub async fn detach(
     Ok(())
 }
 
-/// Removes a load balancer; what was attached is free.
+/// Deletes a load balancer and detaches its virtual machines.
 pub async fn delete(
     c: &mut Connection<'_>,
     project: &ProjectId,

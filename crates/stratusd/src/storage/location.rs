@@ -15,7 +15,7 @@ record! {
     columns location_columns;
 }
 
-/// All locations, by name.
+/// Returns all locations, by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Location>, StorageError> {
     let sql = concat!(
         "SELECT ",
@@ -25,7 +25,7 @@ pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Location>, StorageError> 
     c.fetch_all::<Location>(sql, &[]).await
 }
 
-/// Makes a location, or changes what it offers.
+/// Inserts a location, or updates what it offers.
 pub async fn put(c: &mut Connection<'_>, location: &Location) -> Result<(), StorageError> {
     let sql = "INSERT INTO location (name, offers_postgres) VALUES ($1, $2) \
                ON CONFLICT (name) DO UPDATE SET offers_postgres = excluded.offers_postgres";
@@ -34,7 +34,11 @@ pub async fn put(c: &mut Connection<'_>, location: &Location) -> Result<(), Stor
     Ok(())
 }
 
-/// Removes a location that nothing refers to.
+/// Deletes a location.
+///
+/// # Errors
+///
+/// A conflict if something is in the location.
 pub async fn delete(
     c: &mut Connection<'_>,
     name: &api_types::Location,

@@ -1,4 +1,4 @@
-//! A page of a list, and how many items the whole list has.
+//! Pages of lists.
 
 use api_types::Count;
 
@@ -15,10 +15,10 @@ pub(super) struct PageSql {
     pub count: &'static str,
 }
 
-/// The size of a list and a page of its items.
+/// Returns the size of a list and a page of its items.
 ///
-/// A page without items asks for the size once more. As one statement that has a row in any case, each page would be
-/// sorted a second time.
+/// The size comes with each item, so an empty page needs a second statement. One statement that always has a row would
+/// join the items to the size, and the databases would sort the page a second time.
 pub(super) async fn fetch<T: Record>(
     c: &mut Connection<'_>,
     sql: PageSql,
@@ -66,11 +66,11 @@ record! {
     }
 }
 
-/// The statements for a page of a table.
+/// Builds the statements for a page of a table.
 ///
-/// SQLite plans a statement again for each new value of a bare `LIMIT $3`, which takes longer than running it. Left to
-/// itself it reads a list that is ordered by id along the primary key, and so whatever is in other locations too: there
-/// it is told the index.
+/// The limit is a cast because SQLite plans a statement again for each new value of a bare `LIMIT $3`, which takes
+/// longer than running it. `index` names an index for SQLite: for a list ordered by id it would otherwise read along
+/// the primary key, and so the rows of all other locations too.
 macro_rules! page_sql {
     (@count $kind:literal, $location:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! Private subnets, their network interfaces, and which are connected.
+//! Private subnets, their network interfaces, and their links.
 
 use api_types::{
     Ipv4Address, Ipv6Address, Location, Name, NicId, PrivateSubnetId, PrivateSubnetState,
@@ -54,7 +54,7 @@ record! {
     columns nic_columns;
 }
 
-/// One of a location, by id.
+/// Looks up a private subnet of a location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -69,7 +69,7 @@ pub async fn lookup_id(
         .await
 }
 
-/// One of a location, by name.
+/// Looks up a private subnet of a location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
     (project, location): (&ProjectId, &Location),
@@ -84,7 +84,7 @@ pub async fn lookup_name(
         .await
 }
 
-/// All of a project.
+/// Returns all private subnets of a project, by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -97,7 +97,7 @@ pub async fn of_project(
     c.fetch_all::<PrivateSubnet>(sql, &[&project]).await
 }
 
-/// Whether a project has one of these networks already.
+/// Returns whether a subnet of a project has one of two networks.
 pub async fn has_network(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -109,7 +109,7 @@ pub async fn has_network(
     c.exists(sql, &[&project, &net4, &net6]).await
 }
 
-/// The name of the subnet of a project that has a network, and where it is.
+/// Returns location and name of the subnet of a project that has a network, as `location/name`.
 pub async fn name_of_network(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -128,7 +128,7 @@ pub async fn name_of_network(
     Ok(found.map(|subnet| format!("{}/{}", subnet.location, subnet.name)))
 }
 
-/// Gives a subnet other networks.
+/// Writes other networks of a subnet.
 pub async fn renumber(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -140,7 +140,7 @@ pub async fn renumber(
     Ok(())
 }
 
-/// The network interfaces of a subnet, by id.
+/// Returns the network interfaces of a subnet, by id.
 pub async fn nics(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -155,7 +155,7 @@ pub async fn nics(
     c.fetch_all::<Nic>(sql, &[&project, &subnet]).await
 }
 
-/// Whether two subnets are connected, whichever comes first.
+/// Returns whether two subnets are connected, in either order.
 pub async fn is_linked(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -167,7 +167,7 @@ pub async fn is_linked(
         .await
 }
 
-/// Makes a subnet.
+/// Inserts a subnet.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -192,7 +192,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// Makes a subnet the operator's.
+/// Marks a subnet as declared by the operator.
 pub async fn declare(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -206,7 +206,7 @@ pub async fn declare(
     Ok(())
 }
 
-/// Connects two subnets.
+/// Connects two subnets. A link has one row, with the lower id first.
 pub async fn link(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -219,7 +219,7 @@ pub async fn link(
     Ok(())
 }
 
-/// Makes a network interface.
+/// Inserts a network interface.
 pub async fn insert_nic(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -243,7 +243,7 @@ pub async fn insert_nic(
     Ok(())
 }
 
-/// Removes a network interface.
+/// Deletes a network interface.
 pub async fn delete_nic(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -254,7 +254,11 @@ pub async fn delete_nic(
     Ok(())
 }
 
-/// Removes a subnet with its interfaces and links. A load balancer in it is in the way.
+/// Deletes a subnet with its interfaces and links.
+///
+/// # Errors
+///
+/// A conflict if a load balancer is in the subnet.
 pub async fn delete(
     c: &mut Connection<'_>,
     project: &ProjectId,

@@ -17,7 +17,7 @@ record! {
     columns project_columns;
 }
 
-/// All projects, by name.
+/// Returns all projects, by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Project>, StorageError> {
     let sql = concat!(
         "SELECT ",
@@ -27,7 +27,7 @@ pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Project>, StorageError> {
     c.fetch_all::<Project>(sql, &[]).await
 }
 
-/// Makes a project. `now` is in milliseconds since 1970.
+/// Inserts a project. `now` is in milliseconds since 1970.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &Project,
@@ -38,19 +38,19 @@ pub async fn insert(
     Ok(())
 }
 
-/// Whether a project has Postgres databases.
+/// Returns whether a project has Postgres databases.
 pub async fn has_databases(c: &mut Connection<'_>, id: &ProjectId) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM postgres_database WHERE project_id = $1 LIMIT 1";
     c.exists(sql, &[&id]).await
 }
 
-/// Removes a project with everything in it.
+/// Deletes a project with everything in it.
 ///
 /// # Errors
 ///
-/// A conflict if it has databases.
+/// A conflict if the project has databases.
 pub async fn delete(c: &mut Connection<'_>, id: &ProjectId) -> Result<(), StorageError> {
-    // Whoever refers comes before what is referred to.
+    // Delete referencing rows first. The foreign keys do not cascade, so that no other statement deletes by accident.
     c.execute("DELETE FROM load_balancer_vm WHERE project_id = $1", &[&id])
         .await?;
     c.execute("DELETE FROM load_balancer WHERE project_id = $1", &[&id])

@@ -1,4 +1,4 @@
-//! What the service itself must remember.
+//! State of the service itself, such as its certificate authority, by name.
 
 use super::record::record;
 use super::{Connection, StorageError};
@@ -9,7 +9,7 @@ record! {
     }
 }
 
-/// A value by its name.
+/// Looks up a value.
 pub async fn lookup(c: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
     let found = c
         .fetch_optional::<Value>("SELECT value FROM service_state WHERE name = $1", &[&name])
@@ -17,7 +17,11 @@ pub async fn lookup(c: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>
     Ok(found.map(|found| found.value))
 }
 
-/// Keeps a value under a name that has none.
+/// Inserts a value.
+///
+/// # Errors
+///
+/// A conflict if the name has a value.
 pub async fn insert(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
     c.execute(
         "INSERT INTO service_state (name, value) VALUES ($1, $2)",

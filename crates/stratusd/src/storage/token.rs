@@ -1,4 +1,4 @@
-//! Access tokens: what is left of them once they were shown.
+//! Access tokens. Of the secret, only a hash is stored.
 
 use api_types::ProjectId;
 
@@ -29,7 +29,7 @@ record! {
     columns token_columns;
 }
 
-/// A token by its id.
+/// Looks up a token by its id.
 pub async fn lookup(c: &mut Connection<'_>, id: &str) -> Result<Option<Token>, StorageError> {
     let sql = concat!(
         "SELECT ",
@@ -39,7 +39,7 @@ pub async fn lookup(c: &mut Connection<'_>, id: &str) -> Result<Option<Token>, S
     c.fetch_optional::<Token>(sql, &[&id]).await
 }
 
-/// The tokens of a project, oldest first.
+/// Returns the tokens of a project, oldest first.
 pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -52,7 +52,7 @@ pub async fn of_project(
     c.fetch_all::<Token>(sql, &[&project]).await
 }
 
-/// Keeps a new token.
+/// Inserts a token.
 pub async fn insert(c: &mut Connection<'_>, token: &Token) -> Result<(), StorageError> {
     let sql = "INSERT INTO token (id, project_id, hash, read_only, description, created_at, expires_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
@@ -72,7 +72,7 @@ pub async fn insert(c: &mut Connection<'_>, token: &Token) -> Result<(), Storage
     Ok(())
 }
 
-/// Stops a token; tells whether it was still good.
+/// Revokes a token, and returns whether it was not revoked before.
 pub async fn revoke(c: &mut Connection<'_>, id: &str, now: i64) -> Result<bool, StorageError> {
     let sql = "UPDATE token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
     Ok(c.execute(sql, &[&id, &now]).await? > 0)

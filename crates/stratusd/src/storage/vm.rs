@@ -59,7 +59,7 @@ impl Record for AttachedVm {
     }
 }
 
-/// A page of the virtual machines of a location, and how many there are.
+/// Returns a page of the virtual machines of a location, and the size of the whole list.
 pub async fn page(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -86,7 +86,7 @@ pub async fn page(
     fetch(c, sql, &[&project, &page.after, &page.size, &location]).await
 }
 
-/// Those of a location that have one of these ids, with the load balancers that they are attached to, by id.
+/// Returns the virtual machines of a location with given ids, each with the load balancer that it is attached to.
 pub async fn of_ids(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -116,7 +116,7 @@ pub async fn of_ids(
     .await
 }
 
-/// All of a project.
+/// Returns all virtual machines of a project, by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -129,7 +129,7 @@ pub async fn of_project(
     c.fetch_all::<Vm>(sql, &[&project]).await
 }
 
-/// Makes a virtual machine.
+/// Inserts a virtual machine.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -163,7 +163,7 @@ pub async fn insert(
     .await
 }
 
-/// Changes everything but id, location and name.
+/// Writes all columns except id, location and name.
 pub async fn update(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -189,7 +189,7 @@ pub async fn update(
     Ok(())
 }
 
-/// Removes a virtual machine, also from whatever has it.
+/// Deletes a virtual machine, after detaching it from its load balancer and its network interfaces.
 pub async fn delete(
     c: &mut Connection<'_>,
     project: &ProjectId,
