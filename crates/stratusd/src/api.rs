@@ -1,8 +1,10 @@
-//! The generated traits, implemented: a file for each tag, a method for each operation.
+//! The handlers of the API: a file for each tag, and in it a method for each operation.
 //!
-//! A method finds out where it is (`Service::place`), reads from the store or gives it a change, and says what
-//! came out in the contract's words. It knows no rules: those are in [`crate::domain`].
+//! A handler checks the project and the location of the request (`Service::scope`), runs a query or a change of
+//! [`crate::operations`], and wraps the result as the contract's response. It knows no rules: those are in
+//! [`crate::domain`].
 
+mod cache;
 mod error;
 mod firewall;
 mod gate;
@@ -13,43 +15,45 @@ mod private_subnet;
 mod refuse;
 mod vm;
 
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use api_server::server::{self, Router};
 use api_types::{Location, ProjectId};
 
-use crate::domain::{Caller, Outcome, Place, Refusal, Surroundings};
+use crate::domain::{Caller, Refusal};
+use crate::operations::{self, Context, Scope};
 use crate::storage::{self, StorageError, Store};
 
+use cache::Cache;
 pub use error::{head_too_large, retry_after};
 pub use gate::{Gate, RateLimit};
 pub use refuse::ContractErrors;
 
-/// How old the known locations may be. `stratusd apply` may change them at any time.
-const FRESH: Duration = Duration::from_secs(1);
+/// How long locations are cached. `stratusd apply` may change them at any time.
+const LIFETIME: Duration = Duration::from_secs(1);
 
 /// The API over a store.
 #[derive(Debug)]
 pub struct Service {
     store: Store,
-    around: Surroundings,
-    /// As they were not long ago, and when.
-    locations: RwLock<Option<(Instant, Locations)>>,
+    context: Context,
+    locations: Cache<(), Locations>,
 }
 
+/// All locations, by name.
 type Locations = Arc<[storage::location::Location]>;
 
-/// The API over a store as a router, with its tokens and its errors.
+/// Creates the router of the API, with authentication and the contract's errors.
 pub fn router(
     store: &Store,
-    around: &Surroundings,
+    context: &Context,
     limit: Option<RateLimit>,
     config: server::Config,
 ) -> Router {
-    let gate = Gate::new(store.clone(), around.world.clone(), limit);
+    let gate = Gate::new(store.clone(), context.world.clone(), limit);
     api_server::router(
-        Service::new(store.clone(), around.clone()),
+        Service::new(store.clone(), context.clone()),
         gate,
         ContractErrors,
         config,
@@ -57,51 +61,44 @@ pub fn router(
 }
 
 impl Service {
-    /// The API over a store.
+    /// Creates the API over a store.
     #[must_use]
-    pub fn new(store: Store, around: Surroundings) -> Self {
+    pub fn new(store: Store, context: Context) -> Self {
         Self {
             store,
-            around,
-            locations: RwLock::new(None),
+            context,
+            locations: Cache::new(LIFETIME, 1),
         }
     }
 
-    /// The place of a request, if the caller may know of it.
-    async fn place(
+    /// Returns the scope of a request.
+    ///
+    /// # Errors
+    ///
+    /// If the project is not the caller's; then, if the location does not exist.
+    async fn scope(
         &self,
         caller: &Caller,
         project: &ProjectId,
         location: Location,
-    ) -> Outcome<Place> {
+    ) -> operations::Result<Scope> {
         crate::domain::ensure_project(caller, project)?;
-        if let Some(known) = self.fresh_locations() {
-            match Place::new(caller, project, location.clone(), &known) {
-                // It may be there by now.
+        if let Some(known) = self.locations.get(&()) {
+            match Scope::new(caller, project, location.clone(), &known) {
+                // The location may have been added since the others were cached.
                 Err(Refusal::UnknownLocation(_)) => {}
                 found => return Ok(found?),
             }
         }
         let known = self.read_locations().await?;
-        Ok(Place::new(caller, project, location, &known)?)
+        Ok(Scope::new(caller, project, location, &known)?)
     }
 
     async fn locations(&self) -> Result<Locations, StorageError> {
-        match self.fresh_locations() {
+        match self.locations.get(&()) {
             Some(known) => Ok(known),
             None => self.read_locations().await,
         }
-    }
-
-    fn fresh_locations(&self) -> Option<Locations> {
-        let known = self
-            .locations
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        known
-            .as_ref()
-            .filter(|(since, _)| since.elapsed() < FRESH)
-            .map(|(_, known)| Arc::clone(known))
     }
 
     async fn read_locations(&self) -> Result<Locations, StorageError> {
@@ -109,10 +106,7 @@ impl Service {
         let known: Locations = storage::location::all(&mut reader.connection())
             .await?
             .into();
-        *self
-            .locations
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), Arc::clone(&known)));
+        self.locations.insert((), Arc::clone(&known));
         Ok(known)
     }
 }

@@ -15,10 +15,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
-use stratusd::domain::World;
 use stratusd::seal::Sealer;
 use stratusd::settings::{KeySettings, KeySource, SettingsFile, StoreSettings};
 use stratusd::storage::{Store, StoreConfig};
+use stratusd::world::World;
 use zeroize::Zeroizing;
 
 /// How long a statement of a command may take. Much longer than in the service: an inventory may be

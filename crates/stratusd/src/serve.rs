@@ -18,13 +18,14 @@ use api_server::server;
 use axum::Router;
 
 use crate::api::{self, RateLimit};
-use crate::domain::{Surroundings, World};
+use crate::operations;
 use crate::provision::authority::Authority;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ServiceSettings, StoreSettings};
 use crate::storage::{DatabaseLocation, Store, StoreConfig, claim};
+use crate::world::World;
 
 use listen::Listeners;
 use management::{Health, Management};
@@ -79,7 +80,7 @@ pub async fn run(
             return Ok(());
         }
     };
-    let context = Surroundings {
+    let context = operations::Context {
         world: world.clone(),
         sealer: Arc::new(sealer),
         service_domain: settings.service_domain.as_str().to_owned(),
@@ -133,7 +134,7 @@ async fn open(
 fn router(
     settings: &ServiceSettings,
     store: &Store,
-    context: &Surroundings,
+    context: &operations::Context,
     metrics: &Arc<Metrics>,
 ) -> Router {
     let limit = settings.rate_limit.map(|per_second| RateLimit {

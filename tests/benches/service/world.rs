@@ -10,7 +10,8 @@ use axum::response::Response;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use stratusd::domain::{Surroundings, World};
+use stratusd::operations::Context;
+use stratusd::world::World;
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
 use stratusd::seal::Sealer;
@@ -84,7 +85,7 @@ impl Service {
         let mut projects = Vec::new();
         for name in names {
             let project = find_project(&store, &name).await.expect("it is there");
-            let id = project.id.clone();
+            let id = project.id.to_string();
             let (description, world) = (String::new(), world.clone());
             let issue = Issue {
                 project,
@@ -101,12 +102,12 @@ impl Service {
             projects.push((id, issued.token));
         }
         let sealer = Arc::new(Sealer::parse(&Sealer::generate_key(&world)).expect("it is a key"));
-        let around = Surroundings {
+        let context = Context {
             world,
             sealer,
             service_domain: "stratus.example".to_owned(),
         };
-        let router = stratusd::api::router(&store, &around, None, Config::new());
+        let router = stratusd::api::router(&store, &context, None, Config::new());
         Self {
             router,
             projects,

@@ -1,9 +1,23 @@
-//! What the domain refuses, and how the store fails, as the answers that the contract lists.
+//! Refusals of the domain and failures of the store, as the error responses that the contract lists.
 
+use api_server::firewall::FirewallDetachSubnetError;
+use api_server::inference_api_key::InferenceApiKeyCreateError;
+use api_server::load_balancer::{
+    LoadBalancerDetachVmError, LoadBalancerListError, LoadBalancerUpdateError,
+    ProjectLoadBalancerListError,
+};
+use api_server::postgres::{
+    PostgresCreateError, PostgresResetSuperuserPasswordError, PostgresUpdateError,
+    PostgresViewError, ProjectPostgresListError,
+};
+use api_server::private_subnet::{
+    PrivateSubnetConnectError, PrivateSubnetCreateError, PrivateSubnetViewError,
+};
 use api_server::responses::{
     BadRequest, Conflict, Forbidden, NotFound, Unavailable, UnexpectedError,
 };
 use api_server::server::{IntoResponse, Response, StatusCode, serde_json};
+use api_server::vm::VmListError;
 use api_types::{
     Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType,
     RetryAfterSeconds,
@@ -15,14 +29,59 @@ use crate::domain::Refusal;
 use crate::domain::refusal::{Wrong, enumerate};
 use crate::storage::{Aborted, Cause, StorageError};
 
-/// The error of an operation that only reads.
-pub(super) fn of_view<E>(aborted: Aborted<Refusal>) -> E
+/// Lets a handler turn what an operation fails with into its own error by `?`.
+macro_rules! errors {
+    ($($convert:ident: $($error:ty),*;)*) => {
+        $($(
+            impl From<Aborted<Refusal>> for $error {
+                fn from(aborted: Aborted<Refusal>) -> Self {
+                    $convert(aborted)
+                }
+            }
+
+            impl From<Refusal> for $error {
+                fn from(refusal: Refusal) -> Self {
+                    $convert(Aborted::Refused(refusal))
+                }
+            }
+
+            impl From<StorageError> for $error {
+                fn from(error: StorageError) -> Self {
+                    $convert(Aborted::Failed(error))
+                }
+            }
+        )*)*
+    };
+}
+
+errors! {
+    of_query:
+        LoadBalancerListError,
+        PostgresViewError,
+        PrivateSubnetViewError,
+        ProjectLoadBalancerListError,
+        ProjectPostgresListError,
+        VmListError;
+    of_change:
+        FirewallDetachSubnetError,
+        InferenceApiKeyCreateError,
+        LoadBalancerDetachVmError,
+        LoadBalancerUpdateError,
+        PostgresCreateError,
+        PostgresResetSuperuserPasswordError,
+        PostgresUpdateError,
+        PrivateSubnetConnectError,
+        PrivateSubnetCreateError;
+}
+
+/// Returns the error response of a query.
+fn of_query<E>(aborted: Aborted<Refusal>) -> E
 where
     E: From<BadRequest> + From<NotFound> + From<Unavailable> + From<UnexpectedError>,
 {
     match aborted {
         Aborted::Refused(Refusal::ReadOnly) => {
-            unexpected("a reading asked for the permission to change").into()
+            unexpected("a query asked for the permission to change").into()
         }
         Aborted::Refused(Refusal::Invalid(_)) => bad_request(aborted).into(),
         Aborted::Refused(refusal) => not_found(&refusal).into(),
@@ -31,8 +90,8 @@ where
     }
 }
 
-/// The error of an operation that changes something.
-pub(super) fn of_change<E>(aborted: Aborted<Refusal>) -> E
+/// Returns the error response of a change.
+fn of_change<E>(aborted: Aborted<Refusal>) -> E
 where
     E: From<BadRequest>
         + From<NotFound>
@@ -49,13 +108,13 @@ where
             let message = "another change got in between, send the request again".to_owned();
             Conflict::new(error(409, ErrorType::Conflict, message, None)).into()
         }
-        other => of_view(other),
+        other => of_query(other),
     }
 }
 
 fn bad_request(aborted: Aborted<Refusal>) -> BadRequest {
     let Aborted::Refused(Refusal::Invalid(invalid)) = aborted else {
-        unreachable!("the caller has looked");
+        unreachable!("only a refusal of values is a bad request");
     };
     let details = invalid
         .details
@@ -70,13 +129,13 @@ fn bad_request(aborted: Aborted<Refusal>) -> BadRequest {
 }
 
 fn detail(wrong: Wrong) -> ErrorDetail {
-    let text = |text: String| ErrorText::try_from(text).expect("what is wrong is said in words");
+    let text = |text: String| ErrorText::try_from(text).expect("the texts of errors are not empty");
     match wrong {
         Wrong::One(wrong) => text(wrong).into(),
         Wrong::Rules(rules) => {
             let rules: Vec<ErrorText> = rules.into_iter().map(text).collect();
             ErrorTexts::try_from(rules)
-                .expect("a rule has failed")
+                .expect("at least one rule has failed")
                 .into()
         }
     }
@@ -104,7 +163,7 @@ fn unavailable(cause: &Cause) -> Unavailable {
     )
 }
 
-/// The cause is for the log alone: it may tell what the caller must not know.
+/// Returns a response without the cause, which is for the log alone: it may contain what the caller must not know.
 fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
     let cause = cause.into();
     tracing::error!(error = %Causes(&*cause), "an operation failed");
@@ -112,7 +171,7 @@ fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
     UnexpectedError::new(error(500, ErrorType::UnexpectedError, message, None))
 }
 
-/// The answer to a request whose head is larger than this, in bytes.
+/// Returns the response to a request whose head is larger than a limit in bytes.
 #[must_use]
 pub fn head_too_large(limit: usize) -> Response {
     let message = format!("the head of the request is too large: send at most {limit} bytes");
@@ -126,11 +185,11 @@ pub fn head_too_large(limit: usize) -> Response {
         .into_response()
 }
 
-/// A time to wait, in seconds.
+/// Returns a number of seconds to wait, brought into the contract's range.
 ///
 /// # Panics
 ///
-/// Never: the number is brought into the contract's range.
+/// Never: the range is that of the type.
 #[must_use]
 pub fn retry_after(seconds: u64) -> RetryAfterSeconds {
     let seconds = i32::try_from(seconds).unwrap_or(i32::MAX).clamp(1, 86_400);

@@ -1,4 +1,4 @@
-//! The framework's rejections in the contract's words.
+//! Rejections by the framework, as the contract's error responses.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use api_types::{
     Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType,
 };
 
-/// Says rejections as the contract's `Error`.
+/// Writes rejections as the contract's `Error`.
 #[derive(Debug)]
 pub struct ContractErrors;
 
@@ -31,7 +31,7 @@ impl RenderRejection for ContractErrors {
             _ => ErrorType::UnexpectedError,
         };
         let code = ErrorCode::try_from(i32::from(rejection.status.as_u16()))
-            .expect("a rejection's status is an error's");
+            .expect("a rejection has the status of an error");
         let message = match rejection.kind {
             RejectionKind::MissingCredentials => {
                 "send a token as `Authorization: Bearer <token>`".to_owned()
@@ -47,7 +47,8 @@ impl RenderRejection for ContractErrors {
     }
 }
 
-/// Violations by parameter or by the body's field, each text with the JSON pointer to its place in the body.
+/// Groups violations by parameter or by field of the body. Each text begins with the JSON pointer of its value in the
+/// body.
 fn details(rejection: &Rejection) -> ErrorDetails {
     let mut fields: BTreeMap<String, Vec<ErrorText>> = BTreeMap::new();
     for violation in &rejection.violations {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
-use stratusd::domain::World;
 use stratusd::inventory::{Apply, ApplyRefusal, Diagnostics, Inventory, Mode, Step, StepKind};
 use stratusd::settings::{SettingsFile, StoreArguments};
 use stratusd::storage::Aborted;
+use stratusd::world::World;
 
 /// The maximum size of an inventory, in bytes.
 const MAX_SIZE: u64 = 64 << 20;

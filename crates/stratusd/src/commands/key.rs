@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
-use stratusd::domain::World;
 use stratusd::reseal::reseal_all;
 use stratusd::seal::Sealer;
 use stratusd::settings::{KeyArguments, SettingsFile, StoreArguments};
+use stratusd::world::World;
 
 /// Generate and rotate the keys that encrypt stored passwords
 #[derive(Debug, clap::Subcommand)]

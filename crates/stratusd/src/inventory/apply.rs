@@ -18,13 +18,15 @@ mod projects;
 mod vms;
 
 use std::collections::HashSet;
+use std::str::FromStr;
 
+use api_types::FirewallId;
 use serde_saphyr::Spanned;
 
 use super::{Diagnostic, Inventory, ProjectEntry, Step, StepKind};
-use crate::domain::World;
 use crate::storage::project::Project;
 use crate::storage::{self, Aborted, Change, Connection};
+use crate::world::World;
 use projects::Projects;
 
 /// Whether to keep the changes, and whether to remove what is not in the inventory.
@@ -61,10 +63,10 @@ pub enum ApplyRefusal {
 type Applied<T> = Result<T, Aborted<ApplyRefusal>>;
 
 impl Change for Apply {
-    type Answer = Vec<Step>;
+    type Output = Vec<Step>;
     type Refusal = ApplyRefusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Applied<Vec<Step>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Applied<Vec<Step>> {
         // One run at a time: two at once would both create what is missing, and one would fail late.
         storage::inventory::lock(tx).await?;
         let mut run = Run {
@@ -102,7 +104,7 @@ struct Run<'r, 'c> {
     steps: Vec<Step>,
     /// The ids of the firewalls that this run has created. The API cannot have changed where they
     /// are attached.
-    new_firewalls: HashSet<String>,
+    new_firewalls: HashSet<FirewallId>,
 }
 
 fn inconsistent<T, V>(value: &Spanned<V>, message: String) -> Applied<T> {
@@ -158,4 +160,17 @@ impl Run<'_, '_> {
 /// Returns the value that an entry gives, or else the default.
 fn or<'v>(given: Option<&'v Spanned<String>>, default: &'v str) -> &'v str {
     given.map_or(default, |given| given.value.as_str())
+}
+
+/// Returns a value of an entry in the contract's type. Values are checked before an inventory is
+/// applied.
+fn checked<T: FromStr>(value: &Spanned<String>) -> T {
+    checked_text(&value.value)
+}
+
+fn checked_text<T: FromStr>(text: &str) -> T {
+    let Ok(value) = text.parse() else {
+        unreachable!("the inventory has been checked")
+    };
+    value
 }

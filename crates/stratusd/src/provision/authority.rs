@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use zeroize::Zeroizing;
 
-use crate::domain::World;
 use crate::seal::Sealer;
 use crate::storage::{self, Aborted, Change, Connection, Store};
+use crate::world::World;
 
 /// The key of the authority in the table of service state. Its private key is sealed for this name.
 const NAME: &str = "certificate_authority";
@@ -84,10 +84,10 @@ struct Replace {
 }
 
 impl Change for Replace {
-    type Answer = ();
+    type Output = ();
     type Refusal = std::convert::Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Self::Refusal>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Self::Refusal>> {
         Ok(storage::service_state::update(tx, NAME, &self.value).await?)
     }
 }
@@ -178,10 +178,10 @@ struct LoadOrInsert {
 }
 
 impl Change for LoadOrInsert {
-    type Answer = Vec<u8>;
+    type Output = Vec<u8>;
     type Refusal = std::convert::Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<Vec<u8>, Aborted<Self::Refusal>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Vec<u8>, Aborted<Self::Refusal>> {
         if let Some(stored) = storage::service_state::lookup(tx, NAME).await? {
             return Ok(stored);
         }

@@ -16,7 +16,7 @@ use super::authority::Authority;
 use super::{
     ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted,
 };
-use crate::domain::World;
+use crate::world::World;
 
 /// The behavior of the simulator.
 #[derive(Debug, Clone, PartialEq, Eq)]

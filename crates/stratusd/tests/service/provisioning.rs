@@ -8,8 +8,8 @@ mod watching;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stratusd::domain::World;
 use stratusd::storage::{Store, StoreConfig};
+use stratusd::world::World;
 
 use crate::on_both;
 use crate::support::Home;

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use api_types::{FirewallId, FirewallRuleId};
+
 use super::key::{Ids, Keyed, by_key, key};
-use super::{Applied, Run, or};
-use crate::domain::id::Kind;
+use super::{Applied, Run, checked, or};
+use crate::domain::id::Id;
 use crate::domain::refusal::enumerate;
 use crate::inventory::{FirewallEntry, StepKind};
 use crate::storage;
@@ -18,7 +20,7 @@ impl Run<'_, '_> {
         &mut self,
         project: &Project,
         entries: &[FirewallEntry],
-    ) -> Applied<Ids> {
+    ) -> Applied<Ids<FirewallId>> {
         let existing = storage::firewall::of_project(self.tx, &project.id).await?;
         let by_key = by_key(&existing);
         let mut ids = Ids::new();
@@ -65,12 +67,12 @@ impl Run<'_, '_> {
         project: &Project,
         entry: &FirewallEntry,
         what: &str,
-    ) -> Applied<String> {
+    ) -> Applied<FirewallId> {
         self.step(StepKind::Create, what.to_owned());
         let firewall = Firewall {
-            id: Kind::Firewall.new_id(self.world),
-            location: entry.location.value.clone(),
-            name: entry.name.value.clone(),
+            id: FirewallId::generate(self.world),
+            location: checked(&entry.location),
+            name: checked(&entry.name),
             description: or(entry.description.as_ref(), "").to_owned(),
             is_declared: true,
         };
@@ -82,14 +84,14 @@ impl Run<'_, '_> {
     async fn rules(
         &mut self,
         project: &Project,
-        firewall: &str,
+        firewall: &FirewallId,
         entry: &FirewallEntry,
         what: &str,
     ) -> Applied<()> {
         let existing = storage::firewall::rules(self.tx, &project.id, firewall).await?;
         let known: HashSet<_> = existing
             .iter()
-            .map(|rule| (&*rule.cidr, &*rule.port_range))
+            .map(|rule| (rule.cidr.as_str(), rule.port_range.as_str()))
             .collect();
         let wanted: HashSet<_> = entry
             .rules
@@ -106,15 +108,15 @@ impl Run<'_, '_> {
                 format!("{what}: rule {cidr} {port_range}"),
             );
             let rule = Rule {
-                firewall_id: firewall.to_owned(),
-                id: Kind::FirewallRule.new_id(self.world),
-                cidr: cidr.clone(),
-                port_range: port_range.clone(),
+                firewall_id: firewall.clone(),
+                id: FirewallRuleId::generate(self.world),
+                cidr: checked(&rule.cidr),
+                port_range: checked(&rule.port_range),
             };
             storage::firewall::insert_rule(self.tx, &project.id, &rule).await?;
         }
         for rule in &existing {
-            let is_wanted = wanted.contains(&(&*rule.cidr, &*rule.port_range));
+            let is_wanted = wanted.contains(&(rule.cidr.as_str(), rule.port_range.as_str()));
             if !is_wanted && self.prunes(format!("{what}: rule {} {}", rule.cidr, rule.port_range))
             {
                 storage::firewall::delete_rule(self.tx, &project.id, rule).await?;

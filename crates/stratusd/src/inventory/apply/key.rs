@@ -9,7 +9,7 @@ use crate::storage::private_subnet::PrivateSubnet;
 use crate::storage::vm::Vm;
 
 /// The ids of resources by location and name.
-pub(super) type Ids = HashMap<(String, String), String>;
+pub(super) type Ids<I> = HashMap<(String, String), I>;
 
 /// Returns a key of [`Ids`].
 pub(super) fn key(location: &str, name: &str) -> (String, String) {
@@ -34,7 +34,7 @@ macro_rules! keyed {
         })*
         $(impl Keyed for $row {
             fn key(&self) -> Key<'_> {
-                (&self.location, &self.name)
+                (self.location.as_str(), self.name.as_str())
             }
         })*
     };

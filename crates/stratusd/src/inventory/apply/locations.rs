@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Applied, Run, blocked};
+use super::{Applied, Run, blocked, checked};
 use crate::inventory::{Inventory, StepKind};
 use crate::storage::location::Location;
 use crate::storage::{self, StorageError};
@@ -12,14 +12,14 @@ impl Run<'_, '_> {
         let existing = storage::location::all(self.tx).await?;
         let existing: HashMap<&str, &Location> = existing
             .iter()
-            .map(|location| (&*location.name, location))
+            .map(|location| (location.name.as_str(), location))
             .collect();
         for entry in &inventory.locations {
             let wanted = Location {
-                name: entry.name.value.clone(),
+                name: checked(&entry.name),
                 offers_postgres: entry.postgres,
             };
-            let kind = match existing.get(&*wanted.name) {
+            let kind = match existing.get(wanted.name.as_str()) {
                 Some(location) if **location == wanted => continue,
                 Some(_) => StepKind::Update,
                 None => StepKind::Create,
@@ -37,7 +37,7 @@ impl Run<'_, '_> {
             .map(|entry| &*entry.name.value)
             .collect();
         for location in storage::location::all(self.tx).await? {
-            if wanted.contains(&*location.name)
+            if wanted.contains(location.name.as_str())
                 || !self.prunes(format!("location {}", location.name))
             {
                 continue;

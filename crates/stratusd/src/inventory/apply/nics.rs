@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 
+use api_types::{NicId, VmId};
 use serde_saphyr::Spanned;
 
 use super::key::{Ids, key};
-use super::{Applied, Run, inconsistent};
-use crate::domain::id::Kind;
+use super::{Applied, Run, checked, checked_text, inconsistent};
+use crate::domain::id::Id;
 use crate::domain::network::{Net4, Net6};
 use crate::inventory::{NicEntry, PrivateSubnetEntry, StepKind};
+use crate::storage;
 use crate::storage::private_subnet::{Nic, PrivateSubnet};
 use crate::storage::project::Project;
-use crate::storage::{self, StorageError};
 
 impl Run<'_, '_> {
     /// Creates, updates and prunes the network interfaces of a subnet.
@@ -20,14 +21,14 @@ impl Run<'_, '_> {
         project: &Project,
         subnet: &PrivateSubnet,
         entry: &PrivateSubnetEntry,
-        vms: &Ids,
+        vms: &Ids<VmId>,
         what: &str,
     ) -> Applied<()> {
         let mut existing = storage::private_subnet::nics(self.tx, &project.id, &subnet.id).await?;
         existing.sort_by(|one, other| one.name.cmp(&other.name));
         let unlisted: Vec<Nic> = existing
             .extract_if(.., |nic| {
-                !entry.nics.iter().any(|it| it.name.value == nic.name)
+                !entry.nics.iter().any(|it| nic.name == *it.name.value)
             })
             .collect();
         let kept = self.prune_nics(project, unlisted, what).await?;
@@ -35,12 +36,14 @@ impl Run<'_, '_> {
         let mut changed = Vec::new();
         for nic_entry in &entry.nics {
             let what = format!("{what}: nic {}", nic_entry.name.value);
-            let found = existing.iter().find(|nic| nic.name == nic_entry.name.value);
+            let found = existing
+                .iter()
+                .find(|nic| nic.name == *nic_entry.name.value);
             let Some(pair) = addresses.assign(nic_entry, found) else {
                 let message = format!("{what}: the subnet has no free address left");
                 return inconsistent(&nic_entry.name, message);
             };
-            let id = found.map_or_else(|| Kind::Nic.new_id(self.world), |nic| nic.id.clone());
+            let id = found.map_or_else(|| NicId::generate(self.world), |nic| nic.id.clone());
             let nic = row(nic_entry, subnet, id, pair, vms);
             if found == Some(&nic) {
                 continue;
@@ -88,21 +91,21 @@ impl Run<'_, '_> {
 fn row(
     entry: &NicEntry,
     subnet: &PrivateSubnet,
-    id: String,
+    id: NicId,
     (private_ipv4, private_ipv6): (String, String),
-    vms: &Ids,
+    vms: &Ids<VmId>,
 ) -> Nic {
     Nic {
         subnet_id: subnet.id.clone(),
         id,
-        name: entry.name.value.clone(),
-        private_ipv4,
-        private_ipv6,
+        name: checked(&entry.name),
+        private_ipv4: checked_text(&private_ipv4),
+        private_ipv6: checked_text(&private_ipv6),
         vm_id: entry
             .vm
             .as_ref()
-            .map(|vm| vms[&key(&subnet.location, &vm.value)].clone()),
-        vm_name: entry.vm.as_ref().map(|vm| vm.value.clone()),
+            .map(|vm| vms[&key(subnet.location.as_str(), &vm.value)].clone()),
+        vm_name: entry.vm.as_ref().map(checked),
     }
 }
 
@@ -125,13 +128,12 @@ impl Addresses {
         existing: &[Nic],
         kept: &[Nic],
     ) -> Applied<Self> {
-        let corrupt = || StorageError::Corrupt("the network of a subnet");
         let declared = entries
             .iter()
             .flat_map(|entry| [entry.private_ipv4.as_ref(), entry.private_ipv6.as_ref()])
             .flatten();
         for address in declared.clone() {
-            let has = |nic: &&Nic| [&nic.private_ipv4, &nic.private_ipv6].contains(&&address.value);
+            let has = |nic: &&Nic| addresses_of(nic).contains(&address.value);
             if let Some(nic) = kept.iter().find(has) {
                 let message = format!(
                     "the network interface {} has this address and is not in the inventory; use --prune to remove it",
@@ -140,13 +142,10 @@ impl Addresses {
                 return inconsistent(address, message);
             }
         }
-        let taken = existing
-            .iter()
-            .chain(kept)
-            .flat_map(|nic| [nic.private_ipv4.clone(), nic.private_ipv6.clone()]);
+        let taken = existing.iter().chain(kept).flat_map(addresses_of);
         Ok(Self {
-            net4: Net4::parse(&subnet.net4).ok_or_else(corrupt)?,
-            net6: Net6::parse(&subnet.net6).ok_or_else(corrupt)?,
+            net4: subnet.net4,
+            net6: subnet.net6,
             declared: declared.map(|address| address.value.clone()).collect(),
             taken: taken.collect(),
         })
@@ -158,12 +157,12 @@ impl Addresses {
         let (net4, net6) = (self.net4, self.net6);
         let ipv4 = self.assign_one(
             entry.private_ipv4.as_ref(),
-            found.map(|nic| &nic.private_ipv4),
+            found.map(|nic| nic.private_ipv4.as_str()),
             net4.hosts().map(|host| host.to_string()),
         )?;
         let ipv6 = self.assign_one(
             entry.private_ipv6.as_ref(),
-            found.map(|nic| &nic.private_ipv6),
+            found.map(|nic| nic.private_ipv6.as_str()),
             (4..).map(|number| net6.host(number).to_string()),
         )?;
         Some((ipv4, ipv6))
@@ -174,16 +173,23 @@ impl Addresses {
     fn assign_one(
         &mut self,
         declared: Option<&Spanned<String>>,
-        current: Option<&String>,
+        current: Option<&str>,
         mut hosts: impl Iterator<Item = String>,
     ) -> Option<String> {
         let address = declared.map(|declared| declared.value.clone());
-        let address =
-            address.or_else(|| current.filter(|it| !self.declared.contains(*it)).cloned());
+        let address = address.or_else(|| {
+            current
+                .filter(|it| !self.declared.contains(*it))
+                .map(str::to_owned)
+        });
         let address = address.or_else(|| {
             hosts.find(|host| !self.declared.contains(host) && !self.taken.contains(host))
         })?;
         self.taken.insert(address.clone());
         Some(address)
     }
+}
+
+fn addresses_of(nic: &Nic) -> [String; 2] {
+    [nic.private_ipv4.to_string(), nic.private_ipv6.to_string()]
 }

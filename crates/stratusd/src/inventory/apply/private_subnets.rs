@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use api_types::PrivateSubnetState;
-use serde_saphyr::Spanned;
+use api_types::{FirewallId, PrivateSubnetId, PrivateSubnetState, VmId};
 
 use super::key::{Ids, Keyed, by_key, key};
-use super::{Applied, Run, blocked, inconsistent};
-use crate::domain::id::Kind;
-use crate::domain::private_subnet::free_networks;
+use super::{Applied, Run, blocked, checked, inconsistent};
+use crate::domain::id::Id;
+use crate::domain::network::{Net4, Net6};
 use crate::inventory::{PrivateSubnetEntry, StepKind};
+use crate::operations::private_subnet::free_networks;
 use crate::storage::firewall::Firewall;
 use crate::storage::private_subnet::PrivateSubnet;
 use crate::storage::project::Project;
@@ -22,9 +22,9 @@ impl Run<'_, '_> {
         &mut self,
         project: &Project,
         entries: &[PrivateSubnetEntry],
-        vms: &Ids,
-        firewalls: &Ids,
-    ) -> Applied<Ids> {
+        vms: &Ids<VmId>,
+        firewalls: &Ids<FirewallId>,
+    ) -> Applied<Ids<PrivateSubnetId>> {
         let existing = storage::private_subnet::of_project(self.tx, &project.id).await?;
         self.renumber_pruned(project, entries, &existing).await?;
         let by_key = by_key(&existing);
@@ -33,7 +33,7 @@ impl Run<'_, '_> {
         for entry in entries {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: private subnet {location}/{name}", project.name);
-            let wanted: Vec<&String> = entry
+            let wanted: Vec<&FirewallId> = entry
                 .firewalls
                 .iter()
                 .map(|firewall| &firewalls[&key(location, &firewall.value)])
@@ -73,14 +73,14 @@ impl Run<'_, '_> {
         let (wanted, reserved) = (by_key(entries), declared_networks(entries));
         let is_pruned =
             |subnet: &&PrivateSubnet| subnet.is_declared && !wanted.contains_key(&subnet.key());
-        let is_in_the_way =
-            |it: &&PrivateSubnet| reserved.contains(&*it.net4) || reserved.contains(&*it.net6);
+        let is_in_the_way = |it: &&PrivateSubnet| {
+            reserved.contains(&*it.net4.to_string()) || reserved.contains(&*it.net6.to_string())
+        };
         for subnet in existing.iter().filter(is_pruned).filter(is_in_the_way) {
-            let (net4, net6) = match self.free_networks(project, &reserved).await? {
+            let networks = match self.free_networks(project, &reserved).await? {
                 Ok(networks) => networks,
                 Err(refusal) => return blocked(format!("project {}: {refusal}", project.name)),
             };
-            let networks = (&*net4, &*net6);
             storage::private_subnet::renumber(self.tx, &project.id, &subnet.id, networks).await?;
         }
         Ok(())
@@ -91,9 +91,9 @@ impl Run<'_, '_> {
         &mut self,
         project: &Project,
         reserved: &HashSet<&str>,
-    ) -> Applied<Result<(String, String), String>> {
+    ) -> Applied<Result<(Net4, Net6), String>> {
         match free_networks(self.tx, &project.id, self.world, reserved).await {
-            Ok((net4, net6)) => Ok(Ok((net4.to_string(), net6.to_string()))),
+            Ok(networks) => Ok(Ok(networks)),
             Err(Aborted::Refused(refusal)) => Ok(Err(refusal.to_string())),
             Err(Aborted::Failed(error)) => Err(error.into()),
         }
@@ -107,9 +107,12 @@ impl Run<'_, '_> {
         entry: &PrivateSubnetEntry,
         what: &str,
     ) -> Applied<()> {
-        let networks = [(&entry.net4, &found.net4), (&entry.net6, &found.net6)];
+        let networks = [
+            (&entry.net4, found.net4.to_string()),
+            (&entry.net6, found.net6.to_string()),
+        ];
         for (wanted, has) in networks {
-            if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.value != *has) {
+            if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.value != has) {
                 let message = format!("{what} has the network {has}, which cannot change");
                 return inconsistent(wanted, message);
             }
@@ -131,8 +134,8 @@ impl Run<'_, '_> {
         &mut self,
         project: &Project,
         subnet: &PrivateSubnet,
-        wanted: &[&String],
-        declared: &Ids,
+        wanted: &[&FirewallId],
+        declared: &Ids<FirewallId>,
         what: &str,
     ) -> Applied<()> {
         let attached = storage::firewall::of_subnet(self.tx, &project.id, &subnet.id).await?;
@@ -174,16 +177,15 @@ impl Run<'_, '_> {
             Ok(networks) => networks,
             Err(refusal) => return inconsistent(&entry.name, format!("{what}: {refusal}")),
         };
-        let given = |given: &Option<Spanned<String>>, free: String| {
-            given.as_ref().map_or(free, |it| it.value.clone())
-        };
+        let given4 = entry.net4.as_ref().and_then(|it| Net4::parse(&it.value));
+        let given6 = entry.net6.as_ref().and_then(|it| Net6::parse(&it.value));
         let subnet = PrivateSubnet {
-            id: Kind::PrivateSubnet.new_id(self.world),
-            location: entry.location.value.clone(),
-            name: entry.name.value.clone(),
-            net4: given(&entry.net4, net4),
-            net6: given(&entry.net6, net6),
-            state: PrivateSubnetState::Available.as_str().to_owned(),
+            id: PrivateSubnetId::generate(self.world),
+            location: checked(&entry.location),
+            name: checked(&entry.name),
+            net4: given4.unwrap_or(net4),
+            net6: given6.unwrap_or(net6),
+            state: PrivateSubnetState::Available,
             is_declared: true,
         };
         // The unique key would reject a taken network too, but could not name the line.

@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Applied, Run, blocked, inconsistent};
-use crate::domain::id::Kind;
+use api_types::ProjectId;
+
+use super::{Applied, Run, blocked, checked, inconsistent};
+use crate::domain::id::Id;
 use crate::inventory::{Inventory, ProjectEntry, StepKind};
 use crate::storage;
 use crate::storage::project::Project;
@@ -16,8 +18,12 @@ pub(super) struct Projects<'p> {
 
 impl<'p> Projects<'p> {
     pub(super) fn of(projects: &'p [Project]) -> Self {
-        let by_name = projects.iter().map(|project| (&*project.name, project));
-        let by_id = projects.iter().map(|project| (&*project.id, project));
+        let by_name = projects
+            .iter()
+            .map(|project| (project.name.as_str(), project));
+        let by_id = projects
+            .iter()
+            .map(|project| (project.id.as_str(), project));
         Self {
             by_name: by_name.collect(),
             by_id: by_id.collect(),
@@ -36,7 +42,7 @@ impl Run<'_, '_> {
         let wanted_id = entry.id.as_ref().map(|id| id.value.as_str());
         let id_or_name = entry.id.as_ref().unwrap_or(&entry.name);
         if let Some(&project) = existing.by_name.get(name.as_str()) {
-            if wanted_id.is_some_and(|id| id != project.id) {
+            if wanted_id.is_some_and(|id| project.id != *id) {
                 let message = format!(
                     "project {name} exists with the id {}, which cannot change",
                     project.id
@@ -50,8 +56,11 @@ impl Run<'_, '_> {
             return inconsistent(id_or_name, message);
         }
         let project = Project {
-            id: wanted_id.map_or_else(|| Kind::Project.new_id(self.world), str::to_owned),
-            name: name.clone(),
+            id: entry
+                .id
+                .as_ref()
+                .map_or_else(|| ProjectId::generate(self.world), checked),
+            name: checked(&entry.name),
         };
         // A dry run does not print an id that it generated: the real run will generate another one.
         let id = if self.mode.is_dry_run && wanted_id.is_none() {
@@ -76,7 +85,7 @@ impl Run<'_, '_> {
             .map(|entry| &*entry.name.value)
             .collect();
         for project in existing {
-            if wanted.contains(&*project.name)
+            if wanted.contains(project.name.as_str())
                 || !self.prunes(format!("project {} with everything in it", project.name))
             {
                 continue;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use stratusd::domain::World;
 use stratusd::provision::authority::Authority;
 use stratusd::provision::simulator::{Simulator, SimulatorConfig};
 use stratusd::provision::{Observed, Progress, Provisioner, Shape, Wanted};
 use stratusd::seal::Sealer;
+use stratusd::world::World;
 
 use super::{PLACE, failed_steps, store};
 use crate::support::Home;

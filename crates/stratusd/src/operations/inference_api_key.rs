@@ -1,0 +1,48 @@
+//! Operations on inference API keys.
+
+use api_types::{InferenceApiKey, InferenceApiKeyId, InferenceApiKeySecret, ProjectId};
+
+use super::{Context, Result};
+use crate::domain::id::Id;
+use crate::domain::token::hash;
+use crate::domain::{Caller, Refusal, ensure_project};
+use crate::storage::{self, Change, Connection};
+
+/// The change `inference_api_key_create`: creates a key, whose secret only this output shows.
+#[derive(Debug)]
+pub struct Create {
+    caller: Caller,
+    context: Context,
+}
+
+impl Create {
+    /// Creates the change for the caller's project.
+    ///
+    /// # Errors
+    ///
+    /// If `project` is another one.
+    pub fn new(
+        caller: Caller,
+        project: &ProjectId,
+        context: Context,
+    ) -> std::result::Result<Self, Refusal> {
+        ensure_project(&caller, project)?;
+        Ok(Self { caller, context })
+    }
+}
+
+impl Change for Create {
+    type Output = InferenceApiKey;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<InferenceApiKey> {
+        self.caller.access.ensure_full()?;
+        let world = &self.context.world;
+        let id = InferenceApiKeyId::generate(world);
+        let key = world.letters_and_digits(32);
+        let project = &self.caller.project_id;
+        storage::inference_api_key::insert(tx, project, &id, &hash(&key), world.now()).await?;
+        let key = InferenceApiKeySecret::try_from(key).expect("32 letters and digits are a secret");
+        Ok(InferenceApiKey::new(id, key))
+    }
+}

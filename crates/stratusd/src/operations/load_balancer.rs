@@ -1,0 +1,252 @@
+//! Operations on load balancers.
+
+use std::collections::HashSet;
+
+use api_types::{
+    Hostname, LoadBalancer, LoadBalancerDetachVm, LoadBalancerFields, LoadBalancerPage,
+    LoadBalancerSummary, LoadBalancerSummaryFields, LoadBalancerUpdate, Location, ObjectIdInput,
+    ProjectId, Reference,
+};
+
+use super::{Result, Scope, vm};
+use crate::domain::id::{Kind, Referred};
+use crate::domain::list::ListQuery;
+use crate::domain::{Caller, Refusal, ensure_project};
+use crate::storage::{self, Change, Connection, Corrupt, StorageError};
+
+/// A row of a load balancer.
+type Row = storage::load_balancer::LoadBalancer;
+
+/// The query `load_balancer_list`: returns a page of the load balancers of a location.
+pub async fn list(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    query: &ListQuery,
+    service_domain: &str,
+) -> Result<LoadBalancerPage> {
+    page(
+        c,
+        (&scope.project, Some(&scope.location)),
+        query,
+        service_domain,
+    )
+    .await
+}
+
+/// The query `project_load_balancer_list`: returns a page of the load balancers of a project.
+pub async fn list_of_project(
+    c: &mut Connection<'_>,
+    caller: &Caller,
+    project: &ProjectId,
+    query: &ListQuery,
+    service_domain: &str,
+) -> Result<LoadBalancerPage> {
+    ensure_project(caller, project)?;
+    page(c, (&caller.project_id, None), query, service_domain).await
+}
+
+async fn page(
+    c: &mut Connection<'_>,
+    (project, location): (&ProjectId, Option<&Location>),
+    query: &ListQuery,
+    service_domain: &str,
+) -> Result<LoadBalancerPage> {
+    let page = query.page(Kind::LoadBalancer)?;
+    let (size, items) = storage::load_balancer::page(c, project, location, &page).await?;
+    let items = items.into_iter().map(|item| summary(item, service_domain));
+    Ok(LoadBalancerPage::new(
+        size,
+        items.collect::<std::result::Result<_, _>>()?,
+    ))
+}
+
+/// The change `load_balancer_update`: sets how a load balancer works and which virtual machines it serves.
+#[derive(Debug)]
+pub struct Update {
+    /// The scope of the request.
+    pub scope: Scope,
+    /// The load balancer.
+    pub reference: Reference,
+    /// The new values.
+    pub body: LoadBalancerUpdate,
+    /// The domain that host names end in.
+    pub service_domain: String,
+}
+
+impl Change for Update {
+    type Output = LoadBalancer;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<LoadBalancer> {
+        let mut found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        if self
+            .body
+            .health_check_endpoint
+            .as_str()
+            .chars()
+            .any(char::is_control)
+        {
+            return Err(Refusal::invalid(
+                "health_check_endpoint",
+                "must have no control characters",
+            )
+            .into());
+        }
+        // Checked before the first write: a change that refuses after it has written costs its whole batch a second run.
+        let vms = self.vms(tx, &found).await?;
+        found.algorithm = self.body.algorithm.clone();
+        found.src_port = self.body.src_port;
+        found.dst_port = self.body.dst_port;
+        found.health_check_endpoint = self.body.health_check_endpoint.clone();
+        if let Some(stack) = &self.body.stack {
+            found.stack = stack.clone();
+        }
+        // Null asks for what is the case already.
+        if let Some(Some(cert_enabled)) = self.body.cert_enabled {
+            found.cert_enabled = cert_enabled;
+        }
+        let project = &self.scope.project;
+        storage::load_balancer::update(tx, project, &found).await?;
+        let ids: Vec<_> = vms.iter().map(|vm| &vm.id).collect();
+        storage::load_balancer::attach_only(tx, project, &found.id, &ids).await?;
+        Ok(shown(found, vms, &self.service_domain)?)
+    }
+}
+
+impl Update {
+    /// Returns the virtual machines to attach, if all of them can be attached.
+    async fn vms(&self, tx: &mut Connection<'_>, of: &Row) -> Result<Vec<storage::vm::Vm>> {
+        let refuse = |wrong: &str| Refusal::invalid("vms", wrong);
+        let asked = &self.body.vms;
+        let distinct: HashSet<&str> = asked.iter().map(ObjectIdInput::as_str).collect();
+        if !distinct.iter().all(|id| Kind::Vm.is_id(id)) {
+            return Err(
+                refuse("must be ids of virtual machines in this project and location").into(),
+            );
+        }
+        if distinct.len() < asked.len() {
+            return Err(refuse("must not name a virtual machine twice").into());
+        }
+        let (project, location) = self.scope.key();
+        let ids: Vec<&str> = distinct.iter().copied().collect();
+        // One statement for all ids, however many the body names.
+        let found = storage::vm::of_ids(tx, project, location, &ids).await?;
+        if found.len() < distinct.len() {
+            return Err(
+                refuse("must be ids of virtual machines in this project and location").into(),
+            );
+        }
+        if found.iter().any(|vm| {
+            vm.load_balancer_id
+                .as_ref()
+                .is_some_and(|other| *other != of.id)
+        }) {
+            return Err(refuse("must not be attached to another load balancer").into());
+        }
+        Ok(found.into_iter().map(|attached| attached.vm).collect())
+    }
+}
+
+/// The change `load_balancer_detach_vm`: takes a virtual machine out of a load balancer.
+#[derive(Debug)]
+pub struct DetachVm {
+    /// The scope of the request.
+    pub scope: Scope,
+    /// The load balancer.
+    pub reference: Reference,
+    /// The virtual machine.
+    pub body: LoadBalancerDetachVm,
+    /// The domain that host names end in.
+    pub service_domain: String,
+}
+
+impl Change for DetachVm {
+    type Output = LoadBalancer;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<LoadBalancer> {
+        let found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let (project, location) = self.scope.key();
+        let vm = self.body.vm_id.as_str();
+        let vms = if Kind::Vm.is_id(vm) {
+            storage::vm::of_ids(tx, project, location, &[vm]).await?
+        } else {
+            Vec::new()
+        };
+        let Some(attached) = vms.first() else {
+            let wrong = "must be the id of a virtual machine in this project and location";
+            return Err(Refusal::invalid("vm_id", wrong).into());
+        };
+        storage::load_balancer::detach(tx, project, &found, &attached.vm.id).await?;
+        let vms = storage::load_balancer::vms(tx, project, &found.id).await?;
+        Ok(shown(found, vms, &self.service_domain)?)
+    }
+}
+
+async fn lookup(tx: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Row> {
+    let found = match Referred::of(Kind::LoadBalancer, reference) {
+        Referred::Id(id) => storage::load_balancer::lookup_id(tx, scope.key(), id).await?,
+        Referred::Name(name) => storage::load_balancer::lookup_name(tx, scope.key(), name).await?,
+    };
+    Ok(found.ok_or(Refusal::NotFound)?)
+}
+
+/// Returns the host name of a load balancer: its name, the end of its subnet's id, and the service's domain.
+fn hostname(of: &Row, service_domain: &str) -> std::result::Result<Hostname, StorageError> {
+    let subnet = of.subnet_id.as_str();
+    let tail = subnet
+        .get(subnet.len().saturating_sub(5)..)
+        .unwrap_or_default();
+    let hostname = Hostname::try_from(format!("{}.{tail}.{service_domain}", of.name));
+    hostname.map_err(|_| {
+        StorageError::Corrupt(Corrupt {
+            table: "load_balancer",
+            column: "name",
+        })
+    })
+}
+
+fn summary(
+    of: Row,
+    service_domain: &str,
+) -> std::result::Result<LoadBalancerSummary, StorageError> {
+    let mut summary = LoadBalancerSummary::from(LoadBalancerSummaryFields {
+        hostname: hostname(&of, service_domain)?,
+        algorithm: of.algorithm,
+        dst_port: of.dst_port,
+        health_check_endpoint: of.health_check_endpoint,
+        health_check_protocol: of.health_check_protocol,
+        id: of.id,
+        location: of.location,
+        name: of.name,
+        src_port: of.src_port,
+    });
+    summary.stack = Some(of.stack);
+    summary.cert_enabled = Some(of.cert_enabled);
+    Ok(summary)
+}
+
+fn shown(
+    of: Row,
+    vms: Vec<storage::vm::Vm>,
+    service_domain: &str,
+) -> std::result::Result<LoadBalancer, StorageError> {
+    let mut shown = LoadBalancer::from(LoadBalancerFields {
+        hostname: hostname(&of, service_domain)?,
+        algorithm: of.algorithm,
+        dst_port: of.dst_port,
+        health_check_endpoint: of.health_check_endpoint,
+        health_check_protocol: of.health_check_protocol,
+        id: of.id,
+        location: of.location,
+        name: of.name,
+        src_port: of.src_port,
+        subnet: of.subnet,
+        vms: vms.into_iter().map(vm::shown).collect(),
+    });
+    shown.stack = Some(of.stack);
+    shown.cert_enabled = Some(of.cert_enabled);
+    Ok(shown)
+}

@@ -1,0 +1,411 @@
+//! Operations on Postgres databases.
+
+use api_types::{
+    Cidr, ConnectionString, Location, MaintenanceHour, Postgres, PostgresCreate, PostgresFields,
+    PostgresFirewallRule, PostgresFirewallRuleId, PostgresId, PostgresPage,
+    PostgresResetSuperuserPassword, PostgresSize, PostgresState, PostgresStorageSizeInput,
+    PostgresSummary, PostgresSummaryFields, PostgresUpdate, ProjectId, Reference, StorageSizeGib,
+    Tag, TagInput, Timestamp,
+};
+use jiff::Timestamp as Moment;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::{Context, Result, Scope};
+use crate::domain::id::{Id, Kind, Referred, name_of};
+use crate::domain::list::ListQuery;
+use crate::domain::postgres::{fits, sealed_for};
+use crate::domain::refusal::{Invalid, Wrong, enumerate};
+use crate::domain::{Caller, Refusal, catalogue, ensure_project, password};
+use crate::seal::Sealer;
+use crate::storage::database::{Database, DatabaseSummary};
+use crate::storage::location;
+use crate::storage::{self, Change, Connection, Corrupt, StorageError};
+
+/// The query `project_postgres_list`: returns a page of the databases of a project.
+pub async fn list_of_project(
+    c: &mut Connection<'_>,
+    caller: &Caller,
+    project: &ProjectId,
+    query: &ListQuery,
+) -> Result<PostgresPage> {
+    ensure_project(caller, project)?;
+    let page = query.page(Kind::Postgres)?;
+    let (size, items) = storage::database::page(c, &caller.project_id, &page).await?;
+    Ok(PostgresPage::new(
+        size,
+        items.into_iter().map(summary).collect(),
+    ))
+}
+
+/// The query `postgres_view`: returns everything about a database, including its password.
+pub async fn view(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    reference: &Reference,
+    sealer: &Sealer,
+) -> Result<Postgres> {
+    let found = lookup(c, scope, reference).await?;
+    Ok(shown(found, scope, sealer)?)
+}
+
+/// The change `postgres_create`: creates a database, which the reconciler then provisions.
+#[derive(Debug)]
+pub struct Create {
+    /// The scope of the request.
+    pub scope: Scope,
+    /// The name.
+    pub reference: Reference,
+    /// The properties.
+    pub body: PostgresCreate,
+    /// The locations that offer databases.
+    pub offered_in: Vec<Location>,
+    /// Time, randomness, and what seals the password.
+    pub context: Context,
+}
+
+/// Returns the names of the locations that offer databases.
+#[must_use]
+pub fn offered_in(locations: &[location::Location]) -> Vec<Location> {
+    locations
+        .iter()
+        .filter(|location| location.offers_postgres)
+        .map(|location| location.name.clone())
+        .collect()
+}
+
+impl Change for Create {
+    type Output = Postgres;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Postgres> {
+        self.scope.access.ensure_full()?;
+        let (size, storage_size) = self.checked()?;
+        let name = self.reference.as_str();
+        if storage::database::lookup_name(tx, self.scope.key(), name)
+            .await?
+            .is_some()
+        {
+            return Err(Refusal::invalid("name", "is the name of a database already").into());
+        }
+        let made = self.made(size, storage_size);
+        storage::database::insert(tx, &self.scope.project, &made, self.context.world.now()).await?;
+        Ok(shown(made, &self.scope, &self.context.sealer)?)
+    }
+}
+
+impl Create {
+    /// Returns the size and the storage, if every value can be used.
+    ///
+    /// # Errors
+    ///
+    /// Reports all values that cannot be used, not only the first.
+    fn checked(&self) -> std::result::Result<(PostgresSize, StorageSizeGib), Refusal> {
+        let mut refused = Vec::new();
+        if matches!(
+            Referred::of(Kind::Postgres, &self.reference),
+            Referred::Id(_)
+        ) {
+            refused.push(Refusal::invalid(
+                "name",
+                "must not look like the id of a database",
+            ));
+        }
+        if !self.offered_in.contains(&self.scope.location) {
+            let wrong = format!(
+                "offers no Postgres, which is in {}",
+                enumerate(&self.offered_in)
+            );
+            refused.push(Refusal::invalid("location", wrong));
+        }
+        let sized = catalogue::size(&self.body.size).and_then(|size| {
+            catalogue::storage(&size, self.body.storage_size).map(|storage| (size, storage))
+        });
+        match sized {
+            Ok(sized) if refused.is_empty() => Ok(sized),
+            sized => {
+                refused.extend(sized.err());
+                Err(together(refused))
+            }
+        }
+    }
+
+    /// Returns the row of the new database.
+    fn made(&self, size: PostgresSize, storage_size: StorageSizeGib) -> Database {
+        let world = &self.context.world;
+        let id = PostgresId::generate(world);
+        let superuser_password = password::generate(world);
+        Database {
+            location: self.scope.location.clone(),
+            name: name_of(&self.reference),
+            flavor: self.body.flavor.clone(),
+            ha_type: self.body.ha_type.clone(),
+            state: PostgresState::Creating,
+            storage_size_gib: storage_size,
+            target_storage_size_gib: storage_size,
+            version: self.body.version.clone(),
+            target_version: self.body.version.clone(),
+            vm_size: size.clone(),
+            target_vm_size: size,
+            maintenance_window_start_at: MaintenanceHour::try_from(0).expect("midnight is an hour"),
+            parent: None,
+            tags: stored_tags(self.body.tags.as_deref().unwrap_or_default()),
+            firewall_rules: self.firewall_rules(),
+            password: self.context.sealer.seal(
+                &superuser_password,
+                world,
+                &sealed_for(&self.scope.project, &id),
+            ),
+            host: None,
+            ca_certificates: None,
+            earliest_restore_time: None,
+            latest_restore_time: world.now() / 1000,
+            used_bytes: 0,
+            revision: 0,
+            id,
+        }
+    }
+
+    /// Returns no rules, or two that let everybody in.
+    fn firewall_rules(&self) -> Vec<PostgresFirewallRule> {
+        if self.body.restrict_by_default {
+            return Vec::new();
+        }
+        let open = [
+            ("0.0.0.0/0", "Everybody over IPv4"),
+            ("::/0", "Everybody over IPv6"),
+        ];
+        let rules = open.into_iter().map(|(cidr, description)| {
+            let cidr = Cidr::try_from(cidr).expect("it is a network");
+            let id = PostgresFirewallRuleId::generate(&self.context.world);
+            PostgresFirewallRule::new(cidr, description.to_owned(), id)
+        });
+        rules.collect()
+    }
+}
+
+/// The change `postgres_update`: changes the targets of a database, which the reconciler then brings it to.
+#[derive(Debug)]
+pub struct Update {
+    /// The scope of the request.
+    pub scope: Scope,
+    /// The database.
+    pub reference: Reference,
+    /// The new values.
+    pub body: Option<PostgresUpdate>,
+    /// Time, randomness, and what opens the password.
+    pub context: Context,
+}
+
+impl Change for Update {
+    type Output = Postgres;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Postgres> {
+        let found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let changed = match &self.body {
+            Some(body) => merged(&found, body)?,
+            None => found.clone(),
+        };
+        // An update that changes nothing must not wake the reconciler.
+        if changed != found {
+            storage::database::retarget(
+                tx,
+                &self.scope.project,
+                &changed,
+                self.context.world.now(),
+            )
+            .await?;
+        }
+        Ok(shown(changed, &self.scope, &self.context.sealer)?)
+    }
+}
+
+/// Returns a database with other targets.
+///
+/// # Errors
+///
+/// If no database could be created with them, or the data does not fit.
+fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Database, Refusal> {
+    let size = match &body.size {
+        Some(size) => catalogue::size(size)?,
+        None => found.target_vm_size.clone(),
+    };
+    let (has, target) = (found.storage_size_gib, found.target_storage_size_gib);
+    let asked = match body.storage_size {
+        Some(storage_size) => storage_size,
+        None => PostgresStorageSizeInput::try_from(i64::from(target.get()))
+            .expect("every stored size can be asked for"),
+    };
+    let storage_size = catalogue::storage(&size, asked)?;
+    // A size that is the target already is no change, and is not judged by the data again.
+    let shrinks = storage_size != target && storage_size < has.max(target);
+    if shrinks && !fits(found.used_bytes, storage_size.get().into()) {
+        let used = found.used_bytes.saturating_add((1 << 30) - 1) >> 30;
+        let wrong = format!(
+            "cannot shrink to {storage_size} GiB, for the {used} GiB in use must stay under 80 % of it"
+        );
+        return Err(Refusal::invalid("storage_size", wrong));
+    }
+    let mut changed = found.clone();
+    changed.target_storage_size_gib = storage_size;
+    changed.target_vm_size = size;
+    if let Some(ha_type) = &body.ha_type {
+        changed.ha_type = ha_type.clone();
+    }
+    if let Some(tags) = &body.tags {
+        changed.tags = stored_tags(tags);
+    }
+    Ok(changed)
+}
+
+/// The change `postgres_reset_superuser_password`: sets another superuser password.
+#[derive(Debug)]
+pub struct ResetSuperuserPassword {
+    /// The scope of the request.
+    pub scope: Scope,
+    /// The database.
+    pub reference: Reference,
+    /// The password.
+    pub body: PostgresResetSuperuserPassword,
+    /// Time, randomness, and what seals the password.
+    pub context: Context,
+}
+
+impl Change for ResetSuperuserPassword {
+    type Output = Postgres;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Postgres> {
+        let mut found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let asked = self.body.password.expose();
+        password::ensure_strong(asked)?;
+        let (world, sealer) = (&self.context.world, &self.context.sealer);
+        let project = &self.scope.project;
+        found.password = sealer.seal(asked, world, &sealed_for(project, &found.id));
+        storage::database::set_password(tx, project, &found, world.now()).await?;
+        Ok(shown(found, &self.scope, sealer)?)
+    }
+}
+
+async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Database> {
+    let found = match Referred::of(Kind::Postgres, reference) {
+        Referred::Id(id) => storage::database::lookup_id(c, scope.key(), id).await?,
+        Referred::Name(name) => storage::database::lookup_name(c, scope.key(), name).await?,
+    };
+    Ok(found.ok_or(Refusal::NotFound)?)
+}
+
+/// Merges several refusals of values into one.
+fn together(refused: Vec<Refusal>) -> Refusal {
+    let (mut messages, mut details) = (Vec::new(), Vec::<(&'static str, Wrong)>::new());
+    for refusal in refused {
+        match refusal {
+            Refusal::Invalid(invalid) => {
+                messages.push(invalid.message);
+                details.extend(invalid.details);
+            }
+            other => return other,
+        }
+    }
+    Refusal::Invalid(Invalid {
+        message: messages.join("; "),
+        details,
+    })
+}
+
+/// Returns the connection string with the password, once the database has a host.
+fn connection_string(
+    of: &Database,
+    scope: &Scope,
+    sealer: &Sealer,
+) -> std::result::Result<Option<ConnectionString>, StorageError> {
+    let Some(host) = &of.host else {
+        return Ok(None);
+    };
+    let password = sealer.open(&of.password, &sealed_for(&scope.project, &of.id));
+    let password = password.map_err(|_| corrupt("password"))?;
+    let password = utf8_percent_encode(&password, NON_ALPHANUMERIC);
+    let text = format!("postgres://postgres:{password}@{host}:5432/postgres?sslmode=require");
+    let text = ConnectionString::try_from(text);
+    text.map(Some).map_err(|_| corrupt("host"))
+}
+
+fn corrupt(column: &'static str) -> StorageError {
+    StorageError::Corrupt(Corrupt {
+        table: "postgres_database",
+        column,
+    })
+}
+
+fn stored_tags(tags: &[TagInput]) -> Vec<Tag> {
+    tags.iter()
+        .map(|tag| Tag::new(tag.key.clone(), tag.value.clone()))
+        .collect()
+}
+
+/// Returns a column of seconds since 1970 as the contract writes a moment.
+fn timestamp(seconds: i64, column: &'static str) -> std::result::Result<Timestamp, StorageError> {
+    let moment = Moment::from_second(seconds).map_err(|_| corrupt(column))?;
+    Timestamp::try_from(moment.to_string()).map_err(|_| corrupt(column))
+}
+
+fn summary(of: DatabaseSummary) -> PostgresSummary {
+    let mut summary = PostgresSummary::from(PostgresSummaryFields {
+        flavor: of.flavor,
+        ha_type: of.ha_type,
+        id: of.id,
+        location: of.location,
+        name: of.name,
+        state: of.state,
+        storage_size_gib: of.storage_size_gib,
+        version: of.version,
+        target_version: of.target_version,
+        vm_size: of.vm_size,
+        maintenance_window_start_at: of.maintenance_window_start_at,
+        read_replica: of.parent.is_some(),
+        tags: of.tags,
+    });
+    summary.target_storage_size_gib = Some(of.target_storage_size_gib);
+    summary.target_vm_size = Some(of.target_vm_size);
+    summary.ca_certificates = Some(of.ca_certificates);
+    summary.parent = Some(of.parent);
+    summary
+}
+
+/// Returns a database as responses show it.
+fn shown(
+    of: Database,
+    scope: &Scope,
+    sealer: &Sealer,
+) -> std::result::Result<Postgres, StorageError> {
+    let mut shown = Postgres::from(PostgresFields {
+        connection_string: connection_string(&of, scope, sealer)?,
+        earliest_restore_time: of
+            .earliest_restore_time
+            .map(|time| timestamp(time, "earliest_restore_time"))
+            .transpose()?,
+        latest_restore_time: timestamp(of.latest_restore_time, "latest_restore_time")?,
+        flavor: of.flavor,
+        ha_type: of.ha_type,
+        id: of.id,
+        location: of.location,
+        name: of.name,
+        state: of.state,
+        storage_size_gib: of.storage_size_gib,
+        version: of.version,
+        target_version: of.target_version,
+        vm_size: of.vm_size,
+        maintenance_window_start_at: of.maintenance_window_start_at,
+        read_replica: of.parent.is_some(),
+        tags: of.tags,
+        firewall_rules: of.firewall_rules,
+        primary: of.parent.is_none(),
+    });
+    shown.target_storage_size_gib = Some(of.target_storage_size_gib);
+    shown.target_vm_size = Some(of.target_vm_size);
+    shown.ca_certificates = Some(of.ca_certificates);
+    shown.parent = Some(of.parent);
+    Ok(shown)
+}

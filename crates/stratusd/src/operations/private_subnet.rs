@@ -1,0 +1,273 @@
+//! Operations on private subnets.
+
+use std::collections::HashSet;
+
+use api_types::{
+    Cidr, FirewallId, FirewallRuleId, FirewallSummary, FirewallSummaryFields, Name, Nic, NicFields,
+    PortRange, PrivateSubnet, PrivateSubnetConnect, PrivateSubnetCreate, PrivateSubnetFields,
+    PrivateSubnetId, PrivateSubnetState, ProjectId, Reference,
+};
+
+use super::firewall::{find_subnet, shown_rule};
+use super::{Result, Scope};
+use crate::domain::Refusal;
+use crate::domain::id::{Id, Kind, Referred, name_of};
+use crate::domain::network::{Net4, Net6};
+use crate::storage::firewall::{Firewall, Rule};
+use crate::storage::{self, Change, Connection};
+use crate::world::World;
+
+/// A row of a private subnet.
+type Row = storage::private_subnet::PrivateSubnet;
+
+/// How many networks are drawn at random before the free ones are searched. A draw that fails is rare until a project
+/// has many thousands of subnets, and needs no look at the others.
+const GUESSES: u32 = 8;
+
+/// The query `private_subnet_view`: returns everything about a private subnet.
+pub async fn view(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    reference: &Reference,
+) -> Result<PrivateSubnet> {
+    let found = lookup(c, scope, reference).await?;
+    shown(c, scope, found).await
+}
+
+/// The change `private_subnet_create`: creates a private subnet, with a firewall if the body names none.
+#[derive(Debug)]
+pub struct Create {
+    /// The scope of the request.
+    pub scope: Scope,
+    /// The name.
+    pub reference: Reference,
+    /// The firewall, if the body names one.
+    pub body: Option<PrivateSubnetCreate>,
+    /// Randomness for ids and networks.
+    pub world: World,
+}
+
+impl Change for Create {
+    type Output = PrivateSubnet;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<PrivateSubnet> {
+        self.scope.access.ensure_full()?;
+        let project = &self.scope.project;
+        let name = match Referred::of(Kind::PrivateSubnet, &self.reference) {
+            Referred::Name(name) => name,
+            Referred::Id(_) => {
+                return Err(
+                    Refusal::invalid("name", "must not look like the id of a subnet").into(),
+                );
+            }
+        };
+        let given = self
+            .body
+            .as_ref()
+            .and_then(|body| body.firewall_id.as_ref());
+        let firewall = match given {
+            Some(id) => Some(self.given_firewall(tx, id.as_str()).await?),
+            None => None,
+        };
+        if storage::private_subnet::lookup_name(tx, self.scope.key(), name)
+            .await?
+            .is_some()
+        {
+            return Err(Refusal::invalid("name", "is the name of a private subnet already").into());
+        }
+        let firewall = match firewall {
+            Some(id) => id,
+            None => self.default_firewall(tx, name).await?,
+        };
+        let (net4, net6) = free_networks(tx, project, &self.world, &HashSet::new()).await?;
+        let subnet = Row {
+            id: PrivateSubnetId::generate(&self.world),
+            location: self.scope.location.clone(),
+            name: name_of(&self.reference),
+            net4,
+            net6,
+            state: PrivateSubnetState::Available,
+            is_declared: false,
+        };
+        storage::private_subnet::insert(tx, project, &subnet).await?;
+        storage::firewall::attach(tx, project, &firewall, &subnet.id).await?;
+        shown(tx, &self.scope, subnet).await
+    }
+}
+
+impl Create {
+    async fn given_firewall(&self, tx: &mut Connection<'_>, id: &str) -> Result<FirewallId> {
+        let found = if Kind::Firewall.is_id(id) {
+            storage::firewall::lookup_id(tx, self.scope.key(), id).await?
+        } else {
+            None
+        };
+        let wrong = "must be the id of a firewall in this project and location";
+        Ok(found
+            .ok_or_else(|| Refusal::invalid("firewall_id", wrong))?
+            .id)
+    }
+
+    /// Creates a firewall of the subnet's own, which lets everything in.
+    async fn default_firewall(&self, tx: &mut Connection<'_>, subnet: &str) -> Result<FirewallId> {
+        let name = format!("{subnet}-default");
+        let Ok(name) = Name::try_from(name.as_str()) else {
+            return Err(
+                Refusal::invalid("name", format!("is too long for its firewall, {name}")).into(),
+            );
+        };
+        if storage::firewall::lookup_name(tx, self.scope.key(), name.as_str())
+            .await?
+            .is_some()
+        {
+            return Err(Refusal::invalid(
+                "name",
+                format!("needs a firewall {name}, which exists already"),
+            )
+            .into());
+        }
+        let project = &self.scope.project;
+        let firewall = Firewall {
+            id: FirewallId::generate(&self.world),
+            location: self.scope.location.clone(),
+            name,
+            description: format!("Default firewall of {subnet}"),
+            is_declared: false,
+        };
+        storage::firewall::insert(tx, project, &firewall).await?;
+        for cidr in ["0.0.0.0/0", "::/0"] {
+            let rule = Rule {
+                firewall_id: firewall.id.clone(),
+                id: FirewallRuleId::generate(&self.world),
+                cidr: Cidr::try_from(cidr).expect("it is a network"),
+                port_range: PortRange::try_from("0..65535").expect("it is a range of ports"),
+            };
+            storage::firewall::insert_rule(tx, project, &rule).await?;
+        }
+        Ok(firewall.id)
+    }
+}
+
+/// Returns networks that no subnet of the project has, and that are promised to none.
+///
+/// # Errors
+///
+/// If the project has no free IPv4 network left.
+pub(crate) async fn free_networks(
+    tx: &mut Connection<'_>,
+    project: &ProjectId,
+    world: &World,
+    promised: &HashSet<&str>,
+) -> Result<(Net4, Net6)> {
+    for _ in 0..GUESSES {
+        let (net4, net6) = (Net4::random(world), Net6::random(world));
+        let (text4, text6) = (net4.to_string(), net6.to_string());
+        let is_promised = promised.contains(&*text4) || promised.contains(&*text6);
+        if !is_promised && !storage::private_subnet::has_network(tx, project, net4, net6).await? {
+            return Ok((net4, net6));
+        }
+    }
+    // So many draws fail only if most networks are taken; then the first free one is searched.
+    let all = storage::private_subnet::of_project(tx, project).await?;
+    let promised = promised.iter().copied().filter_map(Net4::parse);
+    let mut taken: Vec<Net4> = all
+        .iter()
+        .map(|subnet| subnet.net4)
+        .chain(promised)
+        .collect();
+    taken.sort_unstable();
+    let net4 = Net4::first_free(&taken);
+    let net4 = net4.ok_or_else(|| {
+        Refusal::invalid("name", "the project has no free network in 10.0.0.0/8 left")
+    })?;
+    Ok((net4, Net6::random(world)))
+}
+
+/// The change `private_subnet_connect`: connects two private subnets.
+#[derive(Debug)]
+pub struct Connect {
+    /// The scope of the request.
+    pub scope: Scope,
+    /// The one subnet.
+    pub reference: Reference,
+    /// The other subnet.
+    pub body: PrivateSubnetConnect,
+}
+
+impl Change for Connect {
+    type Output = PrivateSubnet;
+    type Refusal = Refusal;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<PrivateSubnet> {
+        let field = "connected-subnet-id";
+        let found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
+        let Some(other) = &self.body.connected_subnet_id else {
+            return Err(Refusal::invalid(field, "must be given").into());
+        };
+        let other = find_subnet(tx, &self.scope, field, other.as_str()).await?;
+        if other.id == found.id {
+            return Err(Refusal::invalid(field, "must be another subnet").into());
+        }
+        let project = &self.scope.project;
+        if storage::private_subnet::is_linked(tx, project, &found.id, &other.id).await? {
+            return Err(Refusal::invalid(field, "is connected already").into());
+        }
+        storage::private_subnet::link(tx, project, &found.id, &other.id).await?;
+        shown(tx, &self.scope, found).await
+    }
+}
+
+async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Row> {
+    let found = match Referred::of(Kind::PrivateSubnet, reference) {
+        Referred::Id(id) => storage::private_subnet::lookup_id(c, scope.key(), id).await?,
+        Referred::Name(name) => storage::private_subnet::lookup_name(c, scope.key(), name).await?,
+    };
+    Ok(found.ok_or(Refusal::NotFound)?)
+}
+
+/// Returns a subnet as responses show it, with its firewalls and interfaces.
+async fn shown(c: &mut Connection<'_>, scope: &Scope, subnet: Row) -> Result<PrivateSubnet> {
+    let project = &scope.project;
+    let firewalls = storage::firewall::of_subnet(c, project, &subnet.id).await?;
+    // One statement for the rules of all firewalls: one for each would cost a round trip for each.
+    let rules = storage::firewall::rules_of_subnet(c, project, &subnet.id).await?;
+    let nics = storage::private_subnet::nics(c, project, &subnet.id).await?;
+    Ok(PrivateSubnet::from(PrivateSubnetFields {
+        firewalls: firewalls
+            .into_iter()
+            .map(|firewall| summary(firewall, &rules))
+            .collect(),
+        id: subnet.id,
+        location: subnet.location,
+        name: subnet.name,
+        net4: subnet.net4.into(),
+        net6: subnet.net6.into(),
+        nics: nics.into_iter().map(shown_nic).collect(),
+        state: subnet.state,
+    }))
+}
+
+/// Returns a firewall as responses about its subnet show it. `rules` are those of all the subnet's firewalls.
+fn summary(of: Firewall, rules: &[Rule]) -> FirewallSummary {
+    let rules = rules.iter().filter(|rule| rule.firewall_id == of.id);
+    FirewallSummary::from(FirewallSummaryFields {
+        description: of.description,
+        firewall_rules: rules.cloned().map(shown_rule).collect(),
+        id: of.id.clone(),
+        location: of.location,
+        name: of.name,
+    })
+}
+
+fn shown_nic(of: storage::private_subnet::Nic) -> Nic {
+    let mut nic = Nic::from(NicFields {
+        id: of.id,
+        name: of.name,
+        private_ipv4: of.private_ipv4,
+        private_ipv6: of.private_ipv6,
+    });
+    nic.vm_name = of.vm_name;
+    nic
+}

@@ -1,0 +1,41 @@
+//! The settings of a store.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::world::World;
+
+/// How long a caller waits for a connection, or for a change to begin, before the store counts as unavailable.
+pub const WAIT: Duration = Duration::from_secs(5);
+
+/// The settings of a store.
+#[derive(Debug, Clone)]
+pub struct StoreConfig {
+    /// The database.
+    pub database: DatabaseLocation,
+    /// The number of connections to PostgreSQL: half of them for changes, and at least one for each use. SQLite has one
+    /// writer and as many readers as it needs.
+    pub connections: u32,
+    /// How long a statement may take on PostgreSQL, including the locks that it waits for.
+    pub patience: Duration,
+    /// The randomness of the waits before a change runs again.
+    pub world: World,
+}
+
+/// The place of a database.
+#[derive(Clone)]
+pub enum DatabaseLocation {
+    /// A file, created if it is missing.
+    Sqlite(PathBuf),
+    /// A server, `postgres://user:password@host/name`.
+    Postgres(String),
+}
+
+impl std::fmt::Debug for DatabaseLocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sqlite(file) => f.debug_tuple("Sqlite").field(file).finish(),
+            Self::Postgres(_) => f.write_str("Postgres([redacted])"),
+        }
+    }
+}

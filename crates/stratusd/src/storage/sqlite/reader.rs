@@ -1,0 +1,47 @@
+//! A connection to SQLite that is read with, and where connections wait for the next reader.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use diesel::{QueryResult, SqliteConnection};
+
+use crate::storage::statement::Statement;
+
+/// The idle connections. There are as many as there were readers at one time: snapshots aside, no more than the runtime
+/// has threads, since a statement on SQLite does not suspend its task.
+pub(in crate::storage) struct Idle {
+    pub(super) file: PathBuf,
+    pub(super) connections: Mutex<Vec<SqliteConnection>>,
+}
+
+/// A connection to SQLite that one reader holds.
+pub(in crate::storage) struct SqliteReader {
+    /// `Some` until the drop.
+    pub connection: Option<SqliteConnection>,
+    /// Whether a transaction holds one state until the drop.
+    pub is_snapshot: bool,
+    pub idle: Arc<Idle>,
+}
+
+impl Drop for SqliteReader {
+    fn drop(&mut self) {
+        let Some(mut connection) = self.connection.take() else {
+            return;
+        };
+        // The next reader cannot use a connection whose transaction does not end.
+        if self.is_snapshot && execute(&mut connection, "COMMIT").is_err() {
+            return;
+        }
+        self.idle
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(connection);
+    }
+}
+
+/// Runs a statement that begins or ends a transaction, and keeps it prepared as the others are.
+pub(super) fn execute(connection: &mut SqliteConnection, sql: &'static str) -> QueryResult<()> {
+    let statement = Statement::new(sql.into(), &[]);
+    diesel::RunQueryDsl::execute(statement, connection).map(|_| ())
+}
