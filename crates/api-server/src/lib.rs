@@ -11,25 +11,25 @@
     reason = "names and shapes are the contract's own"
 )]
 
-#[cfg(feature = "firewall")]
-pub mod firewall;
-#[cfg(feature = "inference_api_key")]
-pub mod inference_api_key;
 #[cfg(feature = "load_balancer")]
 pub mod load_balancer;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "private_subnet")]
 pub mod private_subnet;
+#[cfg(feature = "firewall")]
+pub mod firewall;
+#[cfg(feature = "vm")]
+pub mod vm;
+#[cfg(feature = "inference_api_key")]
+pub mod inference_api_key;
 pub mod responses;
 #[allow(dead_code, reason = "without all tags some checks are left over")]
 pub mod security;
-#[cfg(feature = "vm")]
-pub mod vm;
 pub use security::Security;
+mod router;
 #[cfg(feature = "utoipa")]
 pub mod openapi;
-mod router;
 pub use api_runtime::server;
 pub use router::{Api, OPERATIONS, router};
 

@@ -5,26 +5,28 @@
 
 use api_runtime::server::openapi::Document;
 
-#[cfg(feature = "firewall")]
-mod firewall;
-#[cfg(feature = "inference_api_key")]
-mod inference_api_key;
 #[cfg(feature = "load_balancer")]
 mod load_balancer;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "private_subnet")]
 mod private_subnet;
+#[cfg(feature = "firewall")]
+mod firewall;
 #[cfg(feature = "vm")]
 mod vm;
+#[cfg(feature = "inference_api_key")]
+mod inference_api_key;
 
 /// The document as utoipa has it.
 ///
 /// # Errors
 ///
 /// If it says something that utoipa cannot hold; [`json`] loses nothing.
-pub fn openapi()
--> Result<api_runtime::utoipa::openapi::OpenApi, api_runtime::server::serde_json::Error> {
+pub fn openapi() -> Result<
+    api_runtime::utoipa::openapi::OpenApi,
+    api_runtime::server::serde_json::Error,
+> {
     document().into_openapi()
 }
 
@@ -45,8 +47,7 @@ fn document() -> Document {
     #[cfg(feature = "postgres")]
     document.component::<api_types::PostgresFirewallRuleId>("PostgresFirewallRuleId");
     document.component::<api_types::PrivateSubnetId>("PrivateSubnetId");
-    #[cfg(feature = "private_subnet")]
-    document.component::<api_types::NicId>("NicId");
+    #[cfg(feature = "private_subnet")] document.component::<api_types::NicId>("NicId");
     document.component::<api_types::FirewallId>("FirewallId");
     document.component::<api_types::FirewallRuleId>("FirewallRuleId");
     #[cfg(feature = "inference_api_key")]
@@ -57,8 +58,7 @@ fn document() -> Document {
     document.component::<api_types::Location>("Location");
     #[cfg(feature = "load_balancer")]
     document.component::<api_types::Hostname>("Hostname");
-    #[cfg(feature = "load_balancer")]
-    document.component::<api_types::Port>("Port");
+    #[cfg(feature = "load_balancer")] document.component::<api_types::Port>("Port");
     document.component::<api_types::PortRange>("PortRange");
     document.component::<api_types::Ipv4Address>("Ipv4Address");
     document.component::<api_types::Ipv6Address>("Ipv6Address");
@@ -67,8 +67,7 @@ fn document() -> Document {
     #[cfg(feature = "private_subnet")]
     document.component::<api_types::Ipv6Cidr>("Ipv6Cidr");
     document.component::<api_types::Cidr>("Cidr");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::Timestamp>("Timestamp");
+    #[cfg(feature = "postgres")] document.component::<api_types::Timestamp>("Timestamp");
     document.component::<api_types::StorageSizeGib>("StorageSizeGib");
     document.component::<api_types::Count>("Count");
     document.component::<api_types::StartAfter>("StartAfter");
@@ -95,8 +94,7 @@ fn document() -> Document {
     document.component::<api_types::VmSize>("VmSize");
     document.component::<api_types::VmState>("VmState");
     document.component::<api_types::Vm>("Vm");
-    #[cfg(feature = "vm")]
-    document.component::<api_types::VmPage>("VmPage");
+    #[cfg(feature = "vm")] document.component::<api_types::VmPage>("VmPage");
     #[cfg(feature = "postgres")]
     document.component::<api_types::PostgresFlavor>("PostgresFlavor");
     #[cfg(feature = "postgres")]
@@ -110,7 +108,8 @@ fn document() -> Document {
     #[cfg(feature = "postgres")]
     document.component::<api_types::PostgresSizeInput>("PostgresSizeInput");
     #[cfg(feature = "postgres")]
-    document.component::<api_types::PostgresStorageSizeInput>("PostgresStorageSizeInput");
+    document
+        .component::<api_types::PostgresStorageSizeInput>("PostgresStorageSizeInput");
     #[cfg(feature = "postgres")]
     document.component::<api_types::MaintenanceHour>("MaintenanceHour");
     #[cfg(feature = "postgres")]
@@ -121,40 +120,35 @@ fn document() -> Document {
     document.component::<api_types::SuperuserPassword>("SuperuserPassword");
     #[cfg(feature = "postgres")]
     document.component::<api_types::PostgresParent>("PostgresParent");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::TagKey>("TagKey");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::TagValue>("TagValue");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::Tag>("Tag");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::TagInput>("TagInput");
+    #[cfg(feature = "postgres")] document.component::<api_types::TagKey>("TagKey");
+    #[cfg(feature = "postgres")] document.component::<api_types::TagValue>("TagValue");
+    #[cfg(feature = "postgres")] document.component::<api_types::Tag>("Tag");
+    #[cfg(feature = "postgres")] document.component::<api_types::TagInput>("TagInput");
     #[cfg(feature = "postgres")]
     document.component::<api_types::PostgresFirewallRule>("PostgresFirewallRule");
     #[cfg(feature = "postgres")]
     document.component::<api_types::PostgresSummary>("PostgresSummary");
     #[cfg(feature = "postgres")]
     document.component::<api_types::PostgresPage>("PostgresPage");
-    #[cfg(feature = "postgres")]
-    document.component::<api_types::Postgres>("Postgres");
+    #[cfg(feature = "postgres")] document.component::<api_types::Postgres>("Postgres");
     #[cfg(feature = "postgres")]
     document.component::<api_types::PostgresCreate>("PostgresCreate");
     #[cfg(feature = "postgres")]
     document.component::<api_types::PostgresUpdate>("PostgresUpdate");
     #[cfg(feature = "postgres")]
     document
-        .component::<api_types::PostgresResetSuperuserPassword>("PostgresResetSuperuserPassword");
+        .component::<
+            api_types::PostgresResetSuperuserPassword,
+        >("PostgresResetSuperuserPassword");
     document.component::<api_types::FirewallRule>("FirewallRule");
     #[cfg(feature = "private_subnet")]
     document.component::<api_types::FirewallSummary>("FirewallSummary");
-    #[cfg(feature = "firewall")]
-    document.component::<api_types::Firewall>("Firewall");
+    #[cfg(feature = "firewall")] document.component::<api_types::Firewall>("Firewall");
     #[cfg(feature = "firewall")]
     document.component::<api_types::FirewallDetachSubnet>("FirewallDetachSubnet");
     #[cfg(feature = "private_subnet")]
     document.component::<api_types::PrivateSubnetState>("PrivateSubnetState");
-    #[cfg(feature = "private_subnet")]
-    document.component::<api_types::Nic>("Nic");
+    #[cfg(feature = "private_subnet")] document.component::<api_types::Nic>("Nic");
     #[cfg(feature = "private_subnet")]
     document.component::<api_types::PrivateSubnet>("PrivateSubnet");
     #[cfg(feature = "private_subnet")]
@@ -178,17 +172,11 @@ fn document() -> Document {
     document.component::<api_types::ErrorDetails>("ErrorDetails");
     document.component::<api_types::ErrorBody>("ErrorBody");
     document.component::<api_types::Error>("Error");
-    #[cfg(feature = "load_balancer")]
-    load_balancer::describe(&mut document);
-    #[cfg(feature = "postgres")]
-    postgres::describe(&mut document);
-    #[cfg(feature = "private_subnet")]
-    private_subnet::describe(&mut document);
-    #[cfg(feature = "firewall")]
-    firewall::describe(&mut document);
-    #[cfg(feature = "vm")]
-    vm::describe(&mut document);
-    #[cfg(feature = "inference_api_key")]
-    inference_api_key::describe(&mut document);
+    #[cfg(feature = "load_balancer")] load_balancer::describe(&mut document);
+    #[cfg(feature = "postgres")] postgres::describe(&mut document);
+    #[cfg(feature = "private_subnet")] private_subnet::describe(&mut document);
+    #[cfg(feature = "firewall")] firewall::describe(&mut document);
+    #[cfg(feature = "vm")] vm::describe(&mut document);
+    #[cfg(feature = "inference_api_key")] inference_api_key::describe(&mut document);
     document
 }

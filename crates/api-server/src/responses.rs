@@ -6,32 +6,35 @@
 #[allow(unused_imports, reason = "without any tag nothing is left")]
 use api_runtime::server;
 
-/// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-/// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-/// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+/// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+/// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct BadRequest {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl BadRequest {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -46,28 +49,32 @@ impl BadRequest {
     }
 }
 
-/// A concurrent change got in between (`Conflict`).
-/// Nothing was changed; the same request may succeed when it is sent again.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+/// The request conflicts with a concurrent change (`Conflict`).
+/// Nothing was changed, and the same request may succeed if you send it again.
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct Conflict {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 impl Conflict {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -82,28 +89,32 @@ impl Conflict {
     }
 }
 
-/// The token may read only, and the operation makes a change (`Forbidden`).
+/// The token has read-only access, and the operation changes something (`Forbidden`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct Forbidden {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 impl Forbidden {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -118,30 +129,34 @@ impl Forbidden {
     }
 }
 
-/// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+/// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct NotFound {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl NotFound {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -156,28 +171,32 @@ impl NotFound {
     }
 }
 
-/// The body is larger than the service takes (`PayloadTooLarge`).
+/// The body is larger than the service accepts (`PayloadTooLarge`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct PayloadTooLarge {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 impl PayloadTooLarge {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -193,39 +212,49 @@ impl PayloadTooLarge {
 }
 
 /// The token has made too many requests (`TooManyRequests`).
+/// Wait for the number of seconds in `Retry-After`.
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct TooManyRequests {
     /// The body.
     pub body: api_types::Error,
-    /// How many seconds to wait before the next try.
+    /// The number of seconds to wait before you send the request again.
     pub retry_after: api_types::RetryAfterSeconds,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl TooManyRequests {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
-    pub(crate) const RETRY_AFTER: server::Parameter =
-        server::Parameter::header("Retry-After").required();
+    pub(crate) const RETRY_AFTER: server::Parameter = server::Parameter::header(
+            "Retry-After",
+        )
+        .required();
 
     /// With what it must have.
     #[must_use]
-    pub fn new(body: api_types::Error, retry_after: api_types::RetryAfterSeconds) -> Self {
+    pub fn new(
+        body: api_types::Error,
+        retry_after: api_types::RetryAfterSeconds,
+    ) -> Self {
         Self { body, retry_after }
     }
 
@@ -238,44 +267,50 @@ impl TooManyRequests {
     }
 }
 
-/// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+/// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct Unauthorized {
     /// The body.
     pub body: api_types::Error,
-    /// Which kind of credential the service takes.
+    /// The authentication scheme to use.
     pub www_authenticate: api_types::BearerChallenge,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl Unauthorized {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
-    pub(crate) const WWW_AUTHENTICATE: server::Parameter =
-        server::Parameter::header("WWW-Authenticate").required();
+    pub(crate) const WWW_AUTHENTICATE: server::Parameter = server::Parameter::header(
+            "WWW-Authenticate",
+        )
+        .required();
 
     /// With what it must have.
     #[must_use]
-    pub fn new(body: api_types::Error, www_authenticate: api_types::BearerChallenge) -> Self {
-        Self {
-            body,
-            www_authenticate,
-        }
+    pub fn new(
+        body: api_types::Error,
+        www_authenticate: api_types::BearerChallenge,
+    ) -> Self {
+        Self { body, www_authenticate }
     }
 
     pub(crate) fn respond(self, listed: server::ListedResponse) -> server::Response {
@@ -287,39 +322,49 @@ impl Unauthorized {
     }
 }
 
-/// The service cannot answer at the moment (`Unavailable`).
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+/// The service is temporarily unavailable (`Unavailable`).
+/// Wait for the number of seconds in `Retry-After`.
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct Unavailable {
     /// The body.
     pub body: api_types::Error,
-    /// How many seconds to wait before the next try.
+    /// The number of seconds to wait before you send the request again.
     pub retry_after: api_types::RetryAfterSeconds,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl Unavailable {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
-    pub(crate) const RETRY_AFTER: server::Parameter =
-        server::Parameter::header("Retry-After").required();
+    pub(crate) const RETRY_AFTER: server::Parameter = server::Parameter::header(
+            "Retry-After",
+        )
+        .required();
 
     /// With what it must have.
     #[must_use]
-    pub fn new(body: api_types::Error, retry_after: api_types::RetryAfterSeconds) -> Self {
+    pub fn new(
+        body: api_types::Error,
+        retry_after: api_types::RetryAfterSeconds,
+    ) -> Self {
         Self { body, retry_after }
     }
 
@@ -332,30 +377,34 @@ impl Unavailable {
     }
 }
 
-/// The service failed in a way that is its own fault (`UnexpectedError`).
+/// An error occurred in the service (`UnexpectedError`).
 /// A change may or may not have been made.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct UnexpectedError {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "vm",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "vm",
+        feature = "inference_api_key"
+    )
+)]
 impl UnexpectedError {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 
@@ -372,26 +421,30 @@ impl UnexpectedError {
 
 /// The body's content type is not `application/json` (`UnsupportedMediaType`).
 /// Nothing was changed.
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 #[derive(Debug, Clone)]
 pub struct UnsupportedMediaType {
     /// The body.
     pub body: api_types::Error,
 }
 
-#[cfg(any(
-    feature = "load_balancer",
-    feature = "postgres",
-    feature = "private_subnet",
-    feature = "firewall",
-    feature = "inference_api_key"
-))]
+#[cfg(
+    any(
+        feature = "load_balancer",
+        feature = "postgres",
+        feature = "private_subnet",
+        feature = "firewall",
+        feature = "inference_api_key"
+    )
+)]
 impl UnsupportedMediaType {
     pub(crate) const MEDIA: &'static [&'static str] = &["application/json"];
 

@@ -18,20 +18,14 @@ pub static TYPES: &[(&str, json::Recode)] = &[
     #[cfg(feature = "postgres")]
     ("PostgresId", json::recode::<crate::PostgresId>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresFirewallRuleId",
-        json::recode::<crate::PostgresFirewallRuleId>,
-    ),
+    ("PostgresFirewallRuleId", json::recode::<crate::PostgresFirewallRuleId>),
     ("PrivateSubnetId", json::recode::<crate::PrivateSubnetId>),
     #[cfg(feature = "private_subnet")]
     ("NicId", json::recode::<crate::NicId>),
     ("FirewallId", json::recode::<crate::FirewallId>),
     ("FirewallRuleId", json::recode::<crate::FirewallRuleId>),
     #[cfg(feature = "inference_api_key")]
-    (
-        "InferenceApiKeyId",
-        json::recode::<crate::InferenceApiKeyId>,
-    ),
+    ("InferenceApiKeyId", json::recode::<crate::InferenceApiKeyId>),
     ("ObjectIdInput", json::recode::<crate::ObjectIdInput>),
     ("Name", json::recode::<crate::Name>),
     ("Reference", json::recode::<crate::Reference>),
@@ -56,41 +50,23 @@ pub static TYPES: &[(&str, json::Recode)] = &[
     ("PageSize", json::recode::<crate::PageSize>),
     ("OrderColumn", json::recode::<crate::OrderColumn>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerAlgorithm",
-        json::recode::<crate::LoadBalancerAlgorithm>,
-    ),
+    ("LoadBalancerAlgorithm", json::recode::<crate::LoadBalancerAlgorithm>),
     #[cfg(feature = "load_balancer")]
-    (
-        "HealthCheckProtocol",
-        json::recode::<crate::HealthCheckProtocol>,
-    ),
+    ("HealthCheckProtocol", json::recode::<crate::HealthCheckProtocol>),
     #[cfg(feature = "load_balancer")]
-    (
-        "HealthCheckEndpoint",
-        json::recode::<crate::HealthCheckEndpoint>,
-    ),
+    ("HealthCheckEndpoint", json::recode::<crate::HealthCheckEndpoint>),
     #[cfg(feature = "load_balancer")]
     ("NetworkStack", json::recode::<crate::NetworkStack>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerSummary",
-        json::recode::<crate::LoadBalancerSummary>,
-    ),
+    ("LoadBalancerSummary", json::recode::<crate::LoadBalancerSummary>),
     #[cfg(feature = "load_balancer")]
     ("LoadBalancerPage", json::recode::<crate::LoadBalancerPage>),
     #[cfg(feature = "load_balancer")]
     ("LoadBalancer", json::recode::<crate::LoadBalancer>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerUpdate",
-        json::recode::<crate::LoadBalancerUpdate>,
-    ),
+    ("LoadBalancerUpdate", json::recode::<crate::LoadBalancerUpdate>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerDetachVm",
-        json::recode::<crate::LoadBalancerDetachVm>,
-    ),
+    ("LoadBalancerDetachVm", json::recode::<crate::LoadBalancerDetachVm>),
     ("VmSize", json::recode::<crate::VmSize>),
     ("VmState", json::recode::<crate::VmState>),
     ("Vm", json::recode::<crate::Vm>),
@@ -107,15 +83,9 @@ pub static TYPES: &[(&str, json::Recode)] = &[
     #[cfg(feature = "postgres")]
     ("PostgresSize", json::recode::<crate::PostgresSize>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresSizeInput",
-        json::recode::<crate::PostgresSizeInput>,
-    ),
+    ("PostgresSizeInput", json::recode::<crate::PostgresSizeInput>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresStorageSizeInput",
-        json::recode::<crate::PostgresStorageSizeInput>,
-    ),
+    ("PostgresStorageSizeInput", json::recode::<crate::PostgresStorageSizeInput>),
     #[cfg(feature = "postgres")]
     ("MaintenanceHour", json::recode::<crate::MaintenanceHour>),
     #[cfg(feature = "postgres")]
@@ -123,10 +93,7 @@ pub static TYPES: &[(&str, json::Recode)] = &[
     #[cfg(feature = "postgres")]
     ("ConnectionString", json::recode::<crate::ConnectionString>),
     #[cfg(feature = "postgres")]
-    (
-        "SuperuserPassword",
-        json::recode::<crate::SuperuserPassword>,
-    ),
+    ("SuperuserPassword", json::recode::<crate::SuperuserPassword>),
     #[cfg(feature = "postgres")]
     ("PostgresParent", json::recode::<crate::PostgresParent>),
     #[cfg(feature = "postgres")]
@@ -138,10 +105,7 @@ pub static TYPES: &[(&str, json::Recode)] = &[
     #[cfg(feature = "postgres")]
     ("TagInput", json::recode::<crate::TagInput>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresFirewallRule",
-        json::recode::<crate::PostgresFirewallRule>,
-    ),
+    ("PostgresFirewallRule", json::recode::<crate::PostgresFirewallRule>),
     #[cfg(feature = "postgres")]
     ("PostgresSummary", json::recode::<crate::PostgresSummary>),
     #[cfg(feature = "postgres")]
@@ -163,47 +127,26 @@ pub static TYPES: &[(&str, json::Recode)] = &[
     #[cfg(feature = "firewall")]
     ("Firewall", json::recode::<crate::Firewall>),
     #[cfg(feature = "firewall")]
-    (
-        "FirewallDetachSubnet",
-        json::recode::<crate::FirewallDetachSubnet>,
-    ),
+    ("FirewallDetachSubnet", json::recode::<crate::FirewallDetachSubnet>),
     #[cfg(feature = "private_subnet")]
-    (
-        "PrivateSubnetState",
-        json::recode::<crate::PrivateSubnetState>,
-    ),
+    ("PrivateSubnetState", json::recode::<crate::PrivateSubnetState>),
     #[cfg(feature = "private_subnet")]
     ("Nic", json::recode::<crate::Nic>),
     #[cfg(feature = "private_subnet")]
     ("PrivateSubnet", json::recode::<crate::PrivateSubnet>),
     #[cfg(feature = "private_subnet")]
-    (
-        "PrivateSubnetCreate",
-        json::recode::<crate::PrivateSubnetCreate>,
-    ),
+    ("PrivateSubnetCreate", json::recode::<crate::PrivateSubnetCreate>),
     #[cfg(feature = "private_subnet")]
-    (
-        "PrivateSubnetConnect",
-        json::recode::<crate::PrivateSubnetConnect>,
-    ),
+    ("PrivateSubnetConnect", json::recode::<crate::PrivateSubnetConnect>),
     #[cfg(feature = "inference_api_key")]
-    (
-        "InferenceApiKeyCreate",
-        json::recode::<crate::InferenceApiKeyCreate>,
-    ),
+    ("InferenceApiKeyCreate", json::recode::<crate::InferenceApiKeyCreate>),
     #[cfg(feature = "inference_api_key")]
-    (
-        "InferenceApiKeySecret",
-        json::recode::<crate::InferenceApiKeySecret>,
-    ),
+    ("InferenceApiKeySecret", json::recode::<crate::InferenceApiKeySecret>),
     #[cfg(feature = "inference_api_key")]
     ("InferenceApiKey", json::recode::<crate::InferenceApiKey>),
     ("NoStore", json::recode::<crate::NoStore>),
     ("BearerChallenge", json::recode::<crate::BearerChallenge>),
-    (
-        "RetryAfterSeconds",
-        json::recode::<crate::RetryAfterSeconds>,
-    ),
+    ("RetryAfterSeconds", json::recode::<crate::RetryAfterSeconds>),
     ("ErrorCode", json::recode::<crate::ErrorCode>),
     ("ErrorType", json::recode::<crate::ErrorType>),
     ("ErrorText", json::recode::<crate::ErrorText>),
@@ -219,38 +162,20 @@ pub static TYPES: &[(&str, json::Recode)] = &[
 pub static JSON_SCHEMAS: &[(&str, described::JsonSchemaOf)] = &[
     ("ProjectId", described::json_schema::<crate::ProjectId>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerId",
-        described::json_schema::<crate::LoadBalancerId>,
-    ),
+    ("LoadBalancerId", described::json_schema::<crate::LoadBalancerId>),
     ("VmId", described::json_schema::<crate::VmId>),
     #[cfg(feature = "postgres")]
     ("PostgresId", described::json_schema::<crate::PostgresId>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresFirewallRuleId",
-        described::json_schema::<crate::PostgresFirewallRuleId>,
-    ),
-    (
-        "PrivateSubnetId",
-        described::json_schema::<crate::PrivateSubnetId>,
-    ),
+    ("PostgresFirewallRuleId", described::json_schema::<crate::PostgresFirewallRuleId>),
+    ("PrivateSubnetId", described::json_schema::<crate::PrivateSubnetId>),
     #[cfg(feature = "private_subnet")]
     ("NicId", described::json_schema::<crate::NicId>),
     ("FirewallId", described::json_schema::<crate::FirewallId>),
-    (
-        "FirewallRuleId",
-        described::json_schema::<crate::FirewallRuleId>,
-    ),
+    ("FirewallRuleId", described::json_schema::<crate::FirewallRuleId>),
     #[cfg(feature = "inference_api_key")]
-    (
-        "InferenceApiKeyId",
-        described::json_schema::<crate::InferenceApiKeyId>,
-    ),
-    (
-        "ObjectIdInput",
-        described::json_schema::<crate::ObjectIdInput>,
-    ),
+    ("InferenceApiKeyId", described::json_schema::<crate::InferenceApiKeyId>),
+    ("ObjectIdInput", described::json_schema::<crate::ObjectIdInput>),
     ("Name", described::json_schema::<crate::Name>),
     ("Reference", described::json_schema::<crate::Reference>),
     ("Location", described::json_schema::<crate::Location>),
@@ -268,124 +193,61 @@ pub static JSON_SCHEMAS: &[(&str, described::JsonSchemaOf)] = &[
     ("Cidr", described::json_schema::<crate::Cidr>),
     #[cfg(feature = "postgres")]
     ("Timestamp", described::json_schema::<crate::Timestamp>),
-    (
-        "StorageSizeGib",
-        described::json_schema::<crate::StorageSizeGib>,
-    ),
+    ("StorageSizeGib", described::json_schema::<crate::StorageSizeGib>),
     ("Count", described::json_schema::<crate::Count>),
     ("StartAfter", described::json_schema::<crate::StartAfter>),
     ("PageSize", described::json_schema::<crate::PageSize>),
     ("OrderColumn", described::json_schema::<crate::OrderColumn>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerAlgorithm",
-        described::json_schema::<crate::LoadBalancerAlgorithm>,
-    ),
+    ("LoadBalancerAlgorithm", described::json_schema::<crate::LoadBalancerAlgorithm>),
     #[cfg(feature = "load_balancer")]
-    (
-        "HealthCheckProtocol",
-        described::json_schema::<crate::HealthCheckProtocol>,
-    ),
+    ("HealthCheckProtocol", described::json_schema::<crate::HealthCheckProtocol>),
     #[cfg(feature = "load_balancer")]
-    (
-        "HealthCheckEndpoint",
-        described::json_schema::<crate::HealthCheckEndpoint>,
-    ),
+    ("HealthCheckEndpoint", described::json_schema::<crate::HealthCheckEndpoint>),
     #[cfg(feature = "load_balancer")]
-    (
-        "NetworkStack",
-        described::json_schema::<crate::NetworkStack>,
-    ),
+    ("NetworkStack", described::json_schema::<crate::NetworkStack>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerSummary",
-        described::json_schema::<crate::LoadBalancerSummary>,
-    ),
+    ("LoadBalancerSummary", described::json_schema::<crate::LoadBalancerSummary>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerPage",
-        described::json_schema::<crate::LoadBalancerPage>,
-    ),
+    ("LoadBalancerPage", described::json_schema::<crate::LoadBalancerPage>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancer",
-        described::json_schema::<crate::LoadBalancer>,
-    ),
+    ("LoadBalancer", described::json_schema::<crate::LoadBalancer>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerUpdate",
-        described::json_schema::<crate::LoadBalancerUpdate>,
-    ),
+    ("LoadBalancerUpdate", described::json_schema::<crate::LoadBalancerUpdate>),
     #[cfg(feature = "load_balancer")]
-    (
-        "LoadBalancerDetachVm",
-        described::json_schema::<crate::LoadBalancerDetachVm>,
-    ),
+    ("LoadBalancerDetachVm", described::json_schema::<crate::LoadBalancerDetachVm>),
     ("VmSize", described::json_schema::<crate::VmSize>),
     ("VmState", described::json_schema::<crate::VmState>),
     ("Vm", described::json_schema::<crate::Vm>),
     #[cfg(feature = "vm")]
     ("VmPage", described::json_schema::<crate::VmPage>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresFlavor",
-        described::json_schema::<crate::PostgresFlavor>,
-    ),
+    ("PostgresFlavor", described::json_schema::<crate::PostgresFlavor>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresHaType",
-        described::json_schema::<crate::PostgresHaType>,
-    ),
+    ("PostgresHaType", described::json_schema::<crate::PostgresHaType>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresVersion",
-        described::json_schema::<crate::PostgresVersion>,
-    ),
+    ("PostgresVersion", described::json_schema::<crate::PostgresVersion>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresState",
-        described::json_schema::<crate::PostgresState>,
-    ),
+    ("PostgresState", described::json_schema::<crate::PostgresState>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresSize",
-        described::json_schema::<crate::PostgresSize>,
-    ),
+    ("PostgresSize", described::json_schema::<crate::PostgresSize>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresSizeInput",
-        described::json_schema::<crate::PostgresSizeInput>,
-    ),
+    ("PostgresSizeInput", described::json_schema::<crate::PostgresSizeInput>),
     #[cfg(feature = "postgres")]
     (
         "PostgresStorageSizeInput",
         described::json_schema::<crate::PostgresStorageSizeInput>,
     ),
     #[cfg(feature = "postgres")]
-    (
-        "MaintenanceHour",
-        described::json_schema::<crate::MaintenanceHour>,
-    ),
+    ("MaintenanceHour", described::json_schema::<crate::MaintenanceHour>),
     #[cfg(feature = "postgres")]
-    (
-        "CaCertificates",
-        described::json_schema::<crate::CaCertificates>,
-    ),
+    ("CaCertificates", described::json_schema::<crate::CaCertificates>),
     #[cfg(feature = "postgres")]
-    (
-        "ConnectionString",
-        described::json_schema::<crate::ConnectionString>,
-    ),
+    ("ConnectionString", described::json_schema::<crate::ConnectionString>),
     #[cfg(feature = "postgres")]
-    (
-        "SuperuserPassword",
-        described::json_schema::<crate::SuperuserPassword>,
-    ),
+    ("SuperuserPassword", described::json_schema::<crate::SuperuserPassword>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresParent",
-        described::json_schema::<crate::PostgresParent>,
-    ),
+    ("PostgresParent", described::json_schema::<crate::PostgresParent>),
     #[cfg(feature = "postgres")]
     ("TagKey", described::json_schema::<crate::TagKey>),
     #[cfg(feature = "postgres")]
@@ -395,108 +257,54 @@ pub static JSON_SCHEMAS: &[(&str, described::JsonSchemaOf)] = &[
     #[cfg(feature = "postgres")]
     ("TagInput", described::json_schema::<crate::TagInput>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresFirewallRule",
-        described::json_schema::<crate::PostgresFirewallRule>,
-    ),
+    ("PostgresFirewallRule", described::json_schema::<crate::PostgresFirewallRule>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresSummary",
-        described::json_schema::<crate::PostgresSummary>,
-    ),
+    ("PostgresSummary", described::json_schema::<crate::PostgresSummary>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresPage",
-        described::json_schema::<crate::PostgresPage>,
-    ),
+    ("PostgresPage", described::json_schema::<crate::PostgresPage>),
     #[cfg(feature = "postgres")]
     ("Postgres", described::json_schema::<crate::Postgres>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresCreate",
-        described::json_schema::<crate::PostgresCreate>,
-    ),
+    ("PostgresCreate", described::json_schema::<crate::PostgresCreate>),
     #[cfg(feature = "postgres")]
-    (
-        "PostgresUpdate",
-        described::json_schema::<crate::PostgresUpdate>,
-    ),
+    ("PostgresUpdate", described::json_schema::<crate::PostgresUpdate>),
     #[cfg(feature = "postgres")]
     (
         "PostgresResetSuperuserPassword",
         described::json_schema::<crate::PostgresResetSuperuserPassword>,
     ),
-    (
-        "FirewallRule",
-        described::json_schema::<crate::FirewallRule>,
-    ),
+    ("FirewallRule", described::json_schema::<crate::FirewallRule>),
     #[cfg(feature = "private_subnet")]
-    (
-        "FirewallSummary",
-        described::json_schema::<crate::FirewallSummary>,
-    ),
+    ("FirewallSummary", described::json_schema::<crate::FirewallSummary>),
     #[cfg(feature = "firewall")]
     ("Firewall", described::json_schema::<crate::Firewall>),
     #[cfg(feature = "firewall")]
-    (
-        "FirewallDetachSubnet",
-        described::json_schema::<crate::FirewallDetachSubnet>,
-    ),
+    ("FirewallDetachSubnet", described::json_schema::<crate::FirewallDetachSubnet>),
     #[cfg(feature = "private_subnet")]
-    (
-        "PrivateSubnetState",
-        described::json_schema::<crate::PrivateSubnetState>,
-    ),
+    ("PrivateSubnetState", described::json_schema::<crate::PrivateSubnetState>),
     #[cfg(feature = "private_subnet")]
     ("Nic", described::json_schema::<crate::Nic>),
     #[cfg(feature = "private_subnet")]
-    (
-        "PrivateSubnet",
-        described::json_schema::<crate::PrivateSubnet>,
-    ),
+    ("PrivateSubnet", described::json_schema::<crate::PrivateSubnet>),
     #[cfg(feature = "private_subnet")]
-    (
-        "PrivateSubnetCreate",
-        described::json_schema::<crate::PrivateSubnetCreate>,
-    ),
+    ("PrivateSubnetCreate", described::json_schema::<crate::PrivateSubnetCreate>),
     #[cfg(feature = "private_subnet")]
-    (
-        "PrivateSubnetConnect",
-        described::json_schema::<crate::PrivateSubnetConnect>,
-    ),
+    ("PrivateSubnetConnect", described::json_schema::<crate::PrivateSubnetConnect>),
     #[cfg(feature = "inference_api_key")]
-    (
-        "InferenceApiKeyCreate",
-        described::json_schema::<crate::InferenceApiKeyCreate>,
-    ),
+    ("InferenceApiKeyCreate", described::json_schema::<crate::InferenceApiKeyCreate>),
     #[cfg(feature = "inference_api_key")]
-    (
-        "InferenceApiKeySecret",
-        described::json_schema::<crate::InferenceApiKeySecret>,
-    ),
+    ("InferenceApiKeySecret", described::json_schema::<crate::InferenceApiKeySecret>),
     #[cfg(feature = "inference_api_key")]
-    (
-        "InferenceApiKey",
-        described::json_schema::<crate::InferenceApiKey>,
-    ),
+    ("InferenceApiKey", described::json_schema::<crate::InferenceApiKey>),
     ("NoStore", described::json_schema::<crate::NoStore>),
-    (
-        "BearerChallenge",
-        described::json_schema::<crate::BearerChallenge>,
-    ),
-    (
-        "RetryAfterSeconds",
-        described::json_schema::<crate::RetryAfterSeconds>,
-    ),
+    ("BearerChallenge", described::json_schema::<crate::BearerChallenge>),
+    ("RetryAfterSeconds", described::json_schema::<crate::RetryAfterSeconds>),
     ("ErrorCode", described::json_schema::<crate::ErrorCode>),
     ("ErrorType", described::json_schema::<crate::ErrorType>),
     ("ErrorText", described::json_schema::<crate::ErrorText>),
     ("ErrorTexts", described::json_schema::<crate::ErrorTexts>),
     ("ErrorDetail", described::json_schema::<crate::ErrorDetail>),
-    (
-        "ErrorDetails",
-        described::json_schema::<crate::ErrorDetails>,
-    ),
+    ("ErrorDetails", described::json_schema::<crate::ErrorDetails>),
     ("ErrorBody", described::json_schema::<crate::ErrorBody>),
     ("Error", described::json_schema::<crate::Error>),
 ];
