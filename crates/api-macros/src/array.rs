@@ -7,6 +7,7 @@ use syn::{DeriveInput, LitInt, LitStr, Result};
 use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
 
+/// The arguments of `#[array(…)]`.
 #[derive(Default)]
 struct Rules {
     min: Option<LitInt>,
@@ -15,6 +16,7 @@ struct Rules {
     check: Option<LitStr>,
 }
 
+/// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = impls::newtype(input, "Array")?;
     let Some(item) = impls::argument(inner, 0) else {
@@ -101,6 +103,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
+/// Reads `#[array(…)]`.
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
     for attribute in input
@@ -132,6 +135,7 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
     Ok(rules)
 }
 
+/// Generates an expression of the schema without annotations.
 fn keywords(item: &syn::Type, rules: &Rules) -> TokenStream {
     let mut pairs = Vec::new();
     for (name, value) in [("minItems", &rules.min), ("maxItems", &rules.max)] {
@@ -150,11 +154,14 @@ fn keywords(item: &syn::Type, rules: &Rules) -> TokenStream {
     }
 }
 
+/// Generates the access to the items.
+///
+/// As a slice and not as a `Vec`, whose methods could change the number of items.
 fn collection(input: &DeriveInput, inner: &syn::Type, item: &syn::Type) -> TokenStream {
     let ident = &input.ident;
     quote! {
         impl #ident {
-            /// The items.
+            /// Returns the items.
             #[must_use]
             pub fn into_vec(self) -> #inner {
                 self.0

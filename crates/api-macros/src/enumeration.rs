@@ -1,4 +1,4 @@
-//! `#[derive(Enumeration)]`: a fixed set of values, which may grow.
+//! `#[derive(Enumeration)]`: an enum of the values that a schema lists, which may be extensible.
 
 mod strings;
 mod values;
@@ -8,19 +8,21 @@ use syn::{Data, DeriveInput, Fields, Ident, LitStr, Result};
 
 use crate::schema::{self, wrong_shape};
 
-/// A listed value and its variant.
+/// A value that the schema lists, with its variant.
 pub(crate) struct Listed {
     pub ident: Ident,
-    /// The text, or the JSON text.
+    /// The text of a string, or the JSON text of any value.
     pub value: String,
 }
 
+/// An enum with its listed values, and the variant for unlisted ones if it is extensible.
 pub(crate) struct Enumeration<'i> {
     pub input: &'i DeriveInput,
     pub listed: Vec<Listed>,
     pub unlisted: Option<Ident>,
 }
 
+/// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let mut extensible = false;
     let mut json = false;
@@ -58,6 +60,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     }
 }
 
+/// Reads the variants and their `#[value(…)]`.
 fn read(input: &DeriveInput, json: bool) -> Result<Enumeration<'_>> {
     let Data::Enum(data) = &input.data else {
         return Err(wrong_shape(input, "Enumeration is for an enum"));
@@ -86,7 +89,7 @@ fn read(input: &DeriveInput, json: bool) -> Result<Enumeration<'_>> {
         else {
             return Err(syn::Error::new_spanned(
                 variant,
-                "a variant says its value: #[value(\"…\")]",
+                "a variant must have its value: #[value(\"…\")]",
             ));
         };
         let mut value = None;

@@ -1,4 +1,4 @@
-//! What several derives write alike.
+//! Code that several derives generate or read alike.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -6,9 +6,9 @@ use syn::{Data, DeriveInput, Fields, Ident, LitStr, Result, Type};
 
 use crate::schema::wrong_shape;
 
-/// serde's traits on top of `Wire`.
+/// Generates `Serialize` and `Deserialize`, which call `Wire`.
 ///
-/// What an expansion names itself begins with `__`: the contract may call its types anything else.
+/// The names that an expansion chooses itself start with `__`, which no type of a contract does.
 pub(crate) fn serde(ident: &Ident) -> TokenStream {
     quote! {
         #[automatically_derived]
@@ -32,7 +32,7 @@ pub(crate) fn serde(ident: &Ident) -> TokenStream {
     }
 }
 
-/// `Wire` from the bodies of its two functions.
+/// Generates `Wire` from the bodies of its two functions.
 pub(crate) fn wire(ident: &Ident, decode: &TokenStream, encode: &TokenStream) -> TokenStream {
     quote! {
         #[automatically_derived]
@@ -53,7 +53,12 @@ pub(crate) fn wire(ident: &Ident, decode: &TokenStream, encode: &TokenStream) ->
     }
 }
 
-/// The body of `decode` for a type whose values the compiled schema judges as well: `inner` reads from `value`.
+/// Generates the body of `decode` for a type that the compiled schema checks too: `inner` decodes
+/// from `deserializer`.
+///
+/// The whole value is read as JSON first, since the schema may look at parts that the type does not
+/// keep. The closure gives `inner` another error type: a `Value` as deserializer has
+/// `serde_json`'s.
 pub(crate) fn checked(check: &LitStr, inner: &TokenStream) -> TokenStream {
     quote! {
         let value: ::api_runtime::__private::Value = ::api_runtime::Wire::decode(deserializer)?;
@@ -66,7 +71,7 @@ pub(crate) fn checked(check: &LitStr, inner: &TokenStream) -> TokenStream {
     }
 }
 
-/// The single type inside a newtype.
+/// Returns the type inside a newtype.
 pub(crate) fn newtype<'i>(input: &'i DeriveInput, derive: &str) -> Result<&'i Type> {
     if let Data::Struct(data) = &input.data
         && let Fields::Unnamed(fields) = &data.fields
@@ -80,7 +85,7 @@ pub(crate) fn newtype<'i>(input: &'i DeriveInput, derive: &str) -> Result<&'i Ty
     ))
 }
 
-/// The `n`th argument of a generic type such as `Vec<T>`.
+/// Returns the `n`th argument of a generic type such as `Vec<T>`.
 pub(crate) fn argument(ty: &Type, n: usize) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let syn::PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments
@@ -97,7 +102,7 @@ pub(crate) fn argument(ty: &Type, n: usize) -> Option<&Type> {
         .nth(n)
 }
 
-/// An optional count as an expression.
+/// Generates an expression of an `Option`.
 pub(crate) fn optional<T: quote::ToTokens>(value: Option<&T>) -> TokenStream {
     if let Some(value) = value {
         quote!(::core::option::Option::Some(#value))

@@ -1,4 +1,5 @@
-//! `#[derive(Json)]`: any JSON, judged by the compiled schema where there is one.
+//! `#[derive(Json)]`: a newtype over any JSON, for schemas that no Rust type expresses. The
+//! compiled schema checks it.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,6 +8,7 @@ use syn::{DeriveInput, LitStr, Result};
 use crate::impls;
 use crate::schema::{self, Annotations};
 
+/// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = impls::newtype(input, "Json")?;
     let mut check: Option<LitStr> = None;
@@ -72,7 +74,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 ::core::result::Result::Ok(Self(value))
             }
 
-            /// The value.
+            /// Returns the JSON value.
             #[must_use]
             pub fn into_value(self) -> #inner {
                 self.0

@@ -7,6 +7,7 @@ use syn::{DeriveInput, LitInt, LitStr, Result};
 use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
 
+/// The arguments of `#[map(…)]`.
 #[derive(Default)]
 struct Rules {
     min: Option<LitInt>,
@@ -14,6 +15,7 @@ struct Rules {
     check: Option<LitStr>,
 }
 
+/// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = impls::newtype(input, "Map")?;
     let Some(values) = impls::argument(inner, 1) else {
@@ -98,7 +100,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 ::core::result::Result::Ok(Self(entries))
             }
 
-            /// The entries.
+            /// Returns the entries.
             #[must_use]
             pub fn into_map(self) -> #inner {
                 self.0
@@ -126,7 +128,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The ways to walk over the entries.
+/// Generates `IntoIterator` of the map and of a reference to it.
 fn iteration(ident: &syn::Ident, inner: &syn::Type, values: &syn::Type) -> TokenStream {
     quote! {
         #[automatically_derived]
@@ -151,6 +153,7 @@ fn iteration(ident: &syn::Ident, inner: &syn::Type, values: &syn::Type) -> Token
     }
 }
 
+/// Reads `#[map(…)]`.
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
     for attribute in input

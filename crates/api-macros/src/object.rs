@@ -1,4 +1,4 @@
-//! `#[derive(Object)]`: a struct with named properties.
+//! `#[derive(Object)]`: a struct whose fields are the properties of an object.
 
 mod construct;
 
@@ -9,7 +9,7 @@ use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Result, Type};
 use crate::impls;
 use crate::schema::{self, Annotations, unraw, wrong_shape};
 
-/// What `#[object(…)]` says.
+/// The arguments of `#[object(…)]`.
 #[derive(Default)]
 struct Rules {
     closed: bool,
@@ -20,7 +20,10 @@ struct Rules {
     check: Option<LitStr>,
 }
 
-/// A property and its field.
+/// A property and its field, with the arguments of `#[field(…)]`.
+///
+/// An absent property and null are different: an `optional` field is an `Option`, a `nullable` one
+/// too, and a field that is both is an `Option<Option<T>>`.
 pub(crate) struct Property {
     pub ident: Ident,
     pub ty: Type,
@@ -37,7 +40,8 @@ impl Property {
         !self.optional && self.default.is_none()
     }
 
-    /// The type on the wire: an optional field's `Option` only says that it may be absent.
+    /// Returns the type of the property's value: for an optional field the type inside the outer
+    /// `Option`.
     fn wire_type(&self) -> &Type {
         if self.optional {
             impls::argument(&self.ty, 0).unwrap_or(&self.ty)
@@ -47,6 +51,7 @@ impl Property {
     }
 }
 
+/// A struct with its properties, and the field for additional properties if there is one.
 pub(crate) struct Object<'i> {
     pub input: &'i DeriveInput,
     rules: Rules,
@@ -54,6 +59,7 @@ pub(crate) struct Object<'i> {
     pub additional: Option<(Ident, Type)>,
 }
 
+/// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let object = read(input)?;
     let ident = &input.ident;
@@ -74,6 +80,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! { #wire #serde #described #constructors })
 }
 
+/// Reads the fields of the struct and their `#[field(…)]`.
 fn read(input: &DeriveInput) -> Result<Object<'_>> {
     let fields = match &input.data {
         Data::Struct(data) => match &data.fields {
@@ -161,6 +168,7 @@ fn read(input: &DeriveInput) -> Result<Object<'_>> {
     })
 }
 
+/// Reads `#[object(…)]`.
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
     for attribute in input
@@ -189,6 +197,7 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
 }
 
 impl Object<'_> {
+    /// Generates the body of `Wire::decode`.
     fn decode(&self) -> TokenStream {
         let inner = self.decode_map();
         match &self.rules.check {
@@ -197,6 +206,10 @@ impl Object<'_> {
         }
     }
 
+    /// Generates the decoding of the properties: a visitor with a local variable for each.
+    ///
+    /// Not serde's derive, which decodes null and an absent property to the same value, and cannot
+    /// skip unknown properties in lenient mode only.
     fn decode_map(&self) -> TokenStream {
         let ident = &self.input.ident;
         let wires: Vec<&String> = self
@@ -204,12 +217,12 @@ impl Object<'_> {
             .iter()
             .map(|property| &property.wire)
             .collect();
-        let places: Vec<Ident> = (0..self.properties.len())
-            .map(|at| format_ident!("place_{at}"))
+        let slots: Vec<Ident> = (0..self.properties.len())
+            .map(|at| format_ident!("value_{at}"))
             .collect();
         let types: Vec<&Type> = self.properties.iter().map(Property::wire_type).collect();
         let indices = 0..self.properties.len();
-        let places_at = indices.clone();
+        let positions = indices.clone();
         let closed = self.rules.closed;
         let (others, keep, kept) = match &self.additional {
             Some((field, ty)) => (
@@ -226,17 +239,19 @@ impl Object<'_> {
                 None,
             ),
         };
-        let rules = self.map_rules(&places);
-        let fields = self.properties.iter().zip(&places).map(|(property, place)| {
+        let rules = self.map_rules(&slots);
+        let fields = self.properties.iter().zip(&slots).map(|(property, slot)| {
             let field = &property.ident;
             let wire = &property.wire;
             match &property.default {
-                Some(default) => quote!(#field: match #place {
+                Some(default) => quote!(#field: match #slot {
                     ::core::option::Option::Some(value) => value,
                     ::core::option::Option::None => ::api_runtime::__private::default(#default)?,
                 }),
-                None if property.optional => quote!(#field: #place),
-                None => quote!(#field: #place.ok_or_else(|| ::api_runtime::__private::missing(#wire))?),
+                None if property.optional => quote!(#field: #slot),
+                None => {
+                    quote!(#field: #slot.ok_or_else(|| ::api_runtime::__private::missing(#wire))?)
+                }
             }
         });
         quote! {
@@ -253,15 +268,15 @@ impl Object<'_> {
                     mut map: __A,
                 ) -> ::core::result::Result<#ident, __A::Error> {
                     let keys = ::api_runtime::__private::Keys(|name: &str| match name {
-                        #(#wires => ::core::option::Option::Some(#places_at),)*
+                        #(#wires => ::core::option::Option::Some(#positions),)*
                         _ => ::core::option::Option::None,
                     });
-                    #(let mut #places: ::core::option::Option<#types> = ::core::option::Option::None;)*
+                    #(let mut #slots: ::core::option::Option<#types> = ::core::option::Option::None;)*
                     #others
                     while let ::core::option::Option::Some(key) = map.next_key_seed(keys)? {
                         match key {
                             #(::api_runtime::__private::Key::Known(#indices) => {
-                                ::api_runtime::__private::fill(&mut #places, #wires, &mut map)?;
+                                ::api_runtime::__private::fill(&mut #slots, #wires, &mut map)?;
                             })*
                             ::api_runtime::__private::Key::Known(_) => {}
                             ::api_runtime::__private::Key::Unknown(name) => #keep,
@@ -275,8 +290,9 @@ impl Object<'_> {
         }
     }
 
-    /// Counts and dependencies, once all properties are read.
-    fn map_rules(&self, places: &[Ident]) -> Option<TokenStream> {
+    /// Generates the checks that follow when all properties are read: their number, and
+    /// `dependentRequired`.
+    fn map_rules(&self, slots: &[Ident]) -> Option<TokenStream> {
         let wires: Vec<&String> = self
             .properties
             .iter()
@@ -286,7 +302,7 @@ impl Object<'_> {
             let min = impls::optional(self.rules.min.as_ref());
             let max = impls::optional(self.rules.max.as_ref());
             quote! {
-                let count = [#(#places.is_some()),*].iter().filter(|is_there| **is_there).count() + others.len();
+                let count = [#(#slots.is_some()),*].iter().filter(|is_there| **is_there).count() + others.len();
                 ::api_runtime::__private::count(count, #min, #max)?;
             }
         });
@@ -308,7 +324,7 @@ impl Object<'_> {
             };
             quote! {
                 let has = |name: &str| match name {
-                    #(#wires => #places.is_some(),)*
+                    #(#wires => #slots.is_some(),)*
                     other => #other,
                 };
                 #(#rules)*
@@ -320,6 +336,7 @@ impl Object<'_> {
         }
     }
 
+    /// Generates the body of `Wire::encode`.
     fn encode(&self) -> TokenStream {
         let certain = self
             .properties
@@ -332,6 +349,8 @@ impl Object<'_> {
             .filter(|property| property.optional)
             .map(|property| &property.ident)
             .collect();
+        // The number must be exact: serde_json writes `{}` for none, and binary formats write it
+        // before the entries.
         let more = self
             .additional
             .as_ref()
@@ -341,17 +360,17 @@ impl Object<'_> {
             if property.optional {
                 quote! {
                     if let ::core::option::Option::Some(value) = &self.#field {
-                        map.serialize_entry(#wire, &::api_runtime::__private::Written(value))?;
+                        map.serialize_entry(#wire, &::api_runtime::__private::Encoded(value))?;
                     }
                 }
             } else {
-                quote!(map.serialize_entry(#wire, &::api_runtime::__private::Written(&self.#field))?;)
+                quote!(map.serialize_entry(#wire, &::api_runtime::__private::Encoded(&self.#field))?;)
             }
         });
         let others = self.additional.as_ref().map(|(field, _)| {
             quote! {
                 for (name, value) in &self.#field {
-                    map.serialize_entry(name, &::api_runtime::__private::Written(value))?;
+                    map.serialize_entry(name, &::api_runtime::__private::Encoded(value))?;
                 }
             }
         });
@@ -365,6 +384,7 @@ impl Object<'_> {
         }
     }
 
+    /// Generates an expression of the schema without annotations.
     fn keywords(&self) -> TokenStream {
         let mut pairs = vec![quote!(("type", json!("object")))];
         if !self.properties.is_empty() {
@@ -380,7 +400,8 @@ impl Object<'_> {
                 };
                 quote!((#wire, #schema))
             });
-            // Not `json!`, whose recursion ends long before the properties of some objects do.
+            // Not `json!`, which recurses for each entry and reaches the compiler's limit in large
+            // objects.
             pairs.push(quote!(("properties", ::api_runtime::described::with(json!({}), &[#(#properties),*]))));
         }
         let required: Vec<&String> = self

@@ -1,12 +1,83 @@
-//! `#[derive(Scalar)]`: a newtype over a string or number that can only hold what the schema accepts.
+//! `#[derive(Scalar)]`: a newtype over a string or number that holds only values that its schema
+//! accepts.
+
+mod access;
+mod conversions;
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DeriveInput, Expr, LitInt, LitStr, Result, Type};
+use syn::{DeriveInput, Expr, Ident, LitInt, LitStr, Result, Type};
+
+use access::access;
+use conversions::conversions;
 
 use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
 
+/// Expands the derive.
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let inner = impls::newtype(input, "Scalar")?;
+    let ident = &input.ident;
+    let annotations = Annotations::read(&input.attrs)?;
+    let component = annotations.component(ident);
+    let scalar = Scalar {
+        ident,
+        inner,
+        rules: &Rules::read(input)?,
+        is_text: matches!(inner, Type::Path(path) if path.path.is_ident("String")),
+        component: component.as_ref(),
+    };
+    let described = schema::described(input, &annotations, &keywords(&scalar), &[]);
+    let serde = impls::serde(ident);
+    let wire = impls::wire(
+        ident,
+        &quote! {
+            let value = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
+            Self::checked(value).map_err(::api_runtime::__private::serde::de::Error::custom)
+        },
+        &quote!(::api_runtime::Wire::encode(&self.0, serializer)),
+    );
+    let check = check(&scalar);
+    let conversions = conversions(&scalar);
+    let access = access(&scalar);
+    Ok(quote! { #check #wire #serde #conversions #access #described })
+}
+
+/// A newtype over a string or number.
+#[derive(Clone, Copy)]
+struct Scalar<'i> {
+    ident: &'i Ident,
+    inner: &'i Type,
+    rules: &'i Rules,
+    is_text: bool,
+    /// The name of the schema among the contract's components, for messages.
+    component: Option<&'i String>,
+}
+
+impl Scalar<'_> {
+    /// Returns the format of a text with the path of the function that checks it.
+    ///
+    /// The generator writes a format that is not enforced into `#[schema(…)]`, so this crate needs
+    /// no list of formats: one that `api_runtime::format` has no function for does not compile. The
+    /// format of a number is its type.
+    fn enforced_format(&self) -> Option<(String, TokenStream)> {
+        let format = self.rules.format.as_ref().filter(|_| self.is_text)?.value();
+        let function = quote::format_ident!("{}", format.replace('-', "_"));
+        Some((format, quote!(::api_runtime::format::#function)))
+    }
+
+    /// Returns whether the newtype accepts every value of the type inside it.
+    fn is_unconstrained(&self) -> bool {
+        self.rules.min_length.is_none()
+            && self.rules.max_length.is_none()
+            && self.rules.pattern.is_none()
+            && self.enforced_format().is_none()
+            && self.rules.bounds.is_empty()
+            && self.rules.check.is_none()
+    }
+}
+
+/// The arguments of `#[scalar(…)]`.
 #[derive(Default)]
 struct Rules {
     min_length: Option<LitInt>,
@@ -19,6 +90,7 @@ struct Rules {
 }
 
 impl Rules {
+    /// Reads `#[scalar(…)]`.
     fn read(input: &DeriveInput) -> Result<Self> {
         let mut rules = Self::default();
         for attribute in input
@@ -55,84 +127,31 @@ impl Rules {
         Ok(rules)
     }
 
+    /// Returns a bound by the name of its argument.
     fn bound(&self, name: &str) -> Option<&Expr> {
         self.bounds
             .iter()
             .find(|(known, _)| known == name)
             .map(|(_, value)| value)
     }
-
-    /// The format with the function that checks it, if the run time enforces it.
-    fn enforced_format(&self) -> Option<(String, TokenStream)> {
-        let format = self.format.as_ref()?.value();
-        let function = match format.as_str() {
-            "date-time"
-            | "date"
-            | "time"
-            | "duration"
-            | "email"
-            | "idn-email"
-            | "hostname"
-            | "idn-hostname"
-            | "ipv4"
-            | "ipv6"
-            | "uri"
-            | "uri-reference"
-            | "iri"
-            | "iri-reference"
-            | "uri-template"
-            | "uuid"
-            | "regex"
-            | "json-pointer"
-            | "relative-json-pointer"
-            | "byte" => quote::format_ident!("{}", format.replace('-', "_")),
-            _ => return None,
-        };
-        Some((format, quote!(::api_runtime::format::#function)))
-    }
-
-    fn is_unconstrained(&self) -> bool {
-        self.min_length.is_none()
-            && self.max_length.is_none()
-            && self.pattern.is_none()
-            && self.enforced_format().is_none()
-            && self.bounds.is_empty()
-            && self.check.is_none()
-    }
 }
 
-pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let inner = impls::newtype(input, "Scalar")?;
-    let rules = Rules::read(input)?;
-    let is_text = matches!(inner, Type::Path(path) if path.path.is_ident("String"));
-    let ident = &input.ident;
-    let annotations = Annotations::read(&input.attrs)?;
-    let described = schema::described(input, &annotations, &keywords(inner, &rules, is_text), &[]);
-    let serde = impls::serde(ident);
-    let check = check(input, inner, &rules, is_text);
-    let wire = impls::wire(
+/// Generates `check`, which borrows a value, and `checked`, which wraps it.
+fn check(scalar: &Scalar<'_>) -> TokenStream {
+    let Scalar {
         ident,
-        &quote! {
-            let value = <#inner as ::api_runtime::Wire>::decode(deserializer)?;
-            Self::checked(value).map_err(::api_runtime::__private::serde::de::Error::custom)
-        },
-        &quote!(::api_runtime::Wire::encode(&self.0, serializer)),
-    );
-    let conversions = conversions(input, inner, &rules, is_text);
-    let access = if is_text {
-        text_access(input, &rules)
-    } else {
-        number_access(input, inner, &rules)
-    };
-    Ok(quote! { #check #wire #serde #conversions #access #described })
-}
-
-fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> TokenStream {
-    let own = if rules.is_unconstrained() {
+        inner,
+        rules,
+        is_text,
+        ..
+    } = *scalar;
+    let own = if scalar.is_unconstrained() {
         quote!(let _ = value;)
     } else if is_text {
         let min = optional(rules.min_length.as_ref());
         let max = optional(rules.max_length.as_ref());
+        let schema = optional(scalar.component);
+        // A static, so that the pattern is compiled once and not for each value.
         let (declared, pattern) = match &rules.pattern {
             Some(pattern) => (
                 quote!(static __PATTERN: ::api_runtime::Pattern = ::api_runtime::Pattern::new(#pattern);),
@@ -140,14 +159,14 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
             ),
             None => (quote!(), quote!(::core::option::Option::None)),
         };
-        let format = if let Some((name, function)) = rules.enforced_format() {
+        let format = if let Some((name, function)) = scalar.enforced_format() {
             quote!(::core::option::Option::Some((#name, #function)))
         } else {
             quote!(::core::option::Option::None)
         };
         quote! {
             #declared
-            ::api_runtime::__private::Text { min_length: #min, max_length: #max, pattern: #pattern, format: #format }
+            ::api_runtime::__private::Text { schema: #schema, min_length: #min, max_length: #max, pattern: #pattern, format: #format }
                 .check(value)?;
         }
     } else {
@@ -184,7 +203,6 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
     } else {
         quote!(&#inner)
     };
-    let ident = &input.ident;
     quote! {
         impl #ident {
             fn check(value: #by) -> ::core::result::Result<(), ::api_runtime::ConstraintError> {
@@ -201,8 +219,10 @@ fn check(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> Tok
     }
 }
 
-/// A bound in the newtype's own number type: `1` becomes `1.0` for floats, and a fraction the next integer that
-/// means the same. None where every value of the type is within it, or where only the compiled schema can say.
+/// Generates a bound in the number type inside the newtype; none if every value of the type
+/// satisfies the bound, or if only the compiled schema can check it.
+///
+/// The contract may bound an integer by `0.5`, or by a number that the type cannot hold.
 fn bound_of(name: &str, value: &Expr, inner: &Type) -> Option<TokenStream> {
     let is = |name: &str| matches!(inner, Type::Path(path) if path.path.is_ident(name));
     let (low, high) = match () {
@@ -222,12 +242,16 @@ fn bound_of(name: &str, value: &Expr, inner: &Type) -> Option<TokenStream> {
         "maximum" | "exclusive_maximum" => bound > high,
         _ => false,
     };
-    // A bound beyond the other end leaves no value: the type's own end is as far.
+    // A minimum above the range of the type, or a maximum below it, can only be written as the end
+    // of the range.
     let clamped = proc_macro2::Literal::i128_unsuffixed(bound.clamp(low, high));
     (!says_nothing).then(|| quote!(#clamped))
 }
 
-/// A number that means the same for integers; none if there is none.
+/// Rounds a bound to the equivalent integer, if there is one.
+///
+/// A minimum is rounded up and a maximum down. An exclusive bound is rounded the other way: `> 0.5`
+/// is `> 0`.
 fn whole(name: &str, number: &str) -> Option<i128> {
     if let Ok(integer) = number.parse() {
         return Some(integer);
@@ -246,7 +270,14 @@ fn whole(name: &str, number: &str) -> Option<i128> {
     Some(integer as i128)
 }
 
-fn keywords(inner: &Type, rules: &Rules, is_text: bool) -> TokenStream {
+/// Generates an expression of the schema without annotations.
+fn keywords(scalar: &Scalar<'_>) -> TokenStream {
+    let Scalar {
+        inner,
+        rules,
+        is_text,
+        ..
+    } = *scalar;
     let mut pairs = Vec::new();
     if is_text {
         pairs.push(quote!(("type", json!("string"))));
@@ -282,223 +313,4 @@ fn keywords(inner: &Type, rules: &Rules, is_text: bool) -> TokenStream {
         quote!(<#inner as ::api_runtime::Described>::schema())
     };
     quote!(::api_runtime::described::with(#base, &[#(#pairs),*]))
-}
-
-fn conversions(input: &DeriveInput, inner: &Type, rules: &Rules, is_text: bool) -> TokenStream {
-    let ident = &input.ident;
-    let into = quote! {
-        #[automatically_derived]
-        impl ::core::convert::From<#ident> for #inner {
-            fn from(value: #ident) -> #inner {
-                value.0
-            }
-        }
-    };
-    let other_integers = other_integers(ident, inner);
-    let from = if rules.is_unconstrained() {
-        let borrowed = is_text.then(|| {
-            quote! {
-                #[automatically_derived]
-                impl ::core::convert::From<&str> for #ident {
-                    fn from(value: &str) -> Self {
-                        Self(::std::borrow::ToOwned::to_owned(value))
-                    }
-                }
-            }
-        });
-        quote! {
-            #[automatically_derived]
-            impl ::core::convert::From<#inner> for #ident {
-                fn from(value: #inner) -> Self {
-                    Self(value)
-                }
-            }
-            #borrowed
-        }
-    } else {
-        let borrowed = is_text.then(|| {
-            quote! {
-                #[automatically_derived]
-                impl ::core::convert::TryFrom<&str> for #ident {
-                    type Error = ::api_runtime::ConstraintError;
-
-                    fn try_from(value: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
-                        Self::checked(::std::borrow::ToOwned::to_owned(value))
-                    }
-                }
-            }
-        });
-        quote! {
-            #[automatically_derived]
-            impl ::core::convert::TryFrom<#inner> for #ident {
-                type Error = ::api_runtime::ConstraintError;
-
-                fn try_from(value: #inner) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
-                    Self::checked(value)
-                }
-            }
-            #borrowed
-        }
-    };
-    let parse = if is_text {
-        quote!(Self::checked(::std::borrow::ToOwned::to_owned(text)))
-    } else {
-        quote! {
-            let value = text.parse::<#inner>().map_err(|_| ::api_runtime::ConstraintError::Kind("a number in range"))?;
-            Self::checked(value)
-        }
-    };
-    quote! {
-        #into
-        #from
-        #other_integers
-
-        #[automatically_derived]
-        impl ::core::str::FromStr for #ident {
-            type Err = ::api_runtime::ConstraintError;
-
-            fn from_str(text: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
-                #parse
-            }
-        }
-    }
-}
-
-/// The other integers that convert: a literal is an `i32` unless something says otherwise, a length is a `usize`.
-fn other_integers(ident: &syn::Ident, inner: &Type) -> TokenStream {
-    const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
-    const OTHERS: [&str; 5] = ["i32", "i64", "u32", "u64", "usize"];
-    let is = |name: &str| matches!(inner, Type::Path(path) if path.path.is_ident(name));
-    if !INTEGERS.iter().any(|name| is(name)) {
-        return TokenStream::new();
-    }
-    let others = OTHERS.iter().filter(|name| !is(name)).map(|name| {
-        let other = quote::format_ident!("{name}");
-        quote! {
-            #[automatically_derived]
-            impl ::core::convert::TryFrom<#other> for #ident {
-                type Error = ::api_runtime::ConstraintError;
-
-                fn try_from(value: #other) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
-                    let value = <#inner as ::core::convert::TryFrom<#other>>::try_from(value)
-                        .map_err(|_| ::api_runtime::ConstraintError::Kind("a number in range"))?;
-                    Self::checked(value)
-                }
-            }
-        }
-    });
-    quote!(#(#others)*)
-}
-
-/// Debug, Display and the ways to the text; a secret has one way only, whose name says so.
-fn text_access(input: &DeriveInput, rules: &Rules) -> TokenStream {
-    let ident = &input.ident;
-    let name = ident.to_string();
-    if rules.secret {
-        return quote! {
-            #[automatically_derived]
-            impl ::core::fmt::Debug for #ident {
-                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    f.write_str(concat!(#name, "([redacted])"))
-                }
-            }
-
-            impl #ident {
-                /// The secret itself. Whoever calls this keeps it out of logs and errors.
-                #[must_use]
-                pub fn expose(&self) -> &str {
-                    &self.0
-                }
-            }
-        };
-    }
-    quote! {
-        #[automatically_derived]
-        impl ::core::fmt::Debug for #ident {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.debug_tuple(#name).field(&self.0).finish()
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::fmt::Display for #ident {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl #ident {
-            /// The text.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-
-            /// The text.
-            #[must_use]
-            pub fn into_string(self) -> ::std::string::String {
-                self.0
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::convert::AsRef<str> for #ident {
-            fn as_ref(&self) -> &str {
-                &self.0
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::cmp::PartialEq<str> for #ident {
-            fn eq(&self, other: &str) -> bool {
-                self.0 == other
-            }
-        }
-
-        #[automatically_derived]
-        impl ::core::cmp::PartialEq<&str> for #ident {
-            fn eq(&self, other: &&str) -> bool {
-                self.0 == *other
-            }
-        }
-    }
-}
-
-fn number_access(input: &DeriveInput, inner: &Type, rules: &Rules) -> TokenStream {
-    let ident = &input.ident;
-    let name = ident.to_string();
-    let (debug, display) = if rules.secret {
-        (quote!(f.write_str(concat!(#name, "([redacted])"))), None)
-    } else {
-        let display = quote! {
-            #[automatically_derived]
-            impl ::core::fmt::Display for #ident {
-                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    ::core::fmt::Display::fmt(&self.0, f)
-                }
-            }
-        };
-        (
-            quote!(f.debug_tuple(#name).field(&self.0).finish()),
-            Some(display),
-        )
-    };
-    quote! {
-        #[automatically_derived]
-        impl ::core::fmt::Debug for #ident {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                #debug
-            }
-        }
-
-        #display
-
-        impl #ident {
-            /// The number.
-            #[must_use]
-            pub const fn get(self) -> #inner {
-                self.0
-            }
-        }
-    }
 }

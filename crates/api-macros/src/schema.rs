@@ -1,16 +1,19 @@
-//! `#[schema(…)]`, doc comments, and the `Described` impl with its faces for schemars and utoipa.
+//! `#[schema(…)]`, doc comments, and the impls of `Described`, `schemars::JsonSchema` and
+//! `utoipa::ToSchema`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::spanned::Spanned;
-use syn::{Attribute, DeriveInput, Expr, ExprLit, Lit, LitStr, Meta, Result};
+use syn::{Attribute, DeriveInput, Expr, ExprLit, Ident, Lit, LitStr, Meta, Result};
 
-/// What `#[schema(…)]` and the doc comments of an item or field say.
+use crate::impls::optional;
+
+/// The annotations of a schema: `#[schema(…)]` and the doc comments of an item or field.
 #[derive(Default)]
 pub(crate) struct Annotations {
-    pub name: Option<String>,
-    pub inline: bool,
-    pub description: Option<String>,
+    name: Option<String>,
+    inline: bool,
+    description: Option<String>,
     title: Option<String>,
     format: Option<String>,
     examples: Option<String>,
@@ -22,6 +25,7 @@ pub(crate) struct Annotations {
 }
 
 impl Annotations {
+    /// Reads the annotations from the attributes of an item or field.
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
         let mut made = Self {
             description: description(attributes),
@@ -56,7 +60,20 @@ impl Annotations {
         Ok(made)
     }
 
-    /// An expression that adds the annotations to a schema.
+    /// Returns the name of the schema: that of its component, or the identifier for an inline
+    /// schema.
+    fn own_name(&self, ident: &Ident) -> String {
+        self.name
+            .clone()
+            .unwrap_or_else(|| unraw(&ident.to_string()))
+    }
+
+    /// Returns the name of the schema among the contract's components; none for an inline schema.
+    pub(crate) fn component(&self, ident: &Ident) -> Option<String> {
+        (!self.inline).then(|| self.own_name(ident))
+    }
+
+    /// Generates an expression that adds the annotations to `schema`.
     pub(crate) fn add_to(&self, schema: &TokenStream) -> TokenStream {
         let described = quote!(::api_runtime::described);
         let mut pairs = Vec::new();
@@ -93,7 +110,10 @@ impl Annotations {
     }
 }
 
-/// A JSON text, checked while the macro runs.
+/// Reads a JSON text from an attribute.
+///
+/// A text and not tokens: the expansion parses it at run time. Checked here, so that this cannot
+/// fail then.
 pub(crate) fn json(literal: &LitStr, into: &mut Option<String>) -> Result<()> {
     let text = literal.value();
     serde_json::from_str::<serde_json::Value>(&text)
@@ -102,7 +122,7 @@ pub(crate) fn json(literal: &LitStr, into: &mut Option<String>) -> Result<()> {
     Ok(())
 }
 
-/// The doc comments as one text.
+/// Returns the doc comments as one text.
 fn description(attributes: &[Attribute]) -> Option<String> {
     let mut lines = Vec::new();
     for attribute in attributes {
@@ -121,9 +141,11 @@ fn description(attributes: &[Attribute]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// `Described`, and behind features `schemars::JsonSchema` and `utoipa::ToSchema`.
+/// Generates `Described`, `schemars::JsonSchema` and `utoipa::ToSchema`, behind features of the
+/// generated crate.
 ///
-/// `keywords` is an expression of the schema without annotations; `mentions` the types inside it.
+/// `keywords` is an expression of the schema without annotations, `mentions` are the types that it
+/// refers to.
 pub(crate) fn described(
     input: &DeriveInput,
     annotations: &Annotations,
@@ -131,15 +153,8 @@ pub(crate) fn described(
     mentions: &[syn::Type],
 ) -> TokenStream {
     let ident = &input.ident;
-    let own = annotations
-        .name
-        .clone()
-        .unwrap_or_else(|| unraw(&ident.to_string()));
-    let name = if annotations.inline {
-        quote!(::core::option::Option::None)
-    } else {
-        quote!(::core::option::Option::Some(#own))
-    };
+    let own = annotations.own_name(ident);
+    let name = optional(annotations.component(ident).as_ref());
     let schema = annotations.add_to(keywords);
     let inline = annotations.inline;
     quote! {
@@ -206,12 +221,12 @@ pub(crate) fn described(
     }
 }
 
-/// A name without `r#`.
+/// Returns the name of a raw identifier without `r#`.
 pub(crate) fn unraw(name: &str) -> String {
     name.strip_prefix("r#").unwrap_or(name).to_owned()
 }
 
-/// An error at an item that is not of the shape a derive is for.
+/// Returns the error for an item that a derive is not for.
 pub(crate) fn wrong_shape(input: &DeriveInput, words: &str) -> syn::Error {
     syn::Error::new(input.span(), words)
 }

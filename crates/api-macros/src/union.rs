@@ -1,4 +1,4 @@
-//! `#[derive(Union)]`: one of several types, told by a tag or by trial.
+//! `#[derive(Union)]`: an enum of types, whose variant is selected by a tag or by trying each.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,6 +7,7 @@ use syn::{Data, DeriveInput, Fields, Ident, LitStr, Result, Type};
 use crate::impls;
 use crate::schema::{self, Annotations, wrong_shape};
 
+/// The arguments of `#[union(…)]`.
 #[derive(Default)]
 struct Rules {
     tag: Option<LitStr>,
@@ -15,6 +16,8 @@ struct Rules {
     check: Option<LitStr>,
 }
 
+/// A variant with its type, the values of the tag that select it, and whether its type converts
+/// into the union.
 struct Variant {
     ident: Ident,
     ty: Type,
@@ -22,6 +25,7 @@ struct Variant {
     from: bool,
 }
 
+/// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let rules = rules(input)?;
     let variants = variants(input)?;
@@ -68,6 +72,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! { #wire #serde #(#conversions)* #described })
 }
 
+/// Reads `#[union(…)]`.
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
     for attribute in input
@@ -96,12 +101,13 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
     {
         return Err(wrong_shape(
             input,
-            "a union is told by exactly one of tag, one_of and any_of",
+            "the variant of a union is selected by exactly one of tag, one_of and any_of",
         ));
     }
     Ok(rules)
 }
 
+/// Reads the variants and their `#[variant(…)]`.
 fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
     let Data::Enum(data) = &input.data else {
         return Err(wrong_shape(input, "Union is for an enum"));
@@ -146,6 +152,9 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
     Ok(variants)
 }
 
+/// Generates an expression that decodes `value` as the variant that its tag selects.
+///
+/// The tag may be anywhere in the object, so the value has been read as JSON before.
 fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
     let arms = variants.iter().map(|variant| {
         let (name, tags) = (&variant.ident, &variant.tags);
@@ -163,6 +172,7 @@ fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
     }
 }
 
+/// Generates an expression that decodes `value` by trying each variant.
 fn by_trial(variants: &[Variant], exactly_one: bool) -> TokenStream {
     let choose = if exactly_one {
         quote!(one_of)
@@ -176,6 +186,7 @@ fn by_trial(variants: &[Variant], exactly_one: bool) -> TokenStream {
     quote!(::api_runtime::__private::#choose(&value, &[#(#alternatives),*]))
 }
 
+/// Generates an expression of the schema without annotations.
 fn keywords(rules: &Rules, variants: &[Variant]) -> TokenStream {
     let references = variants.iter().map(|variant| {
         let ty = &variant.ty;

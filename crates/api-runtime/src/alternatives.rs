@@ -1,35 +1,52 @@
-//! Choosing among the alternatives of a union that no tag tells apart: what the `Union` derive leans on.
+//! Selection of a variant of a union that has no discriminator, as expansions of the `Union` derive
+//! call it.
 //!
-//! Where answers are read leniently the alternatives are tried strictly first: what is newer than this crate must fit
-//! somewhere, but never makes an answer ambiguous that is not.
+//! Lenient mode tries every alternative strictly first. Otherwise a response that fits one
+//! alternative exactly could become ambiguous, because lenient decoding lets other alternatives
+//! drop the properties that they do not know.
 
 use serde::de::Error;
 use serde_json::Value;
 
 use crate::Wire;
 use crate::mode::{is_lenient, strict};
-use crate::wire::Written;
+use crate::wire::Encoded;
 
-/// Reads a value as one of the alternatives.
+/// The message for a value that no alternative accepts.
+pub(crate) const NONE_MATCHES: &str = "must match one of the alternatives";
+/// The message for a value that several alternatives accept, of which only one may.
+pub(crate) const SEVERAL_MATCH: &str =
+    "must match exactly one of the alternatives, but matches several";
+
+/// A function that decodes a value as one of the alternatives.
 pub type Read<T> = fn(&Value) -> Result<T, serde_json::Error>;
 
-/// The only alternative that accepts the value.
+/// Decodes a value as the only alternative that accepts it.
+///
+/// # Errors
+///
+/// If no alternative accepts the value, or several do. In lenient mode several may: [`fullest`]
+/// selects one of them.
 pub fn one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
+    // A second match is enough to know that several match, so the remaining alternatives are not
+    // tried.
     let (found, others) = strict(|| {
         let mut fitting = fitting(value, alternatives);
         (fitting.next(), fitting.next().is_some())
     });
     match found {
-        Some(_) if others => Err(E::custom(
-            "must fit exactly one of the alternatives, but fits several",
-        )),
+        Some(_) if others => Err(E::custom(SEVERAL_MATCH)),
         Some(found) => Ok(found),
         None if is_lenient() => fullest(value, alternatives).ok_or_else(none_fits),
         None => Err(none_fits()),
     }
 }
 
-/// The alternative that accepts the value and loses the least of it.
+/// Decodes a value as the alternative that accepts it and keeps the most of it.
+///
+/// # Errors
+///
+/// If no alternative accepts the value.
 pub fn any_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Result<T, E> {
     let strictly = strict(|| fullest(value, alternatives));
     let leniently = || {
@@ -42,21 +59,28 @@ pub fn any_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Res
     strictly.or_else(leniently).ok_or_else(none_fits)
 }
 
+/// Returns the error for a value that no alternative accepts.
 fn none_fits<E: Error>() -> E {
-    E::custom("must fit one of the alternatives")
+    E::custom(NONE_MATCHES)
 }
 
 fn fitting<'a, T>(value: &'a Value, alternatives: &'a [Read<T>]) -> impl Iterator<Item = T> + 'a {
     alternatives.iter().filter_map(|read| read(value).ok())
 }
 
-/// The first of those that accept the value and keep the most of its properties.
+/// Decodes a value as the alternative that keeps the most of its properties; the first of several
+/// that keep as many.
+///
+/// Open objects accept each other's values. The first match would drop what only a later
+/// alternative knows.
 fn fullest<T: Wire>(value: &Value, alternatives: &[Read<T>]) -> Option<T> {
     let mut fitting = fitting(value, alternatives);
     let mut best = fitting.next()?;
     if !matches!(value, Value::Object(_) | Value::Array(_)) {
         return Some(best);
     }
+    // Counted only when there is a second match: encoding every value again would cost more than
+    // decoding it.
     let mut most = None;
     for other in fitting {
         let before = *most.get_or_insert_with(|| kept(value, &best));
@@ -68,11 +92,12 @@ fn fullest<T: Wire>(value: &Value, alternatives: &[Read<T>]) -> Option<T> {
     Some(best)
 }
 
-/// How many properties of the value, at any depth, what was made of it still has.
+/// Returns how many properties of `value`, at any depth, `made` has when it is encoded again.
 fn kept<T: Wire>(value: &Value, made: &T) -> usize {
-    serde_json::to_value(Written(made)).map_or(0, |written| shared(value, &written))
+    serde_json::to_value(Encoded(made)).map_or(0, |written| shared(value, &written))
 }
 
+/// Returns how many properties, at any depth, are in both values.
 fn shared(value: &Value, written: &Value) -> usize {
     match (value, written) {
         (Value::Object(value), Value::Object(written)) => value
@@ -96,13 +121,13 @@ mod tests {
     use super::{any_of, one_of};
     use crate::{is_lenient, lenient};
 
-    /// Reads an object with these properties, which is closed or open.
+    /// Decodes an object with these properties, as a generated type would.
     fn object(value: &Value, names: &[&str], closed: bool) -> Result<Value, Error> {
         let object = value
             .as_object()
-            .ok_or_else(|| Error::custom("no object"))?;
+            .ok_or_else(|| Error::custom("must be an object"))?;
         if closed && !is_lenient() && object.keys().any(|name| !names.contains(&name.as_str())) {
-            return Err(Error::custom("too much"));
+            return Err(Error::custom("unknown property"));
         }
         let known = names
             .iter()

@@ -1,4 +1,5 @@
-//! Bounds, lengths, patterns and formats: what the derives check, and how a refusal reads.
+//! The constraints that expansions of the derives check, and the messages for values that violate
+//! them.
 
 use std::fmt;
 
@@ -6,7 +7,11 @@ use serde_json::Value;
 
 use crate::pattern::Pattern;
 
-/// Why a value is not one of its type. It names the rule and its limit, never the value.
+/// The constraint of a schema that a value violates.
+///
+/// The message names the rule and its limit, such as `must be at most 5`. It never contains the
+/// value, which may be a secret, and never a regular expression, which most readers of a message
+/// cannot read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConstraintError {
@@ -14,8 +19,9 @@ pub enum ConstraintError {
     MinLength(usize),
     /// `maxLength`, in characters.
     MaxLength(usize),
-    /// `pattern`
-    Pattern(&'static str),
+    /// `pattern`, with the name of the schema among the contract's components; none for an inline
+    /// schema.
+    Pattern(Option<&'static str>),
     /// `format`
     Format(&'static str),
     /// `minimum`
@@ -38,11 +44,11 @@ pub enum ConstraintError {
     MinProperties(usize),
     /// `maxProperties`
     MaxProperties(usize),
-    /// `enum`: the listed values.
+    /// `enum`, with the listed values.
     Enum(&'static [&'static str]),
-    /// The text is no number, truth value or the like.
+    /// The text is not of the type, which is named: `a number in range`.
     Kind(&'static str),
-    /// A rule of the compiled schema.
+    /// Keywords that the compiled schema checks, with the message.
     Schema(String),
 }
 
@@ -58,8 +64,9 @@ impl fmt::Display for ConstraintError {
             Self::MaxLength(most) => {
                 write!(f, "must be at most {most} character{} long", plural(*most))
             }
-            Self::Pattern(pattern) => write!(f, "must match the pattern {pattern}"),
-            Self::Format(format) => write!(f, "must have the format {format}"),
+            Self::Pattern(Some(schema)) => write!(f, "must match the pattern of `{schema}`"),
+            Self::Pattern(None) => f.write_str("must match the pattern of its schema"),
+            Self::Format(format) => write!(f, "must have the format `{format}`"),
             Self::Minimum(bound) => write!(f, "must be at least {bound}"),
             Self::Maximum(bound) => write!(f, "must be at most {bound}"),
             Self::ExclusiveMinimum(bound) => write!(f, "must be greater than {bound}"),
@@ -67,7 +74,7 @@ impl fmt::Display for ConstraintError {
             Self::MultipleOf(step) => write!(f, "must be a multiple of {step}"),
             Self::MinItems(least) => write!(f, "must have at least {least} item{}", plural(*least)),
             Self::MaxItems(most) => write!(f, "must have at most {most} item{}", plural(*most)),
-            Self::UniqueItems => f.write_str("must not hold the same item twice"),
+            Self::UniqueItems => f.write_str("must not contain the same item twice"),
             Self::MinProperties(1) => f.write_str("must have at least 1 property"),
             Self::MinProperties(least) => write!(f, "must have at least {least} properties"),
             Self::MaxProperties(1) => f.write_str("must have at most 1 property"),
@@ -87,20 +94,27 @@ impl fmt::Display for ConstraintError {
 
 impl std::error::Error for ConstraintError {}
 
-/// The rules of a string.
+/// The constraints of a string.
 pub struct Text {
+    /// The name of the schema among the contract's components, for messages.
+    pub schema: Option<&'static str>,
     /// `minLength`
     pub min_length: Option<usize>,
     /// `maxLength`
     pub max_length: Option<usize>,
     /// `pattern`
     pub pattern: Option<&'static Pattern>,
-    /// `format` and its check.
+    /// `format`, with the function that checks it.
     pub format: Option<(&'static str, fn(&str) -> bool)>,
 }
 
 impl Text {
     /// Checks a text.
+    ///
+    /// # Errors
+    ///
+    /// The first constraint that the text violates. The pattern comes after the lengths, so that it
+    /// never has to look at a text that is too long.
     #[inline]
     pub fn check(&self, text: &str) -> Result<(), ConstraintError> {
         if let Some(least) = self.min_length
@@ -109,6 +123,7 @@ impl Text {
             return Err(ConstraintError::MinLength(least));
         }
         if let Some(most) = self.max_length
+            // A text has at most as many characters as bytes, so most texts need no counting.
             && text.len() > most
             && text.chars().nth(most).is_some()
         {
@@ -117,7 +132,7 @@ impl Text {
         if let Some(pattern) = self.pattern
             && !pattern.matches(text)
         {
-            return Err(ConstraintError::Pattern(pattern.source()));
+            return Err(ConstraintError::Pattern(self.schema));
         }
         if let Some((name, check)) = self.format
             && !check(text)
@@ -128,14 +143,16 @@ impl Text {
     }
 }
 
-/// Whether a text has at least so many characters; one of four bytes at most, so most texts need no counting.
+/// Returns whether a text has at least `least` characters.
+///
+/// A character has at most four bytes, so most texts need no counting.
 fn reaches(text: &str, least: usize) -> bool {
     text.len() >= least.saturating_mul(4) || least == 0 || text.chars().nth(least - 1).is_some()
 }
 
-/// A number that bounds compare.
+/// A number type that has bounds.
 pub trait Numeric: Copy + PartialOrd + fmt::Display {
-    /// Whether it is a whole multiple of `step`.
+    /// Returns whether the number is a whole multiple of `step`.
     fn is_multiple_of(self, step: Self) -> bool;
 }
 
@@ -156,7 +173,9 @@ integers!(i8 i16 i32 i64 u8 u16 u32 u64);
 impl Numeric for f64 {
     fn is_multiple_of(self, step: Self) -> bool {
         let quotient = self / step;
-        // Decimal steps such as 0.01 have no exact quotient; what remains is rounding of the last places.
+        // Not `self % step == 0.0`: a decimal step such as 0.01 has no exact binary form, so its
+        // multiples leave a remainder. A quotient within a few units in the last place of a whole
+        // number counts as whole.
         quotient.is_finite()
             && (quotient - quotient.round()).abs() <= quotient.abs().max(1.0) * 4.0 * f64::EPSILON
     }
@@ -168,7 +187,7 @@ impl Numeric for f32 {
     }
 }
 
-/// The rules of a number.
+/// The constraints of a number.
 pub struct Bounds<T> {
     /// `minimum`
     pub minimum: Option<T>,
@@ -184,6 +203,10 @@ pub struct Bounds<T> {
 
 impl<T: Numeric> Bounds<T> {
     /// Checks a number.
+    ///
+    /// # Errors
+    ///
+    /// The first constraint that the number violates.
     pub fn check(&self, value: T) -> Result<(), ConstraintError> {
         if let Some(bound) = self.minimum.filter(|bound| value < *bound) {
             return Err(ConstraintError::Minimum(bound.to_string()));
@@ -204,7 +227,7 @@ impl<T: Numeric> Bounds<T> {
     }
 }
 
-/// The rules of a list.
+/// The constraints of an array.
 pub struct Items {
     /// `minItems`
     pub min: Option<usize>,
@@ -215,7 +238,11 @@ pub struct Items {
 }
 
 impl Items {
-    /// Checks a list.
+    /// Checks an array.
+    ///
+    /// # Errors
+    ///
+    /// The first constraint that the array violates.
     pub fn check<T: crate::Wire>(&self, items: &[T]) -> Result<(), ConstraintError> {
         if let Some(least) = self.min.filter(|least| items.len() < *least) {
             return Err(ConstraintError::MinItems(least));
@@ -230,18 +257,42 @@ impl Items {
     }
 }
 
-/// Whether no two items are equal as JSON. Their canonical texts are compared, so a long list costs no square.
+/// Checks `minProperties` and `maxProperties`.
+///
+/// # Errors
+///
+/// The constraint that the number of properties violates.
+pub fn entries(
+    count: usize,
+    least: Option<usize>,
+    most: Option<usize>,
+) -> Result<(), ConstraintError> {
+    if let Some(least) = least.filter(|least| count < *least) {
+        return Err(ConstraintError::MinProperties(least));
+    }
+    if let Some(most) = most.filter(|most| count > *most) {
+        return Err(ConstraintError::MaxProperties(most));
+    }
+    Ok(())
+}
+
+/// Returns whether no two items are equal as JSON.
+///
+/// Compares canonical texts in a set and not each item with each other one: the time stays linear,
+/// however many items a client sends, and the items need not implement `Hash`.
 fn all_differ<T: crate::Wire>(items: &[T]) -> bool {
     let mut seen = std::collections::HashSet::with_capacity(items.len());
     items.iter().all(
-        |item| match serde_json::to_value(crate::wire::Written(item)) {
+        |item| match serde_json::to_value(crate::wire::Encoded(item)) {
             Ok(value) => seen.insert(canonical(&value)),
+            // Only a number that JSON cannot hold; its own type reports that.
             Err(_) => true,
         },
     )
 }
 
-/// One text for all JSON that is equal: keys sorted, whole numbers without a point.
+/// Returns a text that is the same for all JSON values that are equal: keys sorted, whole numbers
+/// without a fraction.
 pub(crate) fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write_canonical(value, &mut text);
@@ -251,6 +302,8 @@ pub(crate) fn canonical(value: &Value) -> String {
 fn write_canonical(value: &Value, text: &mut String) {
     match value {
         Value::Number(number) => match number.as_f64() {
+            // JSON Schema compares numbers by value, so `1.0` and `1` need the same text. Integers
+            // keep their own text: a cast to a float would make large neighbours equal.
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "whole and far from the ends of an i128"
@@ -286,7 +339,8 @@ fn write_canonical(value: &Value, text: &mut String) {
     }
 }
 
-/// Whether two JSON values are equal: `1` and `1.0` are one number.
+/// Returns whether two JSON values are equal as JSON Schema means it: `1` and `1.0` are the same
+/// number.
 #[must_use]
 pub fn json_eq(one: &Value, other: &Value) -> bool {
     one == other || canonical(one) == canonical(other)

@@ -1,22 +1,25 @@
-//! The JSON Schema of a type, told by the type itself: what the closed loop compares with the contract.
+//! [`Described`]: the JSON Schema of a type, derived from the tokens that enforce it.
+//!
+//! The tests compare these schemas with the contract, so generated code that enforces another rule
+//! is found.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Map, Value, json};
 
-/// Where component schemas live in an OpenAPI document.
+/// The pointer to the component schemas of an OpenAPI document, as the start of a reference.
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// A type that knows its schema.
+/// A type that has a JSON Schema.
 pub trait Described {
-    /// Its name among the contract's components; none for an inline schema.
+    /// The name of the schema among the contract's components; none for an inline schema.
     const NAME: Option<&'static str> = None;
 
-    /// Its schema in full; other components stand as references.
+    /// Returns the schema, in which other components are references.
     fn schema() -> Value;
 
-    /// Its reference, or the schema itself where it has no name.
+    /// Returns a reference to the schema, or the schema itself if it has no name.
     #[must_use]
     fn reference() -> Value {
         match Self::NAME {
@@ -25,10 +28,12 @@ pub trait Described {
         }
     }
 
-    /// Adds it and every component that it mentions.
+    /// Adds the component of the type, if it has one, and every component that its schema refers
+    /// to.
     fn collect(into: &mut BTreeMap<String, Value>) {
         if let Some(name) = Self::NAME {
             if into.contains_key(name) {
+                // Recursive schemas end here.
                 return;
             }
             into.insert(name.to_owned(), Self::schema());
@@ -36,7 +41,7 @@ pub trait Described {
         Self::collect_inner(into);
     }
 
-    /// Adds the components that it mentions.
+    /// Adds the components that the schema refers to.
     fn collect_inner(_into: &mut BTreeMap<String, Value>) {}
 }
 
@@ -110,7 +115,8 @@ impl<T: Described> Described for Option<T> {
     }
 }
 
-/// The schema with null: in the list of types where there is one, else as an alternative.
+/// Returns a schema that also accepts null: by its `type` where that is one text, else as a
+/// `oneOf`.
 fn nullable(schema: Value) -> Value {
     match schema {
         Value::Object(mut keywords) if keywords.get("type").is_some_and(Value::is_string) => {
@@ -122,7 +128,7 @@ fn nullable(schema: Value) -> Value {
     }
 }
 
-/// A schema with more keywords; those that are already there stay.
+/// Adds keywords to a schema. They replace keywords of the same name.
 #[must_use]
 pub fn with(schema: Value, keywords: &[(&str, Value)]) -> Value {
     let mut made = match schema {
@@ -135,7 +141,7 @@ pub fn with(schema: Value, keywords: &[(&str, Value)]) -> Value {
     Value::Object(made)
 }
 
-/// Writes extensions (`x-…`), given as a JSON object, into a schema.
+/// Adds extensions (`x-…`) to a schema, given as a JSON object.
 #[must_use]
 pub fn with_extensions(schema: Value, extensions: &str) -> Value {
     let extensions: Map<String, Value> = serde_json::from_str(extensions).unwrap_or_default();
@@ -146,7 +152,8 @@ pub fn with_extensions(schema: Value, extensions: &str) -> Value {
     with(schema, &pairs)
 }
 
-/// A type as `schemars` has it: everything it mentions is registered with the generator.
+/// Returns the schema of a type for `schemars`, and registers the components that it refers to with
+/// the generator.
 #[cfg(feature = "schemars")]
 pub fn schemars_schema<T: Described>(
     generator: &mut schemars::SchemaGenerator,
@@ -163,11 +170,12 @@ pub fn schemars_schema<T: Described>(
     schemars::Schema::try_from(moved(T::schema(), &prefix)).unwrap_or_default()
 }
 
-/// Makes the JSON Schema of a type, everything it mentions under `$defs`.
+/// A function that returns the JSON Schema of a type, with the schemas that it refers to under
+/// `$defs`.
 #[cfg(feature = "schemars")]
 pub type JsonSchemaOf = fn() -> schemars::Schema;
 
-/// The [`JsonSchemaOf`] of a type.
+/// Returns the JSON Schema of `T`: the [`JsonSchemaOf`] of `T`.
 #[cfg(feature = "schemars")]
 #[must_use]
 pub fn json_schema<T: schemars::JsonSchema>() -> schemars::Schema {
@@ -176,7 +184,7 @@ pub fn json_schema<T: schemars::JsonSchema>() -> schemars::Schema {
         .into_root_schema_for::<T>()
 }
 
-/// The schema with its references pointing below another place.
+/// Returns a schema whose references to components point below `prefix` instead.
 #[cfg(feature = "schemars")]
 fn moved(schema: Value, prefix: &str) -> Value {
     match schema {
@@ -199,14 +207,18 @@ fn moved(schema: Value, prefix: &str) -> Value {
     }
 }
 
-/// A schema as `utoipa` has it. What its own fields cannot say goes along as it is, so nothing is lost.
+/// Converts a schema to the model of `utoipa`.
+///
+/// Keywords that the model has no field for become its extensions, which it writes as they are, so
+/// nothing is lost.
 #[cfg(feature = "utoipa")]
 #[must_use]
 pub fn utoipa_schema(schema: Value) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     use utoipa::openapi::schema::SchemaType;
     use utoipa::openapi::{Object, Ref, RefOr, Schema};
     let Value::Object(mut keywords) = schema else {
-        // `true` and `false` have no place in utoipa's model but their long forms mean the same.
+        // The model has no boolean schemas. `{}` and `{"not": {}}` mean the same as `true` and
+        // `false`.
         let long = if schema == Value::Bool(false) {
             json!({"not": {}})
         } else {
@@ -247,7 +259,7 @@ pub fn utoipa_schema(schema: Value) -> utoipa::openapi::RefOr<utoipa::openapi::S
     RefOr::T(Schema::Object(object))
 }
 
-/// Adds every component that a type mentions, as `utoipa` has them.
+/// Adds the component of a type and every component that it refers to, in the model of `utoipa`.
 #[cfg(feature = "utoipa")]
 pub fn utoipa_schemas<T: Described>(
     schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>,

@@ -1,4 +1,7 @@
 //! Checks of the formats that JSON Schema 2020-12 names, and of OpenAPI's `byte`.
+//!
+//! The name of a function is that of the format, with `_` for `-`: the `Scalar` derive calls it by
+//! that name.
 
 mod moment;
 
@@ -6,19 +9,19 @@ pub use moment::{date, date_time, duration, time};
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// A dotted quad (RFC 2673, section 3.2).
+/// Returns whether a text is an IPv4 address: a dotted quad (RFC 2673, section 3.2).
 #[must_use]
 pub fn ipv4(text: &str) -> bool {
     text.parse::<Ipv4Addr>().is_ok()
 }
 
-/// An IPv6 address (RFC 4291, section 2.2).
+/// Returns whether a text is an IPv6 address (RFC 4291, section 2.2).
 #[must_use]
 pub fn ipv6(text: &str) -> bool {
     text.parse::<Ipv6Addr>().is_ok()
 }
 
-/// 8-4-4-4-12 hexadecimal digits (RFC 4122).
+/// Returns whether a text is a UUID: 8-4-4-4-12 hexadecimal digits (RFC 4122).
 #[must_use]
 pub fn uuid(text: &str) -> bool {
     text.len() == 36
@@ -28,9 +31,11 @@ pub fn uuid(text: &str) -> bool {
         })
 }
 
-/// Base 64 with padding (RFC 4648, section 4).
+/// Returns whether a text is base64 with padding (RFC 4648, section 4).
 #[must_use]
 pub fn byte(text: &str) -> bool {
+    // Not `base64`, which types would then depend on without a feature, and which decodes into
+    // memory: that the characters are right says all that the format does.
     let data = text.trim_end_matches('=');
     let padding = text.len() - data.len();
     text.len().is_multiple_of(4)
@@ -40,11 +45,13 @@ pub fn byte(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
+// The validator checks these formats anyway, where it judges whole bodies. Calling it here keeps
+// both ways in agreement.
 macro_rules! by_the_validator {
-    ($($check:ident, $format:literal, $words:literal;)*) => {
+    ($($check:ident, $format:literal, $docs:literal;)*) => {
         $(
             #[cfg(feature = "jsonschema")]
-            #[doc = $words]
+            #[doc = $docs]
             #[must_use]
             pub fn $check(text: &str) -> bool {
                 static VALIDATOR: std::sync::LazyLock<Option<jsonschema::Validator>> = std::sync::LazyLock::new(|| {
@@ -62,16 +69,16 @@ macro_rules! by_the_validator {
 }
 
 by_the_validator! {
-    email, "email", "An e-mail address (RFC 5321, section 4.1.2).";
-    idn_email, "idn-email", "An internationalised e-mail address (RFC 6531).";
-    hostname, "hostname", "A host name (RFC 1123, section 2.1).";
-    idn_hostname, "idn-hostname", "An internationalised host name (RFC 5890).";
-    uri, "uri", "A URI (RFC 3986).";
-    uri_reference, "uri-reference", "A URI or relative reference (RFC 3986).";
-    iri, "iri", "An IRI (RFC 3987).";
-    iri_reference, "iri-reference", "An IRI or relative reference (RFC 3987).";
-    uri_template, "uri-template", "A URI template (RFC 6570).";
-    regex, "regex", "A regular expression (ECMA 262).";
-    json_pointer, "json-pointer", "A JSON Pointer (RFC 6901).";
-    relative_json_pointer, "relative-json-pointer", "A relative JSON Pointer.";
+    email, "email", "Returns whether a text is an e-mail address (RFC 5321, section 4.1.2).";
+    idn_email, "idn-email", "Returns whether a text is an internationalised e-mail address (RFC 6531).";
+    hostname, "hostname", "Returns whether a text is a host name (RFC 1123, section 2.1).";
+    idn_hostname, "idn-hostname", "Returns whether a text is an internationalised host name (RFC 5890).";
+    uri, "uri", "Returns whether a text is a URI (RFC 3986).";
+    uri_reference, "uri-reference", "Returns whether a text is a URI or relative reference (RFC 3986).";
+    iri, "iri", "Returns whether a text is an IRI (RFC 3987).";
+    iri_reference, "iri-reference", "Returns whether a text is an IRI or relative reference (RFC 3987).";
+    uri_template, "uri-template", "Returns whether a text is a URI template (RFC 6570).";
+    regex, "regex", "Returns whether a text is a regular expression (ECMA 262).";
+    json_pointer, "json-pointer", "Returns whether a text is a JSON pointer (RFC 6901).";
+    relative_json_pointer, "relative-json-pointer", "Returns whether a text is a relative JSON pointer.";
 }

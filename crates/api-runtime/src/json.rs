@@ -1,15 +1,24 @@
-//! JSON texts to types and back.
+//! Functions from JSON text to generated types and back.
 
 use crate::Wire;
 use crate::mode::{lenient, strict};
-use crate::wire::Written;
+use crate::wire::Encoded;
 
-/// Reads exactly one value; what the schema does not accept is refused, and so is anything behind the value.
+/// Decodes one value in strict mode.
+///
+/// # Errors
+///
+/// If the text is not JSON, the schema does not accept the value, or other text follows the value.
 pub fn from_slice_strict<T: Wire>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     strict(|| from_slice(bytes))
 }
 
-/// The same as whoever is called by a newer peer reads it, see [`lenient`].
+/// Decodes one value in lenient mode, see [`lenient`]: for input of a peer that may know a newer
+/// contract.
+///
+/// # Errors
+///
+/// As [`from_slice_strict`], but for what lenient mode accepts.
 pub fn from_slice_lenient<T: Wire>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     lenient(|| from_slice(bytes))
 }
@@ -21,11 +30,15 @@ fn from_slice<T: Wire>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     Ok(value)
 }
 
-/// Reads a value strictly and writes it again.
+/// A function that decodes a value in strict mode and encodes it again.
 pub type Recode = fn(&[u8]) -> Result<Vec<u8>, serde_json::Error>;
 
-/// The [`Recode`] of a type.
+/// Decodes a value of `T` in strict mode and encodes it again: the [`Recode`] of `T`.
+///
+/// # Errors
+///
+/// As [`from_slice_strict`], or if the value cannot be encoded.
 pub fn recode<T: Wire>(bytes: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
     let value: T = from_slice_strict(bytes)?;
-    serde_json::to_vec(&Written(&value))
+    serde_json::to_vec(&Encoded(&value))
 }

@@ -1,8 +1,9 @@
 //! What generated API crates call when they run.
 //!
-//! The types side needs no feature: [`Wire`] is how values travel, [`ConstraintError`] why one is refused, and the
-//! derives (`Object`, `Scalar`, …) turn the contract's keywords into code. `server` holds what a generated router
-//! calls, `client` what a generated client calls. Deliberately not here: anything that knows one contract.
+//! Generated types need no feature: [`Wire`] reads and writes them as JSON, the derives (`Object`,
+//! `Scalar`, …) turn the contract's keywords into code, and [`ConstraintError`] says which keyword
+//! a value violates. The feature `server` adds what a generated router calls, `client` what a
+//! generated client calls. Nothing here knows a particular contract. Start with `wire.rs`.
 
 pub use api_macros::{Array, Enumeration, Json, Map, Object, Scalar, Union};
 
@@ -17,6 +18,7 @@ pub mod json;
 mod mode;
 mod object;
 mod pattern;
+pub mod pointer;
 #[cfg(feature = "jsonschema")]
 mod schemas;
 mod violation;
@@ -31,16 +33,16 @@ pub use constraint::ConstraintError;
 pub use described::Described;
 pub use mode::{is_lenient, lenient, strict};
 pub use pattern::Pattern;
-/// The `schemars` that the types implement `JsonSchema` of.
+/// The version of `schemars` whose `JsonSchema` the types implement.
 #[cfg(feature = "schemars")]
 #[doc(no_inline)]
 pub use schemars;
 #[cfg(feature = "jsonschema")]
 pub use schemas::Schemas;
-/// The `serde_json` whose values stand where a schema allows anything.
+/// The version of `serde_json` whose `Value` is used where a schema accepts any JSON.
 #[doc(no_inline)]
 pub use serde_json;
-/// The `utoipa` that the types implement `ToSchema` of.
+/// The version of `utoipa` whose `ToSchema` the types implement.
 #[cfg(feature = "utoipa")]
 #[doc(no_inline)]
 pub use utoipa;

@@ -1,4 +1,4 @@
-//! Reading the properties of an object: what the `Object` derive leans on.
+//! Decoding of the properties of an object, as expansions of the `Object` derive call it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,15 +9,18 @@ use serde_json::Value;
 use crate::mode::is_lenient;
 use crate::wire::{Seed, duplicate, shown};
 
-/// A property's name: which of the known ones it is, or an unknown one.
+/// The name of a property as it is read: one of the schema's properties, or another.
 pub enum Key {
-    /// Index into the names.
+    /// The index of a property that the schema declares.
     Known(usize),
-    /// Any other.
+    /// The name of a property that the schema does not declare.
     Unknown(String),
 }
 
-/// Reads a property's name, with what knows the index of each.
+/// Reads the name of a property. The function returns the index of a declared name.
+///
+/// A function and not a list of names: the derive's `match` on text compiles to fewer comparisons
+/// than a search.
 #[derive(Clone, Copy)]
 pub struct Keys<F>(pub F);
 
@@ -34,7 +37,7 @@ impl<F: Fn(&str) -> Option<usize>> Visitor<'_> for Keys<F> {
     type Value = Key;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a property's name")
+        f.write_str("a property name")
     }
 
     #[inline]
@@ -43,21 +46,29 @@ impl<F: Fn(&str) -> Option<usize>> Visitor<'_> for Keys<F> {
     }
 }
 
-/// Reads a property's value into its place, once.
+/// Reads the value of a property into `slot`.
+///
+/// # Errors
+///
+/// If the object has had the property before, or the value does not fit.
 #[inline]
 pub fn fill<'de, T: crate::Wire, A: MapAccess<'de>>(
-    place: &mut Option<T>,
+    slot: &mut Option<T>,
     name: &'static str,
     map: &mut A,
 ) -> Result<(), A::Error> {
-    if place.is_some() {
+    if slot.is_some() {
         return Err(duplicate(name));
     }
-    *place = Some(map.next_value_seed(Seed::new())?);
+    *slot = Some(map.next_value_seed(Seed::new())?);
     Ok(())
 }
 
-/// Skips an unknown property; a closed object refuses it, unless answers are being read.
+/// Reads and drops the value of a property that the schema does not declare.
+///
+/// # Errors
+///
+/// If the object is `closed` and decoding is strict, or if the object has had the property before.
 pub fn skip<'de, A: MapAccess<'de>>(
     map: &mut A,
     seen: &mut BTreeSet<String>,
@@ -73,38 +84,27 @@ pub fn skip<'de, A: MapAccess<'de>>(
     if seen.contains(&name) {
         return Err(duplicate(&name));
     }
-    // Read like any other value, since a duplicate key is refused wherever it stands.
+    // Not `IgnoredAny`, which accepts duplicate properties inside the dropped value.
     map.next_value_seed(Seed::<Value>::new())?;
     seen.insert(name);
     Ok(())
 }
 
-/// Checks the number of properties.
+/// Checks `minProperties` and `maxProperties`.
 pub fn count<E: Error>(
     properties: usize,
     least: Option<usize>,
     most: Option<usize>,
 ) -> Result<(), E> {
-    if least.is_some_and(|least| properties < least) {
-        return Err(E::custom(format_args!(
-            "must have at least {} properties",
-            least.unwrap_or_default()
-        )));
-    }
-    if most.is_some_and(|most| properties > most) {
-        return Err(E::custom(format_args!(
-            "must have at most {} properties",
-            most.unwrap_or_default()
-        )));
-    }
-    Ok(())
+    crate::constraint::entries(properties, least, most).map_err(E::custom)
 }
 
-/// Checks `dependentRequired`: whoever has `name` needs each of `needed`.
+/// Checks an entry of `dependentRequired`: an object with property `name` must have each property
+/// of `needed`.
 pub fn depends<E: Error>(has: &dyn Fn(&str) -> bool, name: &str, needed: &[&str]) -> Result<(), E> {
     match needed.iter().find(|needed| has(name) && !has(needed)) {
         Some(missing) => Err(E::custom(format_args!(
-            "property `{name}` needs property `{missing}`"
+            "property `{name}` requires property `{missing}`"
         ))),
         None => Ok(()),
     }

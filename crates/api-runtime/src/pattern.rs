@@ -1,4 +1,4 @@
-//! Patterns of the ECMA 262 dialect, as JSON Schema has them: unanchored, over Unicode.
+//! Patterns as JSON Schema has them: regular expressions of ECMA 262, unanchored, over Unicode.
 
 mod fixed;
 
@@ -10,14 +10,19 @@ use regex_automata::util::primitives::StateID;
 
 use fixed::Fixed;
 
-/// How many steps a pattern with look-around may take before it counts as not matching.
+/// The most steps that matching a pattern with look-around may take; the text does not match beyond
+/// that.
 const BACKTRACK_LIMIT: usize = 100_000;
 
-/// The largest table that a pattern may become, and the most memory that making it may take, in bytes.
+/// The largest table that a pattern is compiled to, in bytes. Larger ones would not stay in a
+/// processor's cache.
 const LARGEST_TABLE: usize = 16 << 10;
+/// The most memory that compiling a table may take, in bytes.
 const TABLE_WORK: usize = 256 << 10;
 
-/// A pattern, compiled when it is first used.
+/// A pattern of the contract, compiled when it is first used.
+///
+/// In the simplest of several forms, because ids and names are checked on every request.
 #[derive(Debug)]
 pub struct Pattern {
     source: &'static str,
@@ -26,20 +31,20 @@ pub struct Pattern {
 
 #[derive(Debug)]
 enum Compiled {
-    /// For texts of one length.
+    /// A set of bytes per position, for patterns whose texts have one length.
     Fixed(Fixed),
-    /// A table of states, for patterns that make a small one: a step per byte, and nothing else.
+    /// A small deterministic automaton: one look-up per byte.
     Table(Box<Table>),
-    /// In linear time.
+    /// A pattern without look-around, in linear time.
     Linear(regex::Regex),
-    /// With look-around or back-references, and a limit.
+    /// A pattern with look-around or back-references, with a limit of steps.
     Backtracking(fancy_regex::Regex),
-    /// No pattern at all: nothing matches. The generator refuses such a contract.
+    /// Not a valid pattern, which matches nothing. The generator rejects such a contract.
     Never,
 }
 
 impl Pattern {
-    /// A pattern from the contract.
+    /// Creates a pattern from its source, without compiling it.
     #[must_use]
     pub const fn new(source: &'static str) -> Self {
         Self {
@@ -48,13 +53,13 @@ impl Pattern {
         }
     }
 
-    /// The pattern as the contract writes it.
+    /// Returns the pattern as the contract has it.
     #[must_use]
     pub fn source(&self) -> &'static str {
         self.source
     }
 
-    /// Whether the pattern is found somewhere in the text.
+    /// Returns whether the pattern matches somewhere in the text.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         match self.compiled.get_or_init(|| compile(self.source)) {
@@ -67,6 +72,7 @@ impl Pattern {
     }
 }
 
+/// Compiles a pattern to the first form that can hold it, the cheapest first.
 fn compile(source: &str) -> Compiled {
     let Ok(translated) = jsonschema_regex::to_rust_regex(source) else {
         return Compiled::Never;
@@ -85,7 +91,10 @@ fn compile(source: &str) -> Compiled {
     backtracking.map_or(Compiled::Never, Compiled::Backtracking)
 }
 
-/// States, and the one in which every text begins.
+/// An automaton and its start state.
+///
+/// The start state is looked up once and not for each text: `regex-automata` selects it by the
+/// bytes around a search, and here a search is always over the whole text.
 #[derive(Debug)]
 struct Table {
     states: dense::DFA<Vec<u32>>,
@@ -101,18 +110,19 @@ impl Table {
                 if self.states.is_match_state(state) {
                     return true;
                 }
-                // A pattern that is found nowhere any more; one that has to give up is no table.
+                // No match is possible any more. Automata that can quit are not used, see `table`.
                 if self.states.is_dead_state(state) {
                     return false;
                 }
             }
         }
+        // A match is reported one byte late, so the end of the text is a step too.
         self.states
             .is_match_state(self.states.next_eoi_state(state))
     }
 }
 
-/// The pattern as a table of states, if that is a small one.
+/// Compiles a pattern to a table of states, if it is a small one.
 fn table(pattern: &str) -> Option<Table> {
     let limits = dense::Config::new()
         .dfa_size_limit(Some(LARGEST_TABLE))
@@ -122,6 +132,8 @@ fn table(pattern: &str) -> Option<Table> {
         .configure(limits)
         .build(pattern)
         .ok()?;
+    // The automaton would quit at a byte that it cannot decide on, such as one beyond ASCII beside
+    // `\b`.
     let start = states.start_state_forward(&Input::new("")).ok()?;
     (!states.is_quit_state(start)).then_some(Table { states, start })
 }
@@ -130,7 +142,7 @@ fn table(pattern: &str) -> Option<Table> {
 mod tests {
     use super::*;
 
-    /// Each pattern in the form that it takes, beside the `regex` crate on the same texts.
+    /// Compares each form with the `regex` crate on the same texts.
     #[test]
     fn every_form_finds_what_a_regular_expression_finds() {
         let texts = [

@@ -1,4 +1,5 @@
-//! What expansions of the derives call. Not part of the public interface: it changes without notice.
+//! Functions and types that expansions of the derives use. Not part of the public interface: it
+//! changes without notice.
 
 pub use serde;
 pub use serde_json::{self, Value, json};
@@ -9,9 +10,9 @@ pub use schemars;
 pub use utoipa;
 
 pub use crate::alternatives::{any_of, one_of};
-pub use crate::constraint::{Bounds, Items, Text, json_eq};
+pub use crate::constraint::{Bounds, Items, Text, entries, json_eq};
 pub use crate::object::{Key, Keys, count, depends, fill, skip};
-pub use crate::wire::{Seed, Written, duplicate, keep, missing};
+pub use crate::wire::{Encoded, Seed, duplicate, keep, missing};
 
 use std::fmt;
 
@@ -19,35 +20,38 @@ use serde::de::{Deserializer, Error, Visitor};
 
 use crate::{ConstraintError, Wire};
 
-/// A JSON text that the macro has checked; null if it has not.
+/// Parses a JSON text from an attribute; null if it is not JSON, which the macro has ruled out.
 #[must_use]
 pub fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }
 
-/// A property's default.
+/// Decodes the default of a property that is missing from an object.
 pub fn default<T: Wire, E: Error>(text: &str) -> Result<T, E> {
-    T::decode(parsed(text))
-        .map_err(|error| E::custom(format_args!("the contract's default does not fit: {error}")))
+    T::decode(parsed(text)).map_err(|error| {
+        E::custom(format_args!(
+            "the default of the contract does not fit its schema: {error}"
+        ))
+    })
 }
 
-/// A property's default, where a value is made in Rust.
+/// Decodes the default of a property for a value that is created in Rust.
 ///
 /// # Panics
 ///
-/// If the default does not fit its schema, which the generator refuses.
+/// If the default does not fit its schema. The generator rejects such a contract.
 #[must_use]
 pub fn default_value<T: Wire>(text: &str) -> T {
     T::decode(parsed(text))
-        .expect("the generator refuses a default that its schema does not accept")
+        .expect("the generator rejects a default that its schema does not accept")
 }
 
-/// Reads a type out of a value.
+/// Decodes a variant of a union from its JSON value.
 pub fn from_value<T: Wire, E: Error>(value: Value) -> Result<T, E> {
     T::decode(value).map_err(E::custom)
 }
 
-/// Reads a text without keeping it.
+/// Decodes a text that `read` turns into a value, without a `String` in between.
 pub fn read_text<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     read: impl Fn(&str) -> Result<T, ConstraintError>,
@@ -67,31 +71,16 @@ pub fn read_text<'de, T, D: Deserializer<'de>>(
     deserializer.deserialize_str(Text(read))
 }
 
-/// Checks the number of a map's entries.
-pub fn entries(
-    count: usize,
-    least: Option<usize>,
-    most: Option<usize>,
-) -> Result<(), ConstraintError> {
-    if let Some(least) = least.filter(|least| count < *least) {
-        return Err(ConstraintError::MinProperties(least));
-    }
-    if let Some(most) = most.filter(|most| count > *most) {
-        return Err(ConstraintError::MaxProperties(most));
-    }
-    Ok(())
-}
-
-/// The tag of a union's value.
+/// Returns the tag of a union's value: the text of the property that selects the variant.
 pub fn tag<'v, E: Error>(value: &'v Value, property: &str) -> Result<&'v str, E> {
     value.get(property).and_then(Value::as_str).ok_or_else(|| {
         E::custom(format_args!(
-            "property `{property}` must be there and name the kind"
+            "property `{property}` is required and must be a string: it selects the variant"
         ))
     })
 }
 
-/// A tag that no variant has.
+/// Returns the error for a tag that no variant has.
 #[must_use]
 pub fn unknown_tag<E: Error>(property: &str, known: &[&str]) -> E {
     E::custom(format_args!(
@@ -100,7 +89,7 @@ pub fn unknown_tag<E: Error>(property: &str, known: &[&str]) -> E {
     ))
 }
 
-/// A union's schema with its discriminator.
+/// Adds the `discriminator` of OpenAPI to the schema of a union.
 #[must_use]
 pub fn discriminated(
     schema: Value,
@@ -123,7 +112,7 @@ pub fn discriminated(
     crate::described::with(schema, &[("discriminator", discriminator)])
 }
 
-/// Checks a value by the compiled schema.
+/// Checks a JSON value against the compiled schema at `pointer`.
 #[cfg(feature = "jsonschema")]
 pub fn check<E: Error>(schemas: &crate::Schemas, pointer: &str, value: &Value) -> Result<(), E> {
     schemas
@@ -131,7 +120,7 @@ pub fn check<E: Error>(schemas: &crate::Schemas, pointer: &str, value: &Value) -
         .map_err(|violations| E::custom(joined(&violations)))
 }
 
-/// Checks anything that travels by the compiled schema.
+/// Checks a value against the compiled schema at `pointer`, by its JSON.
 #[cfg(feature = "jsonschema")]
 pub fn constraint_check<T: serde::Serialize + ?Sized>(
     schemas: &crate::Schemas,
@@ -145,7 +134,7 @@ pub fn constraint_check<T: serde::Serialize + ?Sized>(
         .map_err(|violations| ConstraintError::Schema(joined(&violations)))
 }
 
-/// The schema at a pointer.
+/// Returns the schema at `pointer`, which accepts anything if there is none.
 #[cfg(feature = "jsonschema")]
 #[must_use]
 pub fn schema_at(schemas: &crate::Schemas, pointer: &str) -> Value {

@@ -1,26 +1,37 @@
-//! The contract's own schemas, compiled when they are needed.
+//! The schemas of the contract as a JSON Schema validator, for what generated types do not check
+//! themselves.
+//!
+//! A type that decodes successfully has checked most keywords already. These schemas check the
+//! others, and name every violation of a body that does not decode.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, Validator};
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{JsonType, ValidationError, Validator};
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use crate::alternatives::{NONE_MATCHES, SEVERAL_MATCH};
+use crate::pointer;
 use crate::violation::Violation;
 
-/// How deep alternatives are looked into for what is wrong with the nearest one.
+/// How many levels of nested alternatives are searched for the violations of the nearest one.
 const MAX_DEPTH: usize = 8;
-/// How many violations of one value are told.
+/// The most violations that are reported of one value.
 pub(crate) const MOST_VIOLATIONS: usize = 100;
-/// How long the pointers to everything in a value may be together, in bytes, for all of its violations to be looked
-/// for: each violation has a pointer of its own, so that a small text could ask for a lot of memory.
+/// The most bytes that the pointers to all parts of a value may have together, for all of its
+/// violations to be collected. Each violation has a pointer of its own, so a small but deep body
+/// could otherwise take a lot of memory.
 const MOST_POINTERS: usize = 1 << 20;
-/// How much of a pointer a message repeats, in characters.
+/// The most characters of a pointer that a violation repeats.
 const SHOWN: usize = 512;
 
-/// The schemas of a contract: one document of JSON Schema 2020-12, addressed by JSON Pointer.
+/// The schemas of a contract: one document of JSON Schema 2020-12, whose schemas are addressed by
+/// JSON pointer.
+///
+/// A schema is compiled when it is first used, and then kept.
 pub struct Schemas {
     text: &'static str,
     asserts_formats: bool,
@@ -29,7 +40,7 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// Schemas from the text that the generator wrote.
+    /// Creates the schemas from the document that the generator wrote.
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
         Self {
@@ -40,35 +51,38 @@ impl Schemas {
         }
     }
 
-    /// The same, where `format` describes and refuses nothing.
+    /// Makes `format` an annotation, which rejects nothing. By default it is checked.
     #[must_use]
     pub const fn with_formats_as_annotations(mut self) -> Self {
         self.asserts_formats = false;
         self
     }
 
-    /// The document.
+    /// Returns the document.
     #[must_use]
     pub fn document(&self) -> &Value {
         self.document.get_or_init(|| {
-            // Our own text, whose depth the generator bounds: null beside a schema may double that of the contract.
+            // serde_json's limit of recursion protects from the input of others. This text is the
+            // generator's, which bounds its depth, but may be twice as deep as the contract, since
+            // nullable schemas are wrapped.
             let mut text = serde_json::Deserializer::from_str(self.text);
             text.disable_recursion_limit();
             Value::deserialize(&mut text).unwrap_or(Value::Null)
         })
     }
 
-    /// The rules of the schema at `pointer` that the value breaks, in the order of the value.
+    /// Checks a value against the schema at `pointer`.
     ///
     /// # Errors
     ///
-    /// The violations: up to a hundred, and of a value with very many parts the first alone; the last one then says
-    /// that there may be more. A pointer to nothing is one, since then nothing can be accepted.
+    /// The rules that the value breaks, in the order of the value: at most a hundred, and only the
+    /// first for a very large value; the last entry then says that there may be more. A pointer
+    /// that leads to no schema is a violation too, because nothing can be accepted then.
     pub fn validate(&self, pointer: &str, value: &Value) -> Result<(), Vec<Violation>> {
         let Some(validator) = self.validator(pointer) else {
             return Err(vec![Violation {
                 pointer: String::new(),
-                message: format!("no schema is found at {pointer}"),
+                message: format!("the contract has no schema at {pointer}"),
             }]);
         };
         let mut violations: Vec<Violation> = Vec::new();
@@ -85,6 +99,7 @@ impl Schemas {
                 }
             }
         }
+        // Several keywords may say the same, such as `required` of two parts of an `allOf`.
         violations.dedup();
         let has_more = (is_large && !violations.is_empty()) || violations.len() > MOST_VIOLATIONS;
         violations.truncate(MOST_VIOLATIONS);
@@ -98,7 +113,7 @@ impl Schemas {
         }
     }
 
-    /// Whether the schema at `pointer` accepts the value.
+    /// Returns whether the schema at `pointer` accepts the value.
     #[must_use]
     pub fn accepts(&self, pointer: &str, value: &Value) -> bool {
         self.validator(pointer)
@@ -115,6 +130,10 @@ impl Schemas {
         made
     }
 
+    /// Compiles the schema at `pointer`.
+    ///
+    /// As a `$ref` from the root of the whole document, because the schema may refer to any other
+    /// part of it.
     fn compile(&self, pointer: &str) -> Option<Validator> {
         let mut root = self.document().clone();
         let reference = format!("#{}", encoded(pointer));
@@ -122,13 +141,19 @@ impl Schemas {
             .insert("$ref".to_owned(), Value::String(reference));
         jsonschema::draft202012::options()
             .should_validate_formats(self.asserts_formats)
+            // The checks of generated types, so that a type and its compiled schema accept the same
+            // texts.
             .with_format("byte", crate::format::byte)
+            .with_format("date", crate::format::date)
+            .with_format("time", crate::format::time)
+            .with_format("date-time", crate::format::date_time)
+            .with_format("duration", crate::format::duration)
             .build(&root)
             .ok()
     }
 }
 
-/// A pointer as the fragment of a URI.
+/// Percent-encodes a pointer as the fragment of a URI (RFC 3986, section 3.5).
 fn encoded(pointer: &str) -> String {
     let mut made = String::with_capacity(pointer.len());
     for byte in pointer.bytes() {
@@ -157,8 +182,9 @@ fn encoded(pointer: &str) -> String {
     made
 }
 
-/// How long the pointers to everything in a value are together; none if that is beyond counting.
+/// Returns the length of the pointers to all parts of a value together; none if it overflows.
 fn pointers(value: &Value, own: usize) -> Option<usize> {
+    // An index is counted with up to six digits: a bound, which need not be exact.
     let inner = |at: usize, value: &Value| pointers(value, own.checked_add(1 + at)?);
     match value {
         Value::Array(items) => items
@@ -171,9 +197,10 @@ fn pointers(value: &Value, own: usize) -> Option<usize> {
     }
 }
 
+/// Adds the violations that an error of the validator stands for.
 fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>, depth: usize) {
-    let place = error.instance_path().as_str();
-    let pointer = shortened(place);
+    let whole_pointer = error.instance_path().as_str();
+    let pointer = shortened(whole_pointer);
     let mut add = |pointer: String, message: String| into.push(Violation { pointer, message });
     match error.kind() {
         ValidationErrorKind::Required { property } => {
@@ -188,21 +215,22 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
             for name in unexpected.iter().take(MOST_VIOLATIONS + 1) {
                 add(
                     format!("{pointer}/{}", escaped(name)),
-                    "is not a property that is known here".to_owned(),
+                    "is not a known property".to_owned(),
                 );
             }
         }
-        // Of an object that may have no property at all it is said once, whatever properties there are.
+        // The validator reports `additionalProperties: false` without a name where no property is
+        // allowed at all.
         ValidationErrorKind::FalseSchema if is_of_properties(error) => {
             let names = whole
-                .pointer(place)
+                .pointer(whole_pointer)
                 .and_then(Value::as_object)
                 .into_iter()
                 .flat_map(serde_json::Map::keys);
             for name in names.take(MOST_VIOLATIONS + 1) {
                 add(
                     format!("{pointer}/{}", escaped(name)),
-                    "is not a property that is known here".to_owned(),
+                    "is not a known property".to_owned(),
                 );
             }
         }
@@ -210,7 +238,9 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
         ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context }
             if depth < MAX_DEPTH =>
         {
-            // The alternative that got furthest says best what is wrong.
+            // The violations of every alternative together would contradict each other. The
+            // alternative that failed deepest in the value, with the fewest errors, is most
+            // probably the one that was meant.
             let nearest = context.iter().max_by_key(|errors| {
                 let deepest = errors
                     .iter()
@@ -229,14 +259,14 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
                         report(inner, whole, into, depth + 1);
                     }
                 }
-                _ => add(pointer, "must fit one of the alternatives".to_owned()),
+                _ => add(pointer, NONE_MATCHES.to_owned()),
             }
         }
-        kind => add(pointer, words(kind)),
+        _ => add(pointer, message(error)),
     }
 }
 
-/// A pointer that is fit for a message, whatever the keys on its way.
+/// Returns a pointer for use in a violation, cut off where long keys make it too long.
 fn shortened(pointer: &str) -> String {
     match pointer.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &pointer[..end]),
@@ -244,31 +274,35 @@ fn shortened(pointer: &str) -> String {
     }
 }
 
-/// Whether it is about the properties that no other keyword knows, and not about one of that name.
+/// Returns whether the error is about `additionalProperties`, and not about a property of that
+/// name.
 fn is_of_properties(error: &ValidationError<'_>) -> bool {
-    let place = error.schema_path().as_str();
-    place.ends_with("/additionalProperties") && !place.ends_with("/properties/additionalProperties")
+    let keyword = error.schema_path().as_str();
+    keyword.ends_with("/additionalProperties")
+        && !keyword.ends_with("/properties/additionalProperties")
 }
 
+/// Adds the violation of `propertyNames`, at the object and without the name, which may be very
+/// long.
 fn report_name(error: &ValidationError<'_>, pointer: &str, into: &mut Vec<Violation>) {
     into.push(Violation {
         pointer: pointer.to_owned(),
-        message: format!("has a property whose name {}", words(error.kind())),
+        message: format!("has a property whose name {}", message(error)),
     });
 }
 
-/// A name as a step of a pointer, made fit for a message.
+/// Returns a property's name as a token of a pointer, shortened and without control characters.
 fn escaped(name: &str) -> String {
-    crate::wire::shown(name)
-        .replace('~', "~0")
-        .replace('/', "~1")
+    pointer::escape(&crate::wire::shown(name)).into_owned()
 }
 
-/// A rule in words; the value, which may be a secret, is never part of them.
-fn words(kind: &ValidationErrorKind) -> String {
+/// Returns the message of a violation. It never contains the value, which may be a secret.
+///
+/// Not the validator's own messages, which repeat the value and the regular expression.
+fn message(error: &ValidationError<'_>) -> String {
     use crate::ConstraintError as Rule;
     let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
-    match kind {
+    match error.kind() {
         ValidationErrorKind::MinLength { limit } => Rule::MinLength(size(*limit)).to_string(),
         ValidationErrorKind::MaxLength { limit } => Rule::MaxLength(size(*limit)).to_string(),
         ValidationErrorKind::MinItems { limit } => Rule::MinItems(size(*limit)).to_string(),
@@ -292,9 +326,12 @@ fn words(kind: &ValidationErrorKind) -> String {
             Rule::MultipleOf(multiple_of.to_string()).to_string()
         }
         ValidationErrorKind::UniqueItems => Rule::UniqueItems.to_string(),
-        ValidationErrorKind::Pattern { pattern } => format!("must match the pattern {pattern}"),
-        ValidationErrorKind::Format { format } => format!("must have the format {format}"),
-        ValidationErrorKind::Type { kind } => format!("must be of the type {}", types(kind)),
+        ValidationErrorKind::Pattern { .. } => match component(error) {
+            Some(schema) => format!("must match the pattern of `{schema}`"),
+            None => Rule::Pattern(None).to_string(),
+        },
+        ValidationErrorKind::Format { format } => format!("must have the format `{format}`"),
+        ValidationErrorKind::Type { kind } => format!("must be {}", types(kind)),
         ValidationErrorKind::Enum { options } => match options.as_array() {
             Some(options) => {
                 let options: Vec<String> = options.iter().map(Value::to_string).collect();
@@ -304,20 +341,39 @@ fn words(kind: &ValidationErrorKind) -> String {
         },
         ValidationErrorKind::Constant { expected_value } => format!("must be {expected_value}"),
         ValidationErrorKind::FalseSchema => "is not allowed here".to_owned(),
-        ValidationErrorKind::Not { .. } => "must not fit what `not` forbids".to_owned(),
-        ValidationErrorKind::Contains => "must hold an item as `contains` asks".to_owned(),
-        ValidationErrorKind::OneOfMultipleValid { .. } => {
-            "must fit exactly one of the alternatives, but fits several".to_owned()
+        ValidationErrorKind::Not { .. } => "must not match the schema under `not`".to_owned(),
+        ValidationErrorKind::Contains => {
+            "must contain an item that matches the schema under `contains`".to_owned()
         }
-        other => format!("breaks the rule `{}`", other.keyword()),
+        ValidationErrorKind::OneOfMultipleValid { .. } => SEVERAL_MATCH.to_owned(),
+        other => format!("violates the keyword `{}`", other.keyword()),
     }
 }
 
-fn types(kind: &jsonschema::error::TypeKind) -> String {
+/// Returns the name of the component whose own keyword the error is about; none for a schema inside
+/// another.
+fn component<'e>(error: &'e ValidationError<'_>) -> Option<Cow<'e, str>> {
+    let keyword = error.schema_path().as_str();
+    let (schema, _) = keyword.rsplit_once('/')?;
+    let name = schema.strip_prefix("/components/schemas/")?;
+    (!name.contains('/')).then(|| pointer::unescape(name))
+}
+
+/// Returns the types that a schema accepts, with their articles: `a string or null`.
+fn types(kind: &TypeKind) -> String {
+    let named = |ty: JsonType| match ty {
+        JsonType::Array => "an array",
+        JsonType::Boolean => "a boolean",
+        JsonType::Integer => "an integer",
+        JsonType::Null => "null",
+        JsonType::Number => "a number",
+        JsonType::Object => "an object",
+        JsonType::String => "a string",
+    };
     match kind {
-        jsonschema::error::TypeKind::Single(one) => one.to_string(),
-        jsonschema::error::TypeKind::Multiple(several) => {
-            let names: Vec<String> = several.into_iter().map(|one| one.to_string()).collect();
+        TypeKind::Single(one) => named(*one).to_owned(),
+        TypeKind::Multiple(several) => {
+            let names: Vec<&str> = several.into_iter().map(named).collect();
             names.join(" or ")
         }
     }

@@ -1,19 +1,19 @@
-//! What is wrong with a JSON value, and where.
+//! A rule that a JSON value breaks, and where in the value.
 
 use std::fmt;
 
-/// One rule that a value breaks.
+/// A rule of its schema that a JSON value breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// JSON Pointer (RFC 6901) to the value; empty for the whole.
+    /// JSON pointer (RFC 6901) to the part that breaks the rule; empty for the whole value.
     pub pointer: String,
-    /// The rule, in words, without the value.
+    /// The rule, such as `must be at most 5`. Never contains the value, which may be a secret.
     pub message: String,
 }
 
 #[cfg(feature = "jsonschema")]
 impl Violation {
-    /// Says that not all of them are told.
+    /// Returns the last entry of a list of violations that was cut off.
     pub(crate) fn more() -> Self {
         Self {
             pointer: String::new(),
@@ -24,11 +24,11 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.pointer.is_empty() {
+        let subject = if self.pointer.is_empty() {
             "the value"
         } else {
             &self.pointer
         };
-        write!(f, "{place}: {}", self.message)
+        write!(f, "{subject}: {}", self.message)
     }
 }

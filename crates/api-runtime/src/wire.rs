@@ -1,6 +1,7 @@
-//! How values travel as JSON: exactly what JSON Schema means, which is not always what serde's own impls do.
+//! [`Wire`]: decoding and encoding of values as JSON Schema means them.
 //!
-//! `16.0` is an integer; an object is never written as a list; a key stands once, in what is ignored too.
+//! serde's own impls differ from JSON Schema: they reject `16.0` as an integer, read a struct from
+//! an array, and accept an object that has a property twice if nobody reads the property.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,20 +12,32 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value};
 
-/// A type that travels as JSON.
+/// A type that is decoded from JSON and encoded as JSON.
+///
+/// A trait of our own, because `Serialize` and `Deserialize` of numbers, lists and maps cannot be
+/// changed.
 pub trait Wire: Sized {
-    /// Reads a value.
+    /// Decodes a value.
+    ///
+    /// # Errors
+    ///
+    /// If the schema of the type does not accept the value; [lenient](crate::lenient) mode accepts
+    /// more.
     fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 
-    /// Writes a value.
+    /// Encodes the value.
+    ///
+    /// # Errors
+    ///
+    /// If JSON cannot hold the value, such as an infinite number.
     fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 }
 
-/// Reads a [`Wire`] type where serde asks for a seed.
+/// Decodes a [`Wire`] type where serde expects a seed.
 pub struct Seed<T>(PhantomData<T>);
 
 impl<T> Seed<T> {
-    /// A seed.
+    /// Creates a seed.
     #[must_use]
     pub const fn new() -> Self {
         Self(PhantomData)
@@ -45,10 +58,10 @@ impl<'de, T: Wire> DeserializeSeed<'de> for Seed<T> {
     }
 }
 
-/// Writes a [`Wire`] type where serde asks for `Serialize`.
-pub struct Written<'a, T>(pub &'a T);
+/// Encodes a [`Wire`] type where serde expects `Serialize`.
+pub struct Encoded<'a, T>(pub &'a T);
 
-impl<T: Wire> Serialize for Written<'_, T> {
+impl<T: Wire> Serialize for Encoded<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.encode(serializer)
     }
@@ -129,7 +142,8 @@ macro_rules! float {
                     }
                 }
 
-                /// JSON has no other numbers: `null` would stand for one.
+                // `serde_json` would write `null` for an infinite number, which the schema does not
+                // accept.
                 fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                     if self.is_finite() {
                         serializer.$write(*self)
@@ -200,7 +214,6 @@ impl<T: Wire> Wire for Box<T> {
     }
 }
 
-/// Null or a value.
 impl<T: Wire> Wire for Option<T> {
     fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Nullable<T>(PhantomData<T>);
@@ -231,7 +244,7 @@ impl<T: Wire> Wire for Option<T> {
 
     fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Some(value) => serializer.serialize_some(&Written(value)),
+            Some(value) => serializer.serialize_some(&Encoded(value)),
             None => serializer.serialize_none(),
         }
     }
@@ -248,6 +261,7 @@ impl<T: Wire> Wire for Vec<T> {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+                // Bounded: the hint comes from the peer, and a false one must not reserve memory.
                 let mut list = Vec::with_capacity(items.size_hint().unwrap_or(0).min(4096));
                 while let Some(item) = items.next_element_seed(Seed::new())? {
                     list.push(item);
@@ -261,7 +275,7 @@ impl<T: Wire> Wire for Vec<T> {
     fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.len()))?;
         for item in self {
-            list.serialize_element(&Written(item))?;
+            list.serialize_element(&Encoded(item))?;
         }
         list.end()
     }
@@ -295,13 +309,17 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
     fn encode<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.len()))?;
         for (key, value) in self {
-            map.serialize_entry(key, &Written(value))?;
+            map.serialize_entry(key, &Encoded(value))?;
         }
         map.end()
     }
 }
 
-/// Adds an entry that must not be there yet.
+/// Adds an entry to a map.
+///
+/// # Errors
+///
+/// If the map has the key already.
 pub fn keep<T, E: Error>(map: &mut BTreeMap<String, T>, key: String, value: T) -> Result<(), E> {
     if map.contains_key(&key) {
         return Err(duplicate(&key));
@@ -310,7 +328,7 @@ pub fn keep<T, E: Error>(map: &mut BTreeMap<String, T>, key: String, value: T) -
     Ok(())
 }
 
-/// Any JSON, each key of an object once.
+/// Decodes any JSON. Unlike serde's own impl it rejects an object that has a property twice.
 impl Wire for Value {
     fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Anything)
@@ -321,6 +339,7 @@ impl Wire for Value {
     }
 }
 
+/// The visitor that decodes any JSON.
 struct Anything;
 
 impl<'de> Visitor<'de> for Anything {
@@ -389,10 +408,11 @@ impl<'de> Visitor<'de> for Anything {
     }
 }
 
-/// The longest part of a name that a message repeats.
+/// The most characters of a name that a message repeats.
 const SHOWN: usize = 64;
 
-/// A name from the wire, made fit for a message.
+/// Returns a property's name from the input for use in a message: shortened, and without control
+/// characters.
 pub(crate) fn shown(name: &str) -> String {
     let mut shown: String = name
         .chars()
@@ -405,13 +425,13 @@ pub(crate) fn shown(name: &str) -> String {
     shown
 }
 
-/// A key that stands twice in one object.
+/// Returns the error for a property that an object has twice.
 #[must_use]
 pub fn duplicate<E: Error>(key: &str) -> E {
     E::custom(format_args!("duplicate property `{}`", shown(key)))
 }
 
-/// A required property that is not there.
+/// Returns the error for a required property that is missing.
 #[must_use]
 pub fn missing<E: Error>(name: &str) -> E {
     E::custom(format_args!("missing required property `{name}`"))

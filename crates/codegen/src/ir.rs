@@ -222,6 +222,13 @@ impl Scalar {
             && self.check.is_none()
             && !self.format.as_deref().is_some_and(format_is_enforced)
     }
+
+    /// Returns the format of a text that the run time does not check. It is an annotation of the schema only.
+    pub(crate) fn documented_format(&self) -> Option<&str> {
+        self.format
+            .as_deref()
+            .filter(|format| self.inner == Primitive::String && !format_is_enforced(format))
+    }
 }
 
 /// The formats that the run time checks; the others are documentation.

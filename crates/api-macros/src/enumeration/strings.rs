@@ -1,4 +1,4 @@
-//! Enumerations of texts.
+//! Enumerations of strings, which may be extensible.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -71,7 +71,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
                 })
             }
 
-            /// The value as it travels.
+            /// Returns the value as it is in JSON.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -80,7 +80,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
                 }
             }
 
-            /// Whether the contract lists the value.
+            /// Returns whether the contract lists the value.
             #[must_use]
             pub fn is_listed(&self) -> bool {
                 #is_listed
@@ -98,7 +98,12 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     })
 }
 
-/// A closed set is parsed or refused; one that may grow takes any text.
+/// Generates the conversions from text: fallible for a closed set, infallible for an extensible
+/// one.
+///
+/// In Rust any text converts to an extensible enumeration, but only lenient mode decodes an
+/// unlisted one: a client has to accept values of a newer server, a server must reject what its
+/// contract does not list.
 fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {
     let ident = &enumeration.input.ident;
     match &enumeration.unlisted {

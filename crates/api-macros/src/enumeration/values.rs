@@ -1,4 +1,4 @@
-//! Enumerations of other values than texts, or of a mixture.
+//! Enumerations of other values than strings, or of values of several types.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -40,10 +40,10 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     );
     Ok(quote! {
         impl #ident {
-            /// The values that the contract lists, as JSON.
+            /// The JSON texts of the values that the contract lists.
             pub const VALUES: &'static [&'static str] = &[#(#texts),*];
 
-            /// The value as it travels.
+            /// Returns the value as JSON.
             #[must_use]
             pub fn value(&self) -> ::api_runtime::__private::Value {
                 ::api_runtime::__private::parsed(match self {
@@ -89,7 +89,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     })
 }
 
-/// The type that all values share, if they do.
+/// Returns the type of JSON Schema that all values have, if it is the same.
 fn one_type(texts: &[&String]) -> Option<&'static str> {
     let mut types = texts.iter().map(|text| match serde_json::from_str(text) {
         Ok(serde_json::Value::Number(number)) if !number.is_f64() => "integer",

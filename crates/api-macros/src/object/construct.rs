@@ -1,4 +1,5 @@
-//! How a struct is made: from its required fields by name, then one method per optional field.
+//! The constructors of a struct: from its required fields, with a `with_…` method for each optional
+//! field.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -7,9 +8,11 @@ use super::{Object, Property};
 use crate::impls::argument;
 use crate::schema::unraw;
 
-/// Up to so many required fields are arguments; more are fields of a struct of their own.
+/// The most required fields that are arguments of `new`. More are fields of a struct, so that each
+/// has its name at the call.
 const ARGUMENTS: usize = 3;
 
+/// Generates the constructors of a struct.
 pub(super) fn expand(object: &Object<'_>) -> TokenStream {
     let ident = &object.input.ident;
     let (required, rest): (Vec<&Property>, Vec<&Property>) = object
@@ -45,7 +48,7 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
         });
         quote! {
             impl #ident {
-                /// Makes one from what is required.
+                /// Creates the value from its required properties.
                 #[must_use]
                 pub fn new(#(#names: #types),*) -> Self {
                     #made
@@ -59,7 +62,10 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
     quote! { #constructor #setters }
 }
 
-/// A plain struct of the required fields, so that each is named where the value is made.
+/// Generates a struct of the required fields, and the conversion from it.
+///
+/// The struct is not `#[non_exhaustive]`: a new required property must not compile until every
+/// caller sets it.
 fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) -> TokenStream {
     let ident = &object.input.ident;
     let fields = object
@@ -67,7 +73,7 @@ fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) 
         .fields
         .clone()
         .unwrap_or_else(|| format_ident!("{}Fields", unraw(&ident.to_string())));
-    let docs = format!("The required fields of [`{ident}`]; `into()` makes one.");
+    let docs = format!("The required properties of [`{ident}`], which is created by `into()`.");
     let names: Vec<_> = required.iter().map(|property| &property.ident).collect();
     let types: Vec<_> = required.iter().map(|property| &property.ty).collect();
     let field_docs = required.iter().map(|property| {
@@ -91,6 +97,7 @@ fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) 
     }
 }
 
+/// Generates a `with_…` method for each optional field, and for additional properties.
 fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
     if rest.is_empty() && object.additional.is_none() {
         return None;
@@ -131,7 +138,7 @@ fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
     let additional = object.additional.as_ref().map(|(field, ty)| {
         let setter = format_ident!("with_{}", unraw(&field.to_string()));
         quote! {
-            /// Sets the properties beyond the declared ones.
+            /// Sets the additional properties.
             #[must_use]
             pub fn #setter(mut self, value: ::std::collections::BTreeMap<::std::string::String, #ty>) -> Self {
                 self.#field = value;

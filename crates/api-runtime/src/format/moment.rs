@@ -1,18 +1,25 @@
-//! Dates and times of RFC 3339.
+//! Dates, times and durations of RFC 3339.
+//!
+//! Not a library, because `jiff` and `time` read other languages than RFC 3339. `jiff` also accepts
+//! a space for `T`, times without seconds, offsets without minutes and second 60 in any minute, but
+//! no more than nine digits of a fraction; its durations include `-P1D` and `3 days`. `time`
+//! accepts any character for `T`, and leap seconds only at the end of a month. Either would also
+//! come with every crate of types, for checks that need no more of a calendar than the length of
+//! months.
 
-/// A full date, `2026-02-28`.
+/// Returns whether a text is a full date, such as `2026-02-28`.
 #[must_use]
 pub fn date(text: &str) -> bool {
     date_of(text.as_bytes())
 }
 
-/// A time with an offset, `17:42:10.5Z`.
+/// Returns whether a text is a time with an offset, such as `17:42:10.5Z`.
 #[must_use]
 pub fn time(text: &str) -> bool {
     time_of(text.as_bytes())
 }
 
-/// A date and a time with an offset, `2026-02-28T17:42:10Z`.
+/// Returns whether a text is a date and a time with an offset, such as `2026-02-28T17:42:10Z`.
 #[must_use]
 pub fn date_time(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -22,7 +29,7 @@ pub fn date_time(text: &str) -> bool {
         && time_of(&bytes[11..])
 }
 
-/// A duration, `P3DT4H` (RFC 3339, appendix A).
+/// Returns whether a text is a duration, such as `P3DT4H` (RFC 3339, appendix A).
 #[must_use]
 pub fn duration(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('P') else {
@@ -42,7 +49,10 @@ pub fn duration(text: &str) -> bool {
     }
 }
 
-/// Numbers with units, each unit once, neighbours in `order` without a gap between first and last.
+/// Returns whether a text is one or more numbers with units, in the order of `order` and without a
+/// gap.
+///
+/// The grammar nests the units, so `P1Y2D` is no duration: a day follows only a month.
 fn fields(text: &str, order: &str) -> bool {
     let mut last: Option<usize> = None;
     let mut rest = text;
@@ -113,7 +123,8 @@ fn time_of(bytes: &[u8]) -> bool {
     if hour > 23 || minute > 59 || second > 60 {
         return false;
     }
-    // A leap second is only ever the last of a day in UTC.
+    // A leap second is only ever the last of a day in UTC. Which days have one is not in the RFC,
+    // so any may.
     second < 60
         || (i64::from(hour) * 60 + i64::from(minute) - offset).rem_euclid(24 * 60) == 23 * 60 + 59
 }

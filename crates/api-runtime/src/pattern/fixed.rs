@@ -1,16 +1,19 @@
-//! Patterns of texts of one length, such as ids and timestamps: each byte is looked at by itself, which a processor
-//! does several at a time, where a table has to wait for the state before.
+//! Patterns whose texts have one length, such as ids and timestamps, as a set of bytes for each
+//! position.
+//!
+//! The positions do not depend on each other, so a processor checks several at once. In an
+//! automaton each step has to wait for the state before.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-/// The longest text that is compared this way.
+/// The length of the longest text that a pattern in this form may have, in bytes.
 const LONGEST: usize = 256;
 
-/// Which bytes may stand at each place.
+/// The set of bytes that is allowed at each position.
 #[derive(Debug)]
 pub(super) struct Fixed(Vec<Bytes>);
 
-/// A set of bytes.
+/// A set of bytes, as a bit for each.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bytes([u64; 4]);
 
@@ -19,13 +22,13 @@ impl Bytes {
         self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }
 
-    fn holds(self, byte: u8) -> bool {
+    fn contains(self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 }
 
 impl Fixed {
-    /// The same pattern in this form, if it has one: the whole text, of ASCII alone, without a choice of lengths.
+    /// Compiles a pattern to this form, if it matches whole texts of one length and of ASCII only.
     pub(super) fn of(pattern: &str) -> Option<Self> {
         let parsed = regex_syntax::parse(pattern).ok()?;
         let HirKind::Concat(parts) = parsed.kind() else {
@@ -37,52 +40,62 @@ impl Fixed {
         if *start.kind() != HirKind::Look(Look::Start) || *end.kind() != HirKind::Look(Look::End) {
             return None;
         }
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         middle
             .iter()
-            .all(|part| add(part, &mut places))
-            .then_some(Self(places))
+            .all(|part| add(part, &mut positions))
+            .then_some(Self(positions))
     }
 
+    /// Returns whether the text matches.
+    ///
+    /// Without an early return at the first wrong byte, which would keep the compiler from
+    /// vectorising the loop.
     pub(super) fn matches(&self, text: &str) -> bool {
         text.len() == self.0.len()
             && text
                 .bytes()
                 .zip(&self.0)
-                .fold(true, |right, (byte, place)| right & place.holds(byte))
+                .fold(true, |matches, (byte, allowed)| {
+                    matches & allowed.contains(byte)
+                })
     }
 }
 
-/// Adds the places of a part; false if it has another form.
-fn add(part: &Hir, places: &mut Vec<Bytes>) -> bool {
-    if places.len() > LONGEST {
+/// Adds the positions of a part of the pattern. Returns false if the part has no fixed length or is
+/// not of ASCII.
+fn add(part: &Hir, positions: &mut Vec<Bytes>) -> bool {
+    // Before each part, so that nested repetitions end soon.
+    if positions.len() > LONGEST {
         return false;
     }
     match part.kind() {
         HirKind::Empty => true,
         HirKind::Literal(literal) => {
-            places.extend(literal.0.iter().map(|byte| {
-                let mut place = Bytes::default();
-                place.insert(*byte);
-                place
+            positions.extend(literal.0.iter().map(|byte| {
+                let mut set = Bytes::default();
+                set.insert(*byte);
+                set
             }));
             literal.0.is_ascii()
         }
         HirKind::Class(class) => {
-            places.push(Bytes::default());
-            places.last_mut().is_some_and(|place| fill(place, class))
+            positions.push(Bytes::default());
+            positions.last_mut().is_some_and(|set| fill(set, class))
         }
         HirKind::Repetition(repetition) => {
             repetition.max == Some(repetition.min)
-                && (0..repetition.min).all(|_| add(&repetition.sub, places))
+                && (0..repetition.min).all(|_| add(&repetition.sub, positions))
         }
-        HirKind::Capture(capture) => add(&capture.sub, places),
-        HirKind::Concat(parts) => parts.iter().all(|part| add(part, places)),
+        HirKind::Capture(capture) => add(&capture.sub, positions),
+        HirKind::Concat(parts) => parts.iter().all(|part| add(part, positions)),
         HirKind::Look(_) | HirKind::Alternation(_) => false,
     }
 }
 
-fn fill(place: &mut Bytes, class: &Class) -> bool {
+/// Adds the bytes of a character class to a set. Returns false if the class has characters beyond
+/// ASCII.
+fn fill(set: &mut Bytes, class: &Class) -> bool {
     let ascii = match class {
         Class::Unicode(class) => class.to_byte_class(),
         Class::Bytes(class) => Some(class.clone()),
@@ -91,7 +104,7 @@ fn fill(place: &mut Bytes, class: &Class) -> bool {
         return false;
     };
     for range in ascii.ranges() {
-        (range.start()..=range.end()).for_each(|byte| place.insert(byte));
+        (range.start()..=range.end()).for_each(|byte| set.insert(byte));
     }
     true
 }

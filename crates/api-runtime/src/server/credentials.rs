@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
 use bytes::Bytes;
 
 /// A text that is never printed.
@@ -136,44 +138,22 @@ pub(super) fn after_scheme<'v>(value: &'v str, scheme: &str) -> Option<&'v str> 
     is_separate.then(|| separated.trim())
 }
 
+/// The standard alphabet, padded or not: clients differ in what they send.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
 /// User and password of a `Basic` credential.
 pub(super) fn basic(encoded: &str) -> Option<Basic> {
-    let text = String::from_utf8(base64(encoded)?).ok()?;
+    let text = String::from_utf8(BASE64.decode(encoded).ok()?).ok()?;
     let (user, password) = text.split_once(':')?;
     Some(Basic {
         user: user.to_owned(),
         password: Secret::new(password),
     })
-}
-
-/// Base 64 of RFC 4648, padded or not.
-fn base64(encoded: &str) -> Option<Vec<u8>> {
-    let digits = encoded.trim_end_matches('=').as_bytes();
-    if digits.len() % 4 == 1 {
-        return None;
-    }
-    let mut out = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    for group in digits.chunks(4) {
-        let mut bits = 0_u32;
-        for digit in group {
-            bits = bits << 6 | base64_digit(*digit)?;
-        }
-        bits <<= 6 * (4 - group.len());
-        out.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
-    }
-    Some(out)
-}
-
-fn base64_digit(digit: u8) -> Option<u32> {
-    let value = match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    };
-    Some(value.into())
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ impl InputError {
 
     /// The same error, seen from outside a list or object.
     pub(super) fn inside(mut self, key: &str) -> Self {
-        let key = key.replace('~', "~0").replace('/', "~1");
+        let key = crate::pointer::escape(key);
         self.pointer.insert_str(0, &format!("/{key}"));
         self
     }

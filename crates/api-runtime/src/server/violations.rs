@@ -27,9 +27,7 @@ impl Place<'_> {
                 format!(
                     "{}/{}",
                     parent.pointer(),
-                    crate::wire::shown(key)
-                        .replace('~', "~0")
-                        .replace('/', "~1")
+                    crate::pointer::escape(&crate::wire::shown(key))
                 )
             }
             Place::Item(parent, index) => format!("{}/{index}", parent.pointer()),

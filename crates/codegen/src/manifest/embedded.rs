@@ -21,6 +21,8 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "src/object.rs",
     "src/object/construct.rs",
     "src/scalar.rs",
+    "src/scalar/access.rs",
+    "src/scalar/conversions.rs",
     "src/schema.rs",
     "src/union.rs",
 );
@@ -55,6 +57,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/object.rs",
     "src/pattern.rs",
     "src/pattern/fixed.rs",
+    "src/pointer.rs",
     "src/private.rs",
     "src/schemas.rs",
     "src/server.rs",

@@ -96,14 +96,12 @@ pub(super) fn of_item(api: &Api<'_>, def: &TypeDef) -> Option<TokenStream> {
     }
     if let SchemaKind::Object(keywords) = &api.contract.schema(def.schema).kind {
         annotations(&mut arguments, keywords);
-        if api.contract.formats == Formats::Annotation && matches!(def.kind, TypeKind::Scalar(_)) {
-            arguments.text(
-                "format",
-                keywords
-                    .format
-                    .as_deref()
-                    .filter(|format| format_is_enforced(format)),
-            );
+        if let TypeKind::Scalar(scalar) = &def.kind {
+            // Under `Annotation` lowering has dropped the formats that would be enforced.
+            let dropped = keywords.format.as_deref().filter(|format| {
+                api.contract.formats == Formats::Annotation && format_is_enforced(format)
+            });
+            arguments.text("format", scalar.documented_format().or(dropped));
         }
     }
     arguments.attribute("schema")

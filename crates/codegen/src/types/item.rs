@@ -201,7 +201,11 @@ fn scalar_arguments(scalar: &Scalar) -> Arguments {
     arguments.count("min_length", scalar.min_length);
     arguments.count("max_length", scalar.max_length);
     arguments.text("pattern", scalar.pattern.as_deref());
-    arguments.text("format", scalar.format.as_deref());
+    let format = scalar.format.as_deref();
+    arguments.text(
+        "format",
+        format.filter(|_| scalar.documented_format().is_none()),
+    );
     arguments.number("minimum", scalar.minimum.as_ref());
     arguments.number("maximum", scalar.maximum.as_ref());
     arguments.number("exclusive_minimum", scalar.exclusive_minimum.as_ref());

@@ -1,14 +1,14 @@
-//! Answers of several types: the caller matches on them, successes and errors alike.
+//! Responses of several types: callers match on them, successes and errors alike.
 
 use features_client::prelude::*;
-use features_client::several_answers::{JobViewErrorBody as Refused, JobViewResponse as Answered};
+use features_client::several_responses::{JobViewErrorBody as Refused, JobViewResponse as Answered};
 use features_server::server::StatusCode;
-use features_server::several_answers::{
-    JobViewError, JobViewRequest, JobViewResponse, SeveralAnswersApi,
+use features_server::several_responses::{
+    JobViewError, JobViewRequest, JobViewResponse, SeveralResponsesApi,
 };
 use features_types::{JobViewAcceptedBody, JobViewDefaultBody, JobViewNotFoundBody, JobViewOkBody};
 
-impl SeveralAnswersApi for crate::Features {
+impl SeveralResponsesApi for crate::Features {
     async fn job_view(&self, request: JobViewRequest) -> Result<JobViewResponse, JobViewError> {
         match request.number {
             0 => Ok(JobViewOkBody::new("done".to_owned()).into()),
@@ -20,7 +20,7 @@ impl SeveralAnswersApi for crate::Features {
             _ => {
                 let status = StatusCode::IM_A_TEAPOT
                     .try_into()
-                    .expect("it is neither listed nor a success");
+                    .expect("the status is not listed and no success");
                 Err(JobViewError::Default {
                     status,
                     body: JobViewDefaultBody::new().with_hint("tea".to_owned()),

@@ -1,0 +1,130 @@
+//! Access to the value inside a newtype over a string or number.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Scalar;
+
+/// Generates `Debug`, `Display` and the access to the value.
+pub(super) fn access(scalar: &Scalar<'_>) -> TokenStream {
+    if scalar.is_text {
+        of_text(scalar)
+    } else {
+        of_number(scalar)
+    }
+}
+
+/// Generates `Debug`, `Display` and the access to the text. A secret has only `expose`, so that it
+/// is not printed by mistake.
+fn of_text(scalar: &Scalar<'_>) -> TokenStream {
+    let ident = scalar.ident;
+    let name = ident.to_string();
+    if scalar.rules.secret {
+        return quote! {
+            #[automatically_derived]
+            impl ::core::fmt::Debug for #ident {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    f.write_str(concat!(#name, "([redacted])"))
+                }
+            }
+
+            impl #ident {
+                /// Returns the secret. Keep it out of logs and error messages.
+                #[must_use]
+                pub fn expose(&self) -> &str {
+                    &self.0
+                }
+            }
+        };
+    }
+    quote! {
+        #[automatically_derived]
+        impl ::core::fmt::Debug for #ident {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.debug_tuple(#name).field(&self.0).finish()
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::fmt::Display for #ident {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl #ident {
+            /// Returns the text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// Returns the text, without copying it.
+            #[must_use]
+            pub fn into_string(self) -> ::std::string::String {
+                self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::AsRef<str> for #ident {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::cmp::PartialEq<str> for #ident {
+            fn eq(&self, other: &str) -> bool {
+                self.0 == other
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::cmp::PartialEq<&str> for #ident {
+            fn eq(&self, other: &&str) -> bool {
+                self.0 == *other
+            }
+        }
+    }
+}
+
+/// Generates `Debug`, `Display` and the access to the number.
+fn of_number(scalar: &Scalar<'_>) -> TokenStream {
+    let Scalar { ident, inner, .. } = *scalar;
+    let name = ident.to_string();
+    let (debug, display) = if scalar.rules.secret {
+        (quote!(f.write_str(concat!(#name, "([redacted])"))), None)
+    } else {
+        let display = quote! {
+            #[automatically_derived]
+            impl ::core::fmt::Display for #ident {
+                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    ::core::fmt::Display::fmt(&self.0, f)
+                }
+            }
+        };
+        (
+            quote!(f.debug_tuple(#name).field(&self.0).finish()),
+            Some(display),
+        )
+    };
+    quote! {
+        #[automatically_derived]
+        impl ::core::fmt::Debug for #ident {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                #debug
+            }
+        }
+
+        #display
+
+        impl #ident {
+            /// Returns the number.
+            #[must_use]
+            pub const fn get(self) -> #inner {
+                self.0
+            }
+        }
+    }
+}
