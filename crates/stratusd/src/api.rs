@@ -1,6 +1,6 @@
 //! The generated traits, implemented: a file for each tag, a method for each operation.
 //!
-//! A method finds out where it is (`Service::place`), reads from the store or gives it a change, and says what
+//! A method finds out where it is (`Service::scope`), reads from the store or gives it a change, and says what
 //! came out in the contract's words. It knows no rules: those are in [`crate::domain`].
 
 mod error;
@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use api_server::server::{self, Router};
 use api_types::{Location, ProjectId};
 
-use crate::domain::{Caller, Outcome, Place, Refusal, Surroundings};
+use crate::domain::{Caller, Refusal};
+use crate::operations::{Context, Outcome, Scope};
 use crate::storage::{self, StorageError, Store};
 
 pub use error::{head_too_large, retry_after};
@@ -33,7 +34,7 @@ const FRESH: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Service {
     store: Store,
-    around: Surroundings,
+    context: Context,
     /// As they were not long ago, and when.
     locations: RwLock<Option<(Instant, Locations)>>,
 }
@@ -43,13 +44,13 @@ type Locations = Arc<[storage::location::Location]>;
 /// The API over a store as a router, with its tokens and its errors.
 pub fn router(
     store: &Store,
-    around: &Surroundings,
+    context: &Context,
     limit: Option<RateLimit>,
     config: server::Config,
 ) -> Router {
-    let gate = Gate::new(store.clone(), around.world.clone(), limit);
+    let gate = Gate::new(store.clone(), context.world.clone(), limit);
     api_server::router(
-        Service::new(store.clone(), around.clone()),
+        Service::new(store.clone(), context.clone()),
         gate,
         ContractErrors,
         config,
@@ -59,31 +60,31 @@ pub fn router(
 impl Service {
     /// The API over a store.
     #[must_use]
-    pub fn new(store: Store, around: Surroundings) -> Self {
+    pub fn new(store: Store, context: Context) -> Self {
         Self {
             store,
-            around,
+            context,
             locations: RwLock::new(None),
         }
     }
 
-    /// The place of a request, if the caller may know of it.
-    async fn place(
+    /// The scope of a request, if the caller may know of it.
+    async fn scope(
         &self,
         caller: &Caller,
         project: &ProjectId,
         location: Location,
-    ) -> Outcome<Place> {
+    ) -> Outcome<Scope> {
         crate::domain::ensure_project(caller, project)?;
         if let Some(known) = self.fresh_locations() {
-            match Place::new(caller, project, location.clone(), &known) {
+            match Scope::new(caller, project, location.clone(), &known) {
                 // It may be there by now.
                 Err(Refusal::UnknownLocation(_)) => {}
                 found => return Ok(found?),
             }
         }
         let known = self.read_locations().await?;
-        Ok(Place::new(caller, project, location, &known)?)
+        Ok(Scope::new(caller, project, location, &known)?)
     }
 
     async fn locations(&self) -> Result<Locations, StorageError> {

@@ -15,10 +15,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
-use stratusd::domain::World;
 use stratusd::seal::Sealer;
 use stratusd::settings::{KeySettings, KeySource, SettingsFile, StoreSettings};
 use stratusd::storage::{Store, StoreConfig};
+use stratusd::world::World;
 
 /// How long a statement of the operator's may take: an inventory may be large, and another one be applied at the moment.
 const PATIENCE: Duration = Duration::from_hours(1);

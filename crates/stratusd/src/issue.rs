@@ -4,12 +4,13 @@ use std::convert::Infallible;
 
 use anyhow::{Context, Result, bail};
 
+use crate::domain::id;
 use crate::domain::refusal::enumerate;
 use crate::domain::token::{generate, hash};
-use crate::domain::{World, id};
 use crate::storage::project::Project;
 use crate::storage::token::Token;
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
+use crate::world::World;
 
 /// Issues a token.
 #[derive(Debug)]
@@ -35,10 +36,10 @@ pub struct Issued {
 }
 
 impl Change for Issue {
-    type Answer = Issued;
+    type Output = Issued;
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<Issued, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Issued, Aborted<Infallible>> {
         let (token, id) = generate(&self.world);
         let kept = Token {
             id: id.clone(),
@@ -65,10 +66,10 @@ pub struct Revoke {
 }
 
 impl Change for Revoke {
-    type Answer = bool;
+    type Output = bool;
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
         Ok(storage::token::revoke(tx, &self.id, self.world.now()).await?)
     }
 }

@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::causes::Causes;
-use crate::domain::Surroundings;
 use crate::domain::postgres::{fits, sealed_for};
+use crate::operations::Context;
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
-use crate::storage::database::{Due, Outcome, free_all, prolong, settle, take_due};
+use crate::storage::database::{Due, StepRecord, free_all, prolong, settle, take_due};
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
 
 /// Steps at the same time in one process.
@@ -61,7 +61,7 @@ pub struct Steps {
 #[derive(Debug)]
 pub struct Reconciler<P> {
     store: Store,
-    around: Surroundings,
+    context: Context,
     provisioner: P,
     config: ReconcilerConfig,
     steps: Arc<Steps>,
@@ -73,14 +73,14 @@ impl<P: Provisioner> Reconciler<P> {
     /// A reconciler over a store.
     pub fn new(
         store: Store,
-        around: Surroundings,
+        context: Context,
         provisioner: P,
         config: ReconcilerConfig,
         steps: Arc<Steps>,
     ) -> Self {
         Self {
             store,
-            around,
+            context,
             provisioner,
             config,
             steps,
@@ -134,11 +134,11 @@ impl<P: Provisioner> Reconciler<P> {
 
     /// Takes what is due, as much as there are free workers; `None` if nothing is.
     async fn take(&self, free: usize) -> Result<Option<Taken>, StorageError> {
-        let (now, expires) = (self.around.world.now(), Instant::now() + self.config.lease);
+        let (now, expires) = (self.context.world.now(), Instant::now() + self.config.lease);
         if !self.is_anything_due(now).await? {
             return Ok(None);
         }
-        let lease = format!("{:032x}", u128::from_be_bytes(self.around.world.random()));
+        let lease = format!("{:032x}", u128::from_be_bytes(self.context.world.random()));
         let until = now.saturating_add(millis(self.config.lease));
         let limit = i64::try_from(free).unwrap_or(i64::MAX);
         let take = TakeDue {
@@ -174,8 +174,8 @@ impl<P: Provisioner> Reconciler<P> {
     /// Takes the next step for a database and notes what came out.
     async fn work(&self, due: &Due, lease: &str, expires: Instant) {
         let step = tokio::time::timeout(self.config.step_limit, self.step(due));
-        let outcome = tokio::select! {
-            outcome = step => outcome.unwrap_or_else(|_| Err(ProvisionError("it takes too long".to_owned()))),
+        let record = tokio::select! {
+            record = step => record.unwrap_or_else(|_| Err(ProvisionError("it takes too long".to_owned()))),
             // The lease stays until it expires: whoever was asked may still be at it.
             () = self.give_up.cancelled() => return,
             () = self.keep(due, lease, expires) => {
@@ -184,10 +184,10 @@ impl<P: Provisioner> Reconciler<P> {
                 return;
             }
         };
-        let outcome = match outcome {
-            Ok(outcome) => {
+        let record = match record {
+            Ok(record) => {
                 self.steps.done.fetch_add(1, Ordering::Relaxed);
-                outcome
+                record
             }
             Err(error) => {
                 self.steps.failed.fetch_add(1, Ordering::Relaxed);
@@ -202,7 +202,7 @@ impl<P: Provisioner> Reconciler<P> {
         let settle = Settle {
             due: due.clone(),
             lease: lease.to_owned(),
-            outcome,
+            record,
         };
         match self.store.change(settle).await.map_err(Aborted::failure) {
             Ok(true) => {}
@@ -212,7 +212,7 @@ impl<P: Provisioner> Reconciler<P> {
             }
             // The lease expires, and the step is taken again.
             Err(error) => {
-                tracing::warn!(error = %Causes(&error), "a step's outcome cannot be noted");
+                tracing::warn!(error = %Causes(&error), "a step's record cannot be noted");
             }
         }
     }
@@ -222,7 +222,7 @@ impl<P: Provisioner> Reconciler<P> {
         let mut wait = self.config.lease / 3;
         loop {
             tokio::time::sleep(wait.min(expires.saturating_duration_since(Instant::now()))).await;
-            let (asked, now) = (Instant::now(), self.around.world.now());
+            let (asked, now) = (Instant::now(), self.context.world.now());
             let until = now.saturating_add(millis(self.config.lease));
             let prolong = Prolong {
                 due: due.clone(),
@@ -242,7 +242,7 @@ impl<P: Provisioner> Reconciler<P> {
     }
 
     /// Asks the provisioner for whatever comes next.
-    async fn step(&self, due: &Due) -> Result<Outcome, ProvisionError> {
+    async fn step(&self, due: &Due) -> Result<StepRecord, ProvisionError> {
         let wanted = wanted(due)?;
         let Some(observed) = self.provisioner.observe(&wanted).await? else {
             let progress = self.provisioner.create(&wanted).await?;
@@ -250,7 +250,10 @@ impl<P: Provisioner> Reconciler<P> {
         };
         if !due.password_is_set {
             let sealed_for = sealed_for(&due.project_id, &due.database.id);
-            let password = self.around.sealer.open(&due.database.password, &sealed_for);
+            let password = self
+                .context
+                .sealer
+                .open(&due.database.password, &sealed_for);
             let password =
                 password.map_err(|error| ProvisionError(format!("the password: {error}")))?;
             self.provisioner
@@ -259,7 +262,7 @@ impl<P: Provisioner> Reconciler<P> {
         }
         let connection = self.provisioner.connection(&wanted).await?;
         let (observed, wait) = self.shaped(&wanted, observed).await?;
-        Ok(Outcome {
+        Ok(StepRecord {
             state: state(&observed).as_str().to_owned(),
             storage_size_gib: observed.shape.storage_size_gib,
             version: observed.shape.version,
@@ -311,12 +314,12 @@ impl<P: Provisioner> Reconciler<P> {
     }
 
     /// A database that is still being made.
-    fn unfinished(&self, due: &Due, progress: Progress) -> Outcome {
+    fn unfinished(&self, due: &Due, progress: Progress) -> StepRecord {
         let wait = match progress {
             Progress::Done => Duration::ZERO,
             Progress::Pending(wait) => wait,
         };
-        Outcome {
+        StepRecord {
             attempts: 0,
             due_at: Some(self.after(wait)),
             ..unchanged(due)
@@ -324,10 +327,10 @@ impl<P: Provisioner> Reconciler<P> {
     }
 
     /// A database whose step failed: it waits, longer each time.
-    fn failed(&self, due: &Due) -> Outcome {
+    fn failed(&self, due: &Due) -> StepRecord {
         let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
         let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
-        Outcome {
+        StepRecord {
             attempts: due.attempts + 1,
             due_at: Some(self.after(wait)),
             ..unchanged(due)
@@ -335,7 +338,7 @@ impl<P: Provisioner> Reconciler<P> {
     }
 
     fn after(&self, wait: Duration) -> i64 {
-        self.around.world.now().saturating_add(millis(wait))
+        self.context.world.now().saturating_add(millis(wait))
     }
 }
 
@@ -406,9 +409,9 @@ fn state(observed: &Observed) -> PostgresState {
 }
 
 /// A database as it was.
-fn unchanged(due: &Due) -> Outcome {
+fn unchanged(due: &Due) -> StepRecord {
     let database = due.database.clone();
-    Outcome {
+    StepRecord {
         state: database.state,
         storage_size_gib: database.storage_size_gib,
         version: database.version,
@@ -436,10 +439,10 @@ struct TakeDue {
 }
 
 impl Change for TakeDue {
-    type Answer = Vec<Due>;
+    type Output = Vec<Due>;
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<Vec<Due>, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Vec<Due>, Aborted<Infallible>> {
         Ok(take_due(tx, &self.lease, self.now, self.until, self.limit).await?)
     }
 }
@@ -447,15 +450,15 @@ impl Change for TakeDue {
 struct Settle {
     due: Due,
     lease: String,
-    outcome: Outcome,
+    record: StepRecord,
 }
 
 impl Change for Settle {
-    type Answer = bool;
+    type Output = bool;
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
-        Ok(settle(tx, &self.due, &self.lease, &self.outcome).await?)
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
+        Ok(settle(tx, &self.due, &self.lease, &self.record).await?)
     }
 }
 
@@ -466,10 +469,10 @@ struct Prolong {
 }
 
 impl Change for Prolong {
-    type Answer = bool;
+    type Output = bool;
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
         Ok(prolong(tx, &self.due, &self.lease, self.until).await?)
     }
 }
@@ -477,10 +480,10 @@ impl Change for Prolong {
 struct FreeAll;
 
 impl Change for FreeAll {
-    type Answer = ();
+    type Output = ();
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
         Ok(free_all(tx).await?)
     }
 }

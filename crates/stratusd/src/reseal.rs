@@ -4,12 +4,12 @@ use std::convert::Infallible;
 
 use anyhow::{Context, Result};
 
-use crate::domain::World;
 use crate::domain::postgres::sealed_for;
 use crate::provision::authority;
 use crate::seal::Sealer;
 use crate::storage::database::{Sealed, reseal, sealed_after};
 use crate::storage::{Aborted, Change, Connection, Store};
+use crate::world::World;
 
 /// Secrets in one transaction.
 const BATCH: i64 = 500;
@@ -68,10 +68,10 @@ struct Reseal {
 }
 
 impl Change for Reseal {
-    type Answer = ();
+    type Output = ();
     type Refusal = Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
         for (old, sealed) in &self.resealed {
             reseal(tx, old, sealed).await?;
         }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use crate::domain::World;
+use crate::world::World;
 
 const VERSION: u8 = 1;
 const KEY: usize = 32;

@@ -24,13 +24,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{self, RateLimit};
-use crate::domain::{Surroundings, World};
+use crate::operations;
 use crate::provision::authority::Authority;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
 use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ServiceSettings, StoreSettings};
 use crate::storage::{DatabaseLocation, Store, StoreConfig, claim};
+use crate::world::World;
 
 use connections::Limited;
 use management::Health;
@@ -102,7 +103,7 @@ pub async fn run(
             return Ok(());
         }
     };
-    let around = Surroundings {
+    let context = operations::Context {
         world: world.clone(),
         sealer: Arc::new(sealer),
         service_domain: settings.service_domain.as_str().to_owned(),
@@ -116,10 +117,10 @@ pub async fn run(
         grace: settings.shutdown_timeout.get(),
         is_alone,
     };
-    let reconciler = Reconciler::new(store.clone(), around.clone(), simulator, config, steps);
+    let reconciler = Reconciler::new(store.clone(), context.clone(), simulator, config, steps);
     // Told to stop together with the listeners, so that both have the same time to end.
     let reconciling = tokio::spawn(reconciler.run(stop.clone()));
-    let router = router(settings, &store, &around, &metrics);
+    let router = router(settings, &store, &context, &metrics);
     let served = match Serving::start(settings, listeners.api, router, tls, &metrics) {
         Ok(serving) => {
             serving.announce(management.address);
@@ -142,7 +143,7 @@ pub async fn run(
 fn router(
     settings: &ServiceSettings,
     store: &Store,
-    around: &Surroundings,
+    context: &operations::Context,
     metrics: &Arc<Metrics>,
 ) -> Router {
     let limit = settings.rate_limit.map(|per_second| RateLimit {
@@ -155,9 +156,9 @@ fn router(
     let requests = Requests::new(
         settings.header_limit.get(),
         Arc::clone(metrics),
-        &around.world,
+        &context.world,
     );
-    requests.around(api::router(store, around, limit, config))
+    requests.around(api::router(store, context, limit, config))
 }
 
 fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {

@@ -5,6 +5,9 @@
 //! Statements stand in a file for each table, in words that both databases understand; this module and its two
 //! backends know when a transaction begins and ends, and nothing of what it says.
 
+mod backend;
+mod change;
+mod config;
 mod connection;
 mod error;
 mod job;
@@ -29,83 +32,19 @@ pub mod service_state;
 pub mod token;
 pub mod vm;
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
+use backend::Backend;
+pub use change::Change;
+pub use config::{DatabaseLocation, StoreConfig, WAIT};
 pub use connection::Connection;
 pub use error::{Aborted, Cause, StorageError};
-use job::{Job, Offer, Pending, Withdrawn};
-pub use page::{Order, Page};
+use job::{Offer, Pending, Withdrawn};
 pub use postgresql::{Address, AddressError};
 pub use reader::Reader;
 pub use sqlite::claim;
-
-use crate::domain::World;
-
-/// How long a connection, or a place among the changes, may be waited for before whoever needs it is refused as
-/// unavailable.
-pub const WAIT: Duration = Duration::from_secs(5);
-
-/// Which database, and how much of it.
-#[derive(Debug, Clone)]
-pub struct StoreConfig {
-    /// Where it is.
-    pub database: DatabaseLocation,
-    /// Connections to PostgreSQL, half of them for changes, but one for each at least. SQLite has its own way.
-    pub connections: u32,
-    /// How long a statement may take on PostgreSQL, the locks that it waits for included.
-    pub patience: Duration,
-    /// What changes draw from that step aside for each other, so that they do not meet again.
-    pub world: World,
-}
-
-/// Where a database is.
-#[derive(Clone)]
-pub enum DatabaseLocation {
-    /// A file, made when it is missing.
-    Sqlite(PathBuf),
-    /// A server, `postgres://user:password@host/name`.
-    Postgres(String),
-}
-
-impl std::fmt::Debug for DatabaseLocation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Sqlite(file) => f.debug_tuple("Sqlite").field(file).finish(),
-            Self::Postgres(_) => f.write_str("Postgres([redacted])"),
-        }
-    }
-}
-
-/// Something that happens as a whole or not at all.
-pub trait Change: Send + Sync + 'static {
-    /// What it answers when it is done.
-    type Answer: Send + 'static;
-    /// Why it is not done.
-    type Refusal: Send + 'static;
-
-    /// Does it within a transaction. It may be called again, on a state that another change has left.
-    fn make(
-        &self,
-        tx: &mut Connection<'_>,
-    ) -> impl Future<Output = Result<Self::Answer, Aborted<Self::Refusal>>> + Send;
-}
-
-/// What a database must offer.
-trait Backend: Send + Sync + 'static {
-    /// A connection that reads what is committed.
-    fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
-    /// A connection that sees one state of everything, however long it reads.
-    fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
-    /// Runs a job in a transaction, commits, and lets it answer. It may drop one that nobody waits for any more.
-    fn submit(&self, job: Box<dyn Job>);
-    /// Finishes what was submitted and closes all connections.
-    fn close(&self) -> BoxFuture<'_, ()>;
-}
 
 /// The store.
 #[derive(Clone)]
@@ -152,7 +91,7 @@ impl Store {
     ///
     /// What the change refuses, or how the database failed; it counts as unavailable if the change has not begun after
     /// [`WAIT`].
-    pub async fn change<C: Change>(&self, change: C) -> Result<C::Answer, Aborted<C::Refusal>> {
+    pub async fn change<C: Change>(&self, change: C) -> Result<C::Output, Aborted<C::Refusal>> {
         let offer = Offer::new(change);
         let (reply, mut answer) = oneshot::channel();
         self.backend

@@ -10,7 +10,8 @@ use axum::response::Response;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use stratusd::domain::{Surroundings, World};
+use stratusd::operations::Context;
+use stratusd::world::World;
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
 use stratusd::seal::Sealer;
@@ -100,12 +101,12 @@ impl Service {
             projects.push((id, issued.token));
         }
         let sealer = Arc::new(Sealer::parse(&Sealer::generate_key(&world)).expect("it is a key"));
-        let around = Surroundings {
+        let context = Context {
             world,
             sealer,
             service_domain: "stratus.example".to_owned(),
         };
-        let router = stratusd::api::router(&store, &around, None, Config::new());
+        let router = stratusd::api::router(&store, &context, None, Config::new());
         Self {
             router,
             projects,

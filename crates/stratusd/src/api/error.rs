@@ -1,9 +1,23 @@
-//! What the domain refuses, and how the store fails, as the answers that the contract lists.
+//! Refusals of the domain and failures of the store, as the error responses that the contract lists.
 
+use api_server::firewall::FirewallDetachSubnetError;
+use api_server::inference_api_key::InferenceApiKeyCreateError;
+use api_server::load_balancer::{
+    LoadBalancerDetachVmError, LoadBalancerListError, LoadBalancerUpdateError,
+    ProjectLoadBalancerListError,
+};
+use api_server::postgres::{
+    PostgresCreateError, PostgresResetSuperuserPasswordError, PostgresUpdateError,
+    PostgresViewError, ProjectPostgresListError,
+};
+use api_server::private_subnet::{
+    PrivateSubnetConnectError, PrivateSubnetCreateError, PrivateSubnetViewError,
+};
 use api_server::responses::{
     BadRequest, Conflict, Forbidden, NotFound, Unavailable, UnexpectedError,
 };
 use api_server::server::{IntoResponse, Response, StatusCode, serde_json};
+use api_server::vm::VmListError;
 use api_types::{
     Error, ErrorBody, ErrorCode, ErrorDetail, ErrorDetails, ErrorText, ErrorTexts, ErrorType,
     RetryAfterSeconds,
@@ -15,8 +29,53 @@ use crate::domain::Refusal;
 use crate::domain::refusal::{Wrong, enumerate};
 use crate::storage::{Aborted, Cause, StorageError};
 
+/// Lets a handler turn what an operation fails with into its own error by `?`.
+macro_rules! errors {
+    ($($convert:ident: $($error:ty),*;)*) => {
+        $($(
+            impl From<Aborted<Refusal>> for $error {
+                fn from(aborted: Aborted<Refusal>) -> Self {
+                    $convert(aborted)
+                }
+            }
+
+            impl From<Refusal> for $error {
+                fn from(refusal: Refusal) -> Self {
+                    $convert(Aborted::Refused(refusal))
+                }
+            }
+
+            impl From<StorageError> for $error {
+                fn from(error: StorageError) -> Self {
+                    $convert(Aborted::Failed(error))
+                }
+            }
+        )*)*
+    };
+}
+
+errors! {
+    of_query:
+        LoadBalancerListError,
+        PostgresViewError,
+        PrivateSubnetViewError,
+        ProjectLoadBalancerListError,
+        ProjectPostgresListError,
+        VmListError;
+    of_change:
+        FirewallDetachSubnetError,
+        InferenceApiKeyCreateError,
+        LoadBalancerDetachVmError,
+        LoadBalancerUpdateError,
+        PostgresCreateError,
+        PostgresResetSuperuserPasswordError,
+        PostgresUpdateError,
+        PrivateSubnetConnectError,
+        PrivateSubnetCreateError;
+}
+
 /// The error of an operation that only reads.
-pub(super) fn of_view<E>(aborted: Aborted<Refusal>) -> E
+fn of_query<E>(aborted: Aborted<Refusal>) -> E
 where
     E: From<BadRequest> + From<NotFound> + From<Unavailable> + From<UnexpectedError>,
 {
@@ -32,7 +91,7 @@ where
 }
 
 /// The error of an operation that changes something.
-pub(super) fn of_change<E>(aborted: Aborted<Refusal>) -> E
+fn of_change<E>(aborted: Aborted<Refusal>) -> E
 where
     E: From<BadRequest>
         + From<NotFound>
@@ -49,7 +108,7 @@ where
             let message = "another change got in between, send the request again".to_owned();
             Conflict::new(error(409, ErrorType::Conflict, message, None)).into()
         }
-        other => of_view(other),
+        other => of_query(other),
     }
 }
 

@@ -1,13 +1,13 @@
-//! Operations tagged `firewall`.
+//! Handlers of the tag `firewall`.
 
 use api_server::firewall::{
     FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
     FirewallDetachSubnetResponse,
 };
 
-use super::{Service, error};
-use crate::domain::firewall::DetachSubnet;
-use crate::domain::{Caller, Outcome};
+use super::Service;
+use crate::domain::Caller;
+use crate::operations::firewall::DetachSubnet;
 
 impl FirewallApi<Caller> for Service {
     async fn firewall_detach_subnet(
@@ -15,29 +15,14 @@ impl FirewallApi<Caller> for Service {
         caller: Caller,
         request: FirewallDetachSubnetRequest,
     ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
-        Ok(self
-            .detach_subnet(caller, request)
-            .await
-            .map_err(error::of_change::<FirewallDetachSubnetError>)?
-            .into())
-    }
-}
-
-impl Service {
-    async fn detach_subnet(
-        &self,
-        caller: Caller,
-        request: FirewallDetachSubnetRequest,
-    ) -> Outcome<api_types::Firewall> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
-        self.store
-            .change(DetachSubnet {
-                place,
-                reference: request.firewall_reference,
-                body: request.body,
-            })
-            .await
+        let detach = DetachSubnet {
+            scope,
+            reference: request.firewall_reference,
+            body: request.body,
+        };
+        Ok(self.store.change(detach).await?.into())
     }
 }

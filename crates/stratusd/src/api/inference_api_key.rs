@@ -1,4 +1,4 @@
-//! Operations tagged `inference_api_key`.
+//! Handlers of the tag `inference_api_key`.
 
 use api_server::inference_api_key::{
     InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
@@ -6,9 +6,9 @@ use api_server::inference_api_key::{
 };
 use api_types::NoStore;
 
-use super::{Service, error};
-use crate::domain::inference_api_key::Create;
-use crate::domain::{Caller, Outcome};
+use super::Service;
+use crate::domain::Caller;
+use crate::operations::inference_api_key::Create;
 
 impl InferenceApiKeyApi<Caller> for Service {
     async fn inference_api_key_create(
@@ -16,26 +16,8 @@ impl InferenceApiKeyApi<Caller> for Service {
         caller: Caller,
         request: InferenceApiKeyCreateRequest,
     ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
-        let made = self
-            .create_key(caller, &request)
-            .await
-            .map_err(error::of_change::<InferenceApiKeyCreateError>)?;
-        Ok(InferenceApiKeyCreateOk::new(made, NoStore::NoStore).into())
-    }
-}
-
-impl Service {
-    async fn create_key(
-        &self,
-        caller: Caller,
-        request: &InferenceApiKeyCreateRequest,
-    ) -> Outcome<api_types::InferenceApiKey> {
-        self.store
-            .change(Create::new(
-                caller,
-                &request.project_id,
-                self.around.clone(),
-            )?)
-            .await
+        let create = Create::new(caller, &request.project_id, self.context.clone())?;
+        let created = self.store.change(create).await?;
+        Ok(InferenceApiKeyCreateOk::new(created, NoStore::NoStore).into())
     }
 }

@@ -1,4 +1,4 @@
-//! Operations tagged `load_balancer`.
+//! Handlers of the tag `load_balancer`.
 
 use api_server::load_balancer::{
     LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
@@ -7,12 +7,11 @@ use api_server::load_balancer::{
     LoadBalancerUpdateResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
     ProjectLoadBalancerListResponse,
 };
-use api_types::LoadBalancerPage;
 
-use super::{Service, error};
+use super::Service;
+use crate::domain::Caller;
 use crate::domain::list::ListQuery;
-use crate::domain::load_balancer::{DetachVm, Update};
-use crate::domain::{self, Caller, Outcome};
+use crate::operations::load_balancer::{self, DetachVm, Update};
 
 impl LoadBalancerApi<Caller> for Service {
     async fn load_balancer_list(
@@ -20,11 +19,23 @@ impl LoadBalancerApi<Caller> for Service {
         caller: Caller,
         request: LoadBalancerListRequest,
     ) -> Result<LoadBalancerListResponse, LoadBalancerListError> {
-        Ok(self
-            .load_balancers(caller, request)
-            .await
-            .map_err(error::of_view::<LoadBalancerListError>)?
-            .into())
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let query = ListQuery {
+            start_after: request.start_after,
+            page_size: request.page_size,
+            order_column: request.order_column,
+        };
+        let mut reader = self.store.reader().await?;
+        let page = load_balancer::list(
+            &mut reader.connection(),
+            &scope,
+            &query,
+            &self.context.service_domain,
+        )
+        .await?;
+        Ok(page.into())
     }
 
     async fn project_load_balancer_list(
@@ -32,10 +43,21 @@ impl LoadBalancerApi<Caller> for Service {
         caller: Caller,
         request: ProjectLoadBalancerListRequest,
     ) -> Result<ProjectLoadBalancerListResponse, ProjectLoadBalancerListError> {
-        let found = self.load_balancers_of_project(caller, request).await;
-        Ok(found
-            .map_err(error::of_view::<ProjectLoadBalancerListError>)?
-            .into())
+        let query = ListQuery {
+            start_after: request.start_after,
+            page_size: request.page_size,
+            order_column: request.order_column,
+        };
+        let mut reader = self.store.reader().await?;
+        let page = load_balancer::list_of_project(
+            &mut reader.connection(),
+            &caller,
+            &request.project_id,
+            &query,
+            &self.context.service_domain,
+        )
+        .await?;
+        Ok(page.into())
     }
 
     async fn load_balancer_update(
@@ -43,10 +65,16 @@ impl LoadBalancerApi<Caller> for Service {
         caller: Caller,
         request: LoadBalancerUpdateRequest,
     ) -> Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError> {
-        let updated = self.update_load_balancer(caller, request).await;
-        Ok(updated
-            .map_err(error::of_change::<LoadBalancerUpdateError>)?
-            .into())
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let update = Update {
+            scope,
+            reference: request.load_balancer_reference,
+            body: request.body,
+            service_domain: self.context.service_domain.clone(),
+        };
+        Ok(self.store.change(update).await?.into())
     }
 
     async fn load_balancer_detach_vm(
@@ -54,111 +82,15 @@ impl LoadBalancerApi<Caller> for Service {
         caller: Caller,
         request: LoadBalancerDetachVmRequest,
     ) -> Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError> {
-        Ok(self
-            .detach_vm(caller, request)
-            .await
-            .map_err(error::of_change::<LoadBalancerDetachVmError>)?
-            .into())
-    }
-}
-
-impl Service {
-    async fn load_balancers(
-        &self,
-        caller: Caller,
-        request: LoadBalancerListRequest,
-    ) -> Outcome<LoadBalancerPage> {
-        let LoadBalancerListRequest {
-            project_id,
-            location,
-            start_after,
-            page_size,
-            order_column,
-        } = request;
-        let place = self.place(&caller, &project_id, location).await?;
-        let mut reader = self.store.reader().await?;
-        let query = ListQuery {
-            start_after,
-            page_size,
-            order_column,
-        };
-        domain::load_balancer::list(
-            &mut reader.connection(),
-            &place,
-            &query,
-            &self.around.service_domain,
-        )
-        .await
-    }
-
-    async fn load_balancers_of_project(
-        &self,
-        caller: Caller,
-        request: ProjectLoadBalancerListRequest,
-    ) -> Outcome<LoadBalancerPage> {
-        let ProjectLoadBalancerListRequest {
-            project_id,
-            start_after,
-            page_size,
-            order_column,
-        } = request;
-        let mut reader = self.store.reader().await?;
-        let query = ListQuery {
-            start_after,
-            page_size,
-            order_column,
-        };
-        let service_domain = &self.around.service_domain;
-        let c = &mut reader.connection();
-        domain::load_balancer::list_of_project(c, &caller, &project_id, &query, service_domain)
-            .await
-    }
-
-    async fn update_load_balancer(
-        &self,
-        caller: Caller,
-        request: LoadBalancerUpdateRequest,
-    ) -> Outcome<api_types::LoadBalancer> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
-        let LoadBalancerUpdateRequest {
-            load_balancer_reference: reference,
-            body,
-            ..
-        } = request;
-        let service_domain = self.around.service_domain.clone();
-        self.store
-            .change(Update {
-                place,
-                reference,
-                body,
-                service_domain,
-            })
-            .await
-    }
-
-    async fn detach_vm(
-        &self,
-        caller: Caller,
-        request: LoadBalancerDetachVmRequest,
-    ) -> Outcome<api_types::LoadBalancer> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
-            .await?;
-        let LoadBalancerDetachVmRequest {
-            load_balancer_reference: reference,
-            body,
-            ..
-        } = request;
-        let service_domain = self.around.service_domain.clone();
-        self.store
-            .change(DetachVm {
-                place,
-                reference,
-                body,
-                service_domain,
-            })
-            .await
+        let detach = DetachVm {
+            scope,
+            reference: request.load_balancer_reference,
+            body: request.body,
+            service_domain: self.context.service_domain.clone(),
+        };
+        Ok(self.store.change(detach).await?.into())
     }
 }

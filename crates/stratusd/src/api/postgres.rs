@@ -1,4 +1,4 @@
-//! Operations tagged `postgres`.
+//! Handlers of the tag `postgres`.
 
 use api_server::postgres::{
     PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
@@ -8,12 +8,12 @@ use api_server::postgres::{
     PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
     ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
-use api_types::{NoStore, PostgresPage};
+use api_types::NoStore;
 
-use super::{Service, error};
+use super::Service;
+use crate::domain::Caller;
 use crate::domain::list::ListQuery;
-use crate::domain::postgres::{Create, ResetSuperuserPassword, Update, offered_in};
-use crate::domain::{self, Caller, Outcome};
+use crate::operations::postgres::{self, Create, ResetSuperuserPassword, Update, offered_in};
 
 impl PostgresApi<Caller> for Service {
     async fn project_postgres_list(
@@ -21,11 +21,20 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: ProjectPostgresListRequest,
     ) -> Result<ProjectPostgresListResponse, ProjectPostgresListError> {
-        Ok(self
-            .databases(caller, request)
-            .await
-            .map_err(error::of_view::<ProjectPostgresListError>)?
-            .into())
+        let query = ListQuery {
+            start_after: request.start_after,
+            page_size: request.page_size,
+            order_column: request.order_column,
+        };
+        let mut reader = self.store.reader().await?;
+        let page = postgres::list_of_project(
+            &mut reader.connection(),
+            &caller,
+            &request.project_id,
+            &query,
+        )
+        .await?;
+        Ok(page.into())
     }
 
     async fn postgres_view(
@@ -33,10 +42,17 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresViewRequest,
     ) -> Result<PostgresViewResponse, PostgresViewError> {
-        let found = self
-            .database(caller, request)
-            .await
-            .map_err(error::of_view::<PostgresViewError>)?;
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let mut reader = self.store.reader().await?;
+        let found = postgres::view(
+            &mut reader.connection(),
+            &scope,
+            &request.postgres_database_reference,
+            &self.context.sealer,
+        )
+        .await?;
         Ok(PostgresViewOk::new(found, NoStore::NoStore).into())
     }
 
@@ -45,11 +61,18 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresCreateRequest,
     ) -> Result<PostgresCreateResponse, PostgresCreateError> {
-        let made = self
-            .create_database(caller, request)
-            .await
-            .map_err(error::of_change::<PostgresCreateError>)?;
-        Ok(PostgresCreateOk::new(made, NoStore::NoStore).into())
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let create = Create {
+            scope,
+            reference: request.postgres_database_reference,
+            body: request.body,
+            offered_in: offered_in(&self.locations().await?),
+            context: self.context.clone(),
+        };
+        let created = self.store.change(create).await?;
+        Ok(PostgresCreateOk::new(created, NoStore::NoStore).into())
     }
 
     async fn postgres_update(
@@ -57,10 +80,16 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresUpdateRequest,
     ) -> Result<PostgresUpdateResponse, PostgresUpdateError> {
-        let updated = self
-            .update_database(caller, request)
-            .await
-            .map_err(error::of_change::<PostgresUpdateError>)?;
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let update = Update {
+            scope,
+            reference: request.postgres_database_reference,
+            body: request.body,
+            context: self.context.clone(),
+        };
+        let updated = self.store.change(update).await?;
         Ok(PostgresUpdateOk::new(updated, NoStore::NoStore).into())
     }
 
@@ -69,121 +98,16 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresResetSuperuserPasswordRequest,
     ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
-        let reset = self.reset_superuser_password(caller, request).await;
-        let reset = reset.map_err(error::of_change::<PostgresResetSuperuserPasswordError>)?;
-        Ok(PostgresResetSuperuserPasswordOk::new(reset, NoStore::NoStore).into())
-    }
-}
-
-impl Service {
-    async fn databases(
-        &self,
-        caller: Caller,
-        request: ProjectPostgresListRequest,
-    ) -> Outcome<PostgresPage> {
-        let ProjectPostgresListRequest {
-            project_id,
-            start_after,
-            page_size,
-            order_column,
-        } = request;
-        let mut reader = self.store.reader().await?;
-        let query = ListQuery {
-            start_after,
-            page_size,
-            order_column,
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let reset = ResetSuperuserPassword {
+            scope,
+            reference: request.postgres_database_reference,
+            body: request.body,
+            context: self.context.clone(),
         };
-        domain::postgres::list_of_project(&mut reader.connection(), &caller, &project_id, &query)
-            .await
-    }
-
-    async fn database(
-        &self,
-        caller: Caller,
-        request: PostgresViewRequest,
-    ) -> Outcome<api_types::Postgres> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
-            .await?;
-        let mut reader = self.store.reader().await?;
-        let reference = &request.postgres_database_reference;
-        domain::postgres::view(
-            &mut reader.connection(),
-            &place,
-            reference,
-            &self.around.sealer,
-        )
-        .await
-    }
-
-    async fn create_database(
-        &self,
-        caller: Caller,
-        request: PostgresCreateRequest,
-    ) -> Outcome<api_types::Postgres> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
-            .await?;
-        let PostgresCreateRequest {
-            postgres_database_reference: reference,
-            body,
-            ..
-        } = request;
-        let offered_in = offered_in(&self.locations().await?);
-        self.store
-            .change(Create {
-                place,
-                reference,
-                body,
-                offered_in,
-                around: self.around.clone(),
-            })
-            .await
-    }
-
-    async fn update_database(
-        &self,
-        caller: Caller,
-        request: PostgresUpdateRequest,
-    ) -> Outcome<api_types::Postgres> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
-            .await?;
-        let PostgresUpdateRequest {
-            postgres_database_reference: reference,
-            body,
-            ..
-        } = request;
-        self.store
-            .change(Update {
-                place,
-                reference,
-                body,
-                around: self.around.clone(),
-            })
-            .await
-    }
-
-    async fn reset_superuser_password(
-        &self,
-        caller: Caller,
-        request: PostgresResetSuperuserPasswordRequest,
-    ) -> Outcome<api_types::Postgres> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
-            .await?;
-        let PostgresResetSuperuserPasswordRequest {
-            postgres_database_reference: reference,
-            body,
-            ..
-        } = request;
-        self.store
-            .change(ResetSuperuserPassword {
-                place,
-                reference,
-                body,
-                around: self.around.clone(),
-            })
-            .await
+        let reset = self.store.change(reset).await?;
+        Ok(PostgresResetSuperuserPasswordOk::new(reset, NoStore::NoStore).into())
     }
 }

@@ -1,4 +1,4 @@
-//! Operations tagged `private_subnet`.
+//! Handlers of the tag `private_subnet`.
 
 use api_server::private_subnet::{
     PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
@@ -7,9 +7,9 @@ use api_server::private_subnet::{
     PrivateSubnetViewResponse,
 };
 
-use super::{Service, error};
-use crate::domain::private_subnet::{Connect, Create};
-use crate::domain::{self, Caller, Outcome};
+use super::Service;
+use crate::domain::Caller;
+use crate::operations::private_subnet::{self, Connect, Create};
 
 impl PrivateSubnetApi<Caller> for Service {
     async fn private_subnet_view(
@@ -17,11 +17,18 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetViewRequest,
     ) -> Result<PrivateSubnetViewResponse, PrivateSubnetViewError> {
-        Ok(self
-            .subnet(caller, request)
-            .await
-            .map_err(error::of_view::<PrivateSubnetViewError>)?
-            .into())
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        // The view takes several statements, which must all see the same state.
+        let mut snapshot = self.store.snapshot().await?;
+        let found = private_subnet::view(
+            &mut snapshot.connection(),
+            &scope,
+            &request.private_subnet_reference,
+        )
+        .await?;
+        Ok(found.into())
     }
 
     async fn private_subnet_create(
@@ -29,11 +36,16 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetCreateRequest,
     ) -> Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError> {
-        Ok(self
-            .create_subnet(caller, request)
-            .await
-            .map_err(error::of_change::<PrivateSubnetCreateError>)?
-            .into())
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
+        let create = Create {
+            scope,
+            reference: request.private_subnet_reference,
+            body: request.body,
+            world: self.context.world.clone(),
+        };
+        Ok(self.store.change(create).await?.into())
     }
 
     async fn private_subnet_connect(
@@ -41,69 +53,14 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetConnectRequest,
     ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
-        Ok(self
-            .connect_subnet(caller, request)
-            .await
-            .map_err(error::of_change::<PrivateSubnetConnectError>)?
-            .into())
-    }
-}
-
-impl Service {
-    async fn subnet(
-        &self,
-        caller: Caller,
-        request: PrivateSubnetViewRequest,
-    ) -> Outcome<api_types::PrivateSubnet> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
             .await?;
-        let mut snapshot = self.store.snapshot().await?;
-        domain::private_subnet::view(
-            &mut snapshot.connection(),
-            &place,
-            &request.private_subnet_reference,
-        )
-        .await
-    }
-
-    async fn create_subnet(
-        &self,
-        caller: Caller,
-        request: PrivateSubnetCreateRequest,
-    ) -> Outcome<api_types::PrivateSubnet> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
-            .await?;
-        let PrivateSubnetCreateRequest {
-            private_subnet_reference: reference,
-            body,
-            ..
-        } = request;
-        self.store
-            .change(Create {
-                place,
-                reference,
-                body,
-                world: self.around.world.clone(),
-            })
-            .await
-    }
-
-    async fn connect_subnet(
-        &self,
-        caller: Caller,
-        request: PrivateSubnetConnectRequest,
-    ) -> Outcome<api_types::PrivateSubnet> {
-        let place = self
-            .place(&caller, &request.project_id, request.location)
-            .await?;
-        self.store
-            .change(Connect {
-                place,
-                reference: request.private_subnet_reference,
-                body: request.body,
-            })
-            .await
+        let connect = Connect {
+            scope,
+            reference: request.private_subnet_reference,
+            body: request.body,
+        };
+        Ok(self.store.change(connect).await?.into())
     }
 }

@@ -1,11 +1,11 @@
-//! Operations tagged `vm`.
+//! Handlers of the tag `vm`.
 
 use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
-use api_types::VmPage;
 
-use super::{Service, error};
+use super::Service;
+use crate::domain::Caller;
 use crate::domain::list::ListQuery;
-use crate::domain::{self, Caller, Outcome};
+use crate::operations::vm;
 
 impl VmApi<Caller> for Service {
     async fn vm_list(
@@ -13,30 +13,16 @@ impl VmApi<Caller> for Service {
         caller: Caller,
         request: VmListRequest,
     ) -> Result<VmListResponse, VmListError> {
-        Ok(self
-            .vms(caller, request)
-            .await
-            .map_err(error::of_view::<VmListError>)?
-            .into())
-    }
-}
-
-impl Service {
-    async fn vms(&self, caller: Caller, request: VmListRequest) -> Outcome<VmPage> {
-        let VmListRequest {
-            project_id,
-            location,
-            start_after,
-            page_size,
-            order_column,
-        } = request;
-        let place = self.place(&caller, &project_id, location).await?;
-        let mut reader = self.store.reader().await?;
+        let scope = self
+            .scope(&caller, &request.project_id, request.location)
+            .await?;
         let query = ListQuery {
-            start_after,
-            page_size,
-            order_column,
+            start_after: request.start_after,
+            page_size: request.page_size,
+            order_column: request.order_column,
         };
-        domain::vm::list(&mut reader.connection(), &place, &query).await
+        let mut reader = self.store.reader().await?;
+        let page = vm::list(&mut reader.connection(), &scope, &query).await?;
+        Ok(page.into())
     }
 }

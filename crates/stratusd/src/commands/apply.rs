@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
-use stratusd::domain::World;
 use stratusd::inventory::{Apply, Findings, Inventory, Mode, Refused, Step, StepKind};
 use stratusd::settings::{SettingsFile, StoreGiven};
 use stratusd::storage::Aborted;
+use stratusd::world::World;
 
 /// How large an inventory may be, in bytes.
 const LARGEST: u64 = 64 << 20;

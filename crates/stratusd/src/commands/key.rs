@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
-use stratusd::domain::World;
 use stratusd::reseal::reseal_all;
 use stratusd::seal::Sealer;
 use stratusd::settings::{KeyGiven, SettingsFile, StoreGiven};
+use stratusd::world::World;
 
 /// Make and rotate the keys that seal passwords at rest
 #[derive(Debug, clap::Subcommand)]

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use jiff::Timestamp;
-use stratusd::domain::World;
 use stratusd::domain::id::Kind;
 use stratusd::domain::token::Presented;
 use stratusd::issue::{Issue, Issued, Revoke, find_project, tokens};
 use stratusd::settings::{Lifetime, SettingsFile, StoreGiven};
 use stratusd::storage::Aborted;
+use stratusd::world::World;
 
 /// Issue, list and revoke access tokens
 #[derive(Debug, clap::Subcommand)]

@@ -2,7 +2,7 @@
 
 use api_types::Reference;
 
-use super::World;
+use crate::world::World;
 
 /// The digits of Crockford's base 32.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";

@@ -1,13 +1,32 @@
 //! What lists have in common: their order, their start and their size.
 
-use api_types::{Count, OrderColumn, PageSize, StartAfter};
+use api_types::{OrderColumn, PageSize, StartAfter};
 
 use super::Refusal;
 use super::id::Kind;
-use crate::storage::{Order, Page, StorageError};
 
 /// Items of a page at most, whatever was asked for.
 const LARGEST: i64 = 1000;
+
+/// What orders a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// By id.
+    Id,
+    /// By name, equal ones by id.
+    Name,
+}
+
+/// Which part of a list.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// What orders it.
+    pub order: Order,
+    /// The value before the first item; empty for the start.
+    pub after: String,
+    /// Items at most.
+    pub size: i64,
+}
 
 /// How a list is asked for.
 #[derive(Debug, Clone)]
@@ -48,9 +67,4 @@ impl ListQuery {
             size: self.page_size.get().min(LARGEST),
         })
     }
-}
-
-/// The size of a list.
-pub(super) fn count(count: i64) -> Result<Count, StorageError> {
-    Count::try_from(count).map_err(|_| StorageError::Corrupt("a count"))
 }

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::World;
+use crate::world::World;
 
 /// Addresses in a /26.
 const HOSTS4: u32 = 64;

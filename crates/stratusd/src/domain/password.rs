@@ -1,6 +1,7 @@
 //! The rules of a superuser's password.
 
-use super::{Refusal, World};
+use super::Refusal;
+use crate::world::World;
 
 /// Characters at least.
 const LENGTH: usize = 12;

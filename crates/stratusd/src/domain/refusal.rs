@@ -55,12 +55,6 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for crate::storage::Aborted<Refusal> {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,11 +1,9 @@
 //! Access tokens: `pat-`, an id, `-`, and 32 letters and digits; only a hash is kept.
 
 use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
-use super::World;
 use super::id::Kind;
-use crate::storage::token::Token;
+use crate::world::World;
 
 /// A token as callers send it.
 #[derive(Clone, Copy)]
@@ -35,13 +33,6 @@ impl<'t> Presented<'t> {
     pub fn hash(&self) -> [u8; 32] {
         hash(self.text)
     }
-}
-
-/// Whether a kept token is the one whose hash this is, and good at a time.
-#[must_use]
-pub fn is_good(kept: &Token, hash: &[u8; 32], now: i64) -> bool {
-    let is_same: bool = kept.hash.ct_eq(hash.as_slice()).into();
-    is_same && kept.revoked_at.is_none() && kept.expires_at.is_none_or(|end| now < end)
 }
 
 /// A new token: what to show once, and its id.

@@ -17,7 +17,6 @@ use super::{
     Finding, FirewallEntry, Inventory, LoadBalancerEntry, PrivateSubnetEntry, ProjectEntry, Step,
     StepKind, VmEntry,
 };
-use crate::domain::World;
 use crate::domain::id::Kind;
 use crate::storage::firewall::Firewall;
 use crate::storage::load_balancer::LoadBalancer;
@@ -26,6 +25,7 @@ use crate::storage::private_subnet::PrivateSubnet;
 use crate::storage::project::Project;
 use crate::storage::vm::Vm;
 use crate::storage::{self, Aborted, Change, Connection, StorageError};
+use crate::world::World;
 
 /// What to do with the plan, and with what is in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,10 +61,10 @@ pub enum Refused {
 type Done<T> = Result<T, Aborted<Refused>>;
 
 impl Change for Apply {
-    type Answer = Vec<Step>;
+    type Output = Vec<Step>;
     type Refusal = Refused;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Done<Vec<Step>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Done<Vec<Step>> {
         storage::inventory::lock(tx).await?;
         let (steps, new_firewalls) = (Vec::new(), HashSet::new());
         let mut run = Run {

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use zeroize::Zeroizing;
 
-use crate::domain::World;
 use crate::seal::Sealer;
 use crate::storage::{self, Aborted, Change, Connection, Store};
+use crate::world::World;
 
 /// The name that it is kept under, and that its sealed key belongs to.
 const NAME: &str = "certificate_authority";
@@ -82,10 +82,10 @@ struct Replace {
 }
 
 impl Change for Replace {
-    type Answer = ();
+    type Output = ();
     type Refusal = std::convert::Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Self::Refusal>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Self::Refusal>> {
         Ok(storage::service_state::update(tx, NAME, &self.value).await?)
     }
 }
@@ -172,10 +172,10 @@ struct KeepOne {
 }
 
 impl Change for KeepOne {
-    type Answer = Vec<u8>;
+    type Output = Vec<u8>;
     type Refusal = std::convert::Infallible;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Result<Vec<u8>, Aborted<Self::Refusal>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Vec<u8>, Aborted<Self::Refusal>> {
         if let Some(kept) = storage::service_state::lookup(tx, NAME).await? {
             return Ok(kept);
         }

@@ -15,7 +15,7 @@ use super::authority::Authority;
 use super::{
     ConnectionDetails, Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted,
 };
-use crate::domain::World;
+use crate::world::World;
 
 /// How it behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use http::{HeaderName, HeaderValue, Method};
 
 use super::metrics::Metrics;
 use crate::api;
-use crate::domain::World;
+use crate::world::World;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

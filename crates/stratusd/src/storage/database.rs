@@ -7,7 +7,8 @@ use diesel::QueryableByName;
 use super::page::{PageSql, fetch, page_sql};
 use super::schema::postgres_database;
 use super::statement::Sql;
-use super::{Connection, Order, Page, StorageError, count};
+use super::{Connection, StorageError, count};
+use crate::domain::list::{Order, Page};
 
 /// A Postgres database. Times are in seconds since 1970.
 #[derive(Clone, PartialEq, Eq, QueryableByName)]
@@ -378,7 +379,7 @@ pub async fn take_due(
 
 /// What a worker found and did.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct StepRecord {
     /// What the database is doing.
     pub state: String,
     /// Its storage in GiB.
@@ -412,7 +413,7 @@ pub async fn settle(
     c: &mut Connection<'_>,
     due: &Due,
     lease: &str,
-    outcome: &Outcome,
+    record: &StepRecord,
 ) -> Result<bool, StorageError> {
     let sql = "UPDATE postgres_database SET state = $4, storage_size_gib = $5, version = $6, vm_size = $7, \
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
@@ -427,19 +428,19 @@ pub async fn settle(
                 &due.project_id,
                 &database.id,
                 &lease,
-                &outcome.state,
-                &outcome.storage_size_gib,
-                &outcome.version,
-                &outcome.vm_size,
-                &outcome.password_is_set,
+                &record.state,
+                &record.storage_size_gib,
+                &record.version,
+                &record.vm_size,
+                &record.password_is_set,
                 &database.revision,
-                &outcome.host,
-                &outcome.ca_certificates,
-                &outcome.earliest_restore_time,
-                &outcome.latest_restore_time,
-                &outcome.used_bytes,
-                &outcome.attempts,
-                &outcome.due_at,
+                &record.host,
+                &record.ca_certificates,
+                &record.earliest_restore_time,
+                &record.latest_restore_time,
+                &record.used_bytes,
+                &record.attempts,
+                &record.due_at,
             ],
         )
         .await?;

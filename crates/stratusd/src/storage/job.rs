@@ -97,19 +97,19 @@ pub(super) enum Ran {
 pub(super) struct Pending<C: Change> {
     offer: Offer<C>,
     change: Option<C>,
-    outcome: Option<Result<C::Answer, Aborted<C::Refusal>>>,
-    reply: oneshot::Sender<Result<C::Answer, Aborted<C::Refusal>>>,
+    result: Option<Result<C::Output, Aborted<C::Refusal>>>,
+    reply: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
 }
 
 impl<C: Change> Pending<C> {
     pub(super) fn new(
         offer: Offer<C>,
-        reply: oneshot::Sender<Result<C::Answer, Aborted<C::Refusal>>>,
+        reply: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
     ) -> Self {
         Self {
             offer,
             change: None,
-            outcome: None,
+            result: None,
             reply,
         }
     }
@@ -122,14 +122,14 @@ impl<C: Change> Job for Pending<C> {
                 return Ran::Failed(StorageError::Closed);
             };
             // A panic in one change is no reason to lose the others of its batch.
-            let ran = AssertUnwindSafe(change.make(tx)).catch_unwind().await;
+            let ran = AssertUnwindSafe(change.apply(tx)).catch_unwind().await;
             match ran {
                 Ok(Ok(answer)) => {
-                    self.outcome = Some(Ok(answer));
+                    self.result = Some(Ok(answer));
                     Ran::Done
                 }
                 Ok(Err(Aborted::Refused(refusal))) => {
-                    self.outcome = Some(Err(Aborted::Refused(refusal)));
+                    self.result = Some(Err(Aborted::Refused(refusal)));
                     Ran::Refused
                 }
                 Ok(Err(Aborted::Failed(error))) => Ran::Failed(error),
@@ -144,13 +144,13 @@ impl<C: Change> Job for Pending<C> {
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StorageError>) {
-        let outcome = match committed {
+        let result = match committed {
             Ok(()) => self
-                .outcome
+                .result
                 .unwrap_or(Err(Aborted::Failed(StorageError::Closed))),
             Err(error) => Err(Aborted::Failed(error)),
         };
         // Whoever waited may have gone.
-        let _ = self.reply.send(outcome);
+        let _ = self.reply.send(result);
     }
 }

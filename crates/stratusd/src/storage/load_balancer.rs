@@ -7,7 +7,8 @@ use super::page::{PageSql, fetch, page_sql};
 use super::schema::load_balancer;
 use super::statement::Sql;
 use super::vm::Vm;
-use super::{Connection, Order, Page, StorageError, count};
+use super::{Connection, StorageError, count};
+use crate::domain::list::{Order, Page};
 
 /// A load balancer.
 #[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]

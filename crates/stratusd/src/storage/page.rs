@@ -8,26 +8,6 @@ use diesel::sql_types::BigInt;
 use super::statement::{Parameter, Record, Sql};
 use super::{Connection, StorageError};
 
-/// What orders a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// By id.
-    Id,
-    /// By name, equal ones by id.
-    Name,
-}
-
-/// Which part of a list.
-#[derive(Debug, Clone)]
-pub struct Page {
-    /// What orders it.
-    pub order: Order,
-    /// The value before the first item; empty for the start.
-    pub after: String,
-    /// Items at most.
-    pub size: i64,
-}
-
 /// The statements of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageSql {

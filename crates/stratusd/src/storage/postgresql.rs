@@ -5,6 +5,7 @@
 
 mod address;
 mod link;
+mod reader;
 mod server;
 mod tls;
 
@@ -16,13 +17,15 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
+use super::backend::Backend;
 use super::job::{Job, Queue, Ran, Waiting};
-use super::reader::{Held, PostgresReader};
-use super::{Backend, Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
-use crate::domain::World;
+use super::reader::Held;
+use super::{Connection, Reader, StorageError, StoreConfig, WAIT, migrate};
+use crate::world::World;
 pub use address::{Address, AddressError};
 pub(super) use link::Link;
-pub(super) use server::Server;
+pub(super) use reader::PostgresReader;
+use server::Server;
 
 /// How often a change is run at most before it is refused as a conflict.
 const RUNS: u32 = 8;

@@ -4,23 +4,27 @@
 //! change as for many. So a writer takes whatever has come while it waited, runs it as one transaction, and
 //! acknowledges all of it after that one wait.
 
+mod reader;
+
 use std::fs::{File, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
-use diesel::{Connection as _, QueryResult, SqliteConnection};
+use diesel::{Connection as _, SqliteConnection};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
+use super::backend::Backend;
 use super::job::{Job, Queue, Ran, Waiting};
-use super::reader::{Held, SqliteReader};
-use super::statement::Statement;
-use super::{Backend, Connection, Reader, StorageError, migrate};
+use super::reader::Held;
+use super::{Connection, Reader, StorageError, migrate};
 use crate::causes::Causes;
+pub(super) use reader::SqliteReader;
+use reader::{Idle, execute};
 
 /// Changes that one transaction holds at most.
 const BATCH: usize = 512;
@@ -44,13 +48,6 @@ pub(super) struct Sqlite {
     jobs: Queue,
     /// Told when the writer has ended.
     ended: Mutex<Option<oneshot::Receiver<()>>>,
-}
-
-/// Connections that nobody reads with at the moment. There are as many as there were readers at the same time, which
-/// is no more than the run time has threads, but for snapshots.
-pub(super) struct Idle {
-    file: PathBuf,
-    pub(super) connections: Mutex<Vec<SqliteConnection>>,
 }
 
 impl Sqlite {
@@ -357,15 +354,6 @@ impl Writer {
             tracing::debug!(error = %Causes(&error), "there was no transaction to roll back");
         }
     }
-}
-
-/// Runs a statement that begins or ends a transaction, kept prepared as the others are.
-pub(super) fn execute(connection: &mut SqliteConnection, sql: &'static str) -> QueryResult<()> {
-    let statement = Statement {
-        sql: sql.into(),
-        parameters: &[],
-    };
-    diesel::RunQueryDsl::execute(statement, connection).map(|_| ())
 }
 
 /// Runs a job to its end: there is nothing in it that waits, but for statements, which SQLite ends before they return.

@@ -6,7 +6,8 @@ use diesel::sql_types::{Nullable, Text};
 use super::page::{PageSql, fetch, page_sql};
 use super::schema::vm;
 use super::statement::Sql;
-use super::{Connection, Order, Page, StorageError, count};
+use super::{Connection, StorageError, count};
+use crate::domain::list::{Order, Page};
 
 /// A virtual machine.
 #[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use stratusd::domain::{Surroundings, World};
+use stratusd::operations::Context;
 use stratusd::provision::authority::Authority;
 use stratusd::provision::simulator::{Simulator, SimulatorConfig};
 use stratusd::provision::{
@@ -15,6 +15,7 @@ use stratusd::provision::{
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
 use stratusd::storage::{Store, StoreConfig};
+use stratusd::world::World;
 use tokio_util::sync::CancellationToken;
 
 use crate::on_both;
@@ -337,11 +338,11 @@ async fn a_step_that_does_not_end_is_given_up() {
             is_alone: true,
             ..config()
         };
-        let around = around(&keys);
+        let context = context(&keys);
         let (store, steps) = (store(&bare.home).await, Arc::new(Steps::default()));
         let reconciler = Reconciler::new(
             store,
-            around,
+            context,
             Watching(Arc::clone(&watched)),
             config,
             Arc::clone(&steps),
@@ -516,13 +517,19 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
         grace: Duration::from_mins(1),
         is_alone: true,
     };
-    let (store, around, steps) = (
+    let (store, context, steps) = (
         bare.store.clone(),
-        bare.around.clone(),
+        bare.context.clone(),
         Arc::new(Steps::default()),
     );
     let stop = CancellationToken::new();
-    let reconciler = Reconciler::new(store, around, Watching(Arc::clone(&watched)), config, steps);
+    let reconciler = Reconciler::new(
+        store,
+        context,
+        Watching(Arc::clone(&watched)),
+        config,
+        steps,
+    );
     let worker = tokio::spawn(reconciler.run(stop.clone()));
     // Its clock stands still unless somebody asks.
     let tick = async || {
@@ -631,15 +638,15 @@ async fn is_anything_due(store: &Store) -> bool {
 async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconciler<Watching> {
     Reconciler::new(
         store(home).await,
-        around(keys),
+        context(keys),
         Watching(watched),
         config(),
         Arc::new(Steps::default()),
     )
 }
 
-fn around(keys: &str) -> Surroundings {
-    Surroundings {
+fn context(keys: &str) -> Context {
+    Context {
         world: World::real(),
         sealer: Arc::new(Sealer::parse(keys).expect("the keys are good")),
         service_domain: "stratus.example".to_owned(),

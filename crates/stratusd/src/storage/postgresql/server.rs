@@ -14,8 +14,8 @@ use super::address::Address;
 use super::link::{Link, silent};
 use super::tls::client_config;
 use crate::causes::Causes;
-use crate::domain::World;
 use crate::storage::{StorageError, WAIT};
+use crate::world::World;
 
 /// A server, with what protects the way to it.
 #[derive(Clone)]

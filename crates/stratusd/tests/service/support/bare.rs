@@ -11,12 +11,13 @@ use http_body_util::BodyExt;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::Value;
-use stratusd::domain::{Surroundings, World};
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
+use stratusd::operations::Context;
 use stratusd::seal::Sealer;
 use stratusd::settings::DatabaseUrl;
 use stratusd::storage::{Store, StoreConfig};
+use stratusd::world::World;
 use tower::ServiceExt;
 
 use super::Home;
@@ -41,7 +42,7 @@ pub struct Bare {
     /// Its store.
     pub store: Store,
     /// Its world and its keys.
-    pub around: Surroundings,
+    pub context: Context,
     /// A token for the shop.
     pub token: String,
     clock: Arc<AtomicI64>,
@@ -90,17 +91,17 @@ impl Bare {
         let token = store.change(issue).await.expect("it is issued").token;
         let keys = std::fs::read_to_string(home.keys()).expect("it is there");
         let sealer = Arc::new(Sealer::parse(&keys).expect("the keys are good"));
-        let around = Surroundings {
+        let context = Context {
             world,
             sealer,
             service_domain: "stratus.example".to_owned(),
         };
-        let router = stratusd::api::router(&store, &around, None, Config::new());
+        let router = stratusd::api::router(&store, &context, None, Config::new());
         Self {
             home,
             router,
             store,
-            around,
+            context,
             token,
             clock,
         }

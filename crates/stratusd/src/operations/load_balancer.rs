@@ -7,21 +7,23 @@ use api_types::{
     LoadBalancerSummaryFields, LoadBalancerUpdate, ObjectIdInput, ProjectId, Reference,
 };
 
-use super::id::{Kind, Referred};
-use super::list::{ListQuery, count};
-use super::{Caller, Outcome, Place, Refusal, ensure_project, stored, stored_number, vm};
+use super::count;
+use super::{Outcome, Scope, stored, stored_number, vm};
+use crate::domain::id::{Kind, Referred};
+use crate::domain::list::ListQuery;
+use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection, StorageError};
 
 /// A page of the load balancers of a location.
 pub async fn list(
     c: &mut Connection<'_>,
-    place: &Place,
+    scope: &Scope,
     query: &ListQuery,
     service_domain: &str,
 ) -> Outcome<LoadBalancerPage> {
     page(
         c,
-        (&place.project, Some(place.location.as_str())),
+        (&scope.project, Some(scope.location.as_str())),
         query,
         service_domain,
     )
@@ -59,7 +61,7 @@ async fn page(
 #[derive(Debug)]
 pub struct Update {
     /// Where.
-    pub place: Place,
+    pub scope: Scope,
     /// The load balancer.
     pub reference: Reference,
     /// What it shall be like.
@@ -69,12 +71,12 @@ pub struct Update {
 }
 
 impl Change for Update {
-    type Answer = LoadBalancer;
+    type Output = LoadBalancer;
     type Refusal = Refusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Outcome<LoadBalancer> {
-        let mut found = lookup(tx, &self.place, &self.reference).await?;
-        self.place.access.ensure_full()?;
+    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<LoadBalancer> {
+        let mut found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
         if self
             .body
             .health_check_endpoint
@@ -106,7 +108,7 @@ impl Change for Update {
         if let Some(Some(cert_enabled)) = self.body.cert_enabled {
             found.cert_enabled = cert_enabled;
         }
-        let project = &self.place.project;
+        let project = &self.scope.project;
         storage::load_balancer::update(tx, project, &found).await?;
         storage::load_balancer::attach_only(tx, project, &found.id, &ids(&self.body.vms)).await?;
         Ok(shown(&found, vms, &self.service_domain)?)
@@ -131,7 +133,7 @@ impl Update {
         if distinct.len() < asked.len() {
             return Err(refuse("must not name a virtual machine twice").into());
         }
-        let (project, location) = self.place.key();
+        let (project, location) = self.scope.key();
         let found = storage::vm::of_ids(tx, project, location, &ids(asked)).await?;
         if found.len() < distinct.len() {
             return Err(
@@ -153,7 +155,7 @@ impl Update {
 #[derive(Debug)]
 pub struct DetachVm {
     /// Where.
-    pub place: Place,
+    pub scope: Scope,
     /// The load balancer.
     pub reference: Reference,
     /// The virtual machine.
@@ -163,14 +165,14 @@ pub struct DetachVm {
 }
 
 impl Change for DetachVm {
-    type Answer = LoadBalancer;
+    type Output = LoadBalancer;
     type Refusal = Refusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Outcome<LoadBalancer> {
-        let found = lookup(tx, &self.place, &self.reference).await?;
-        self.place.access.ensure_full()?;
+    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<LoadBalancer> {
+        let found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
         let vm = self.body.vm_id.as_str();
-        let (project, location) = self.place.key();
+        let (project, location) = self.scope.key();
         let is_known = Kind::Vm.is_id(vm)
             && !storage::vm::of_ids(
                 tx,
@@ -192,12 +194,12 @@ impl Change for DetachVm {
 
 async fn lookup(
     tx: &mut Connection<'_>,
-    place: &Place,
+    scope: &Scope,
     reference: &Reference,
 ) -> Outcome<storage::load_balancer::LoadBalancer> {
     let found = match Referred::of(Kind::LoadBalancer, reference) {
-        Referred::Id(id) => storage::load_balancer::lookup_id(tx, place.key(), id).await?,
-        Referred::Name(name) => storage::load_balancer::lookup_name(tx, place.key(), name).await?,
+        Referred::Id(id) => storage::load_balancer::lookup_id(tx, scope.key(), id).await?,
+        Referred::Name(name) => storage::load_balancer::lookup_name(tx, scope.key(), name).await?,
     };
     Ok(found.ok_or(Refusal::NotFound)?)
 }

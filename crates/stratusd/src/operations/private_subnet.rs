@@ -7,10 +7,12 @@ use api_types::{
     PrivateSubnetConnect, PrivateSubnetCreate, PrivateSubnetFields, PrivateSubnetState, Reference,
 };
 
-use super::id::{Kind, Referred};
-use super::network::{Net4, Net6};
-use super::{Outcome, Place, Refusal, World, firewall, stored};
+use super::{Outcome, Scope, firewall, stored};
+use crate::domain::Refusal;
+use crate::domain::id::{Kind, Referred};
+use crate::domain::network::{Net4, Net6};
 use crate::storage::{self, Change, Connection, StorageError};
+use crate::world::World;
 
 /// How often free networks are guessed before they are searched for.
 const GUESSES: u32 = 8;
@@ -18,18 +20,18 @@ const GUESSES: u32 = 8;
 /// Everything about a private subnet.
 pub async fn view(
     c: &mut Connection<'_>,
-    place: &Place,
+    scope: &Scope,
     reference: &Reference,
 ) -> Outcome<PrivateSubnet> {
-    let found = lookup(c, place, reference).await?;
-    shown(c, place, &found).await
+    let found = lookup(c, scope, reference).await?;
+    shown(c, scope, &found).await
 }
 
 /// Makes a private subnet.
 #[derive(Debug)]
 pub struct Create {
     /// Where.
-    pub place: Place,
+    pub scope: Scope,
     /// Its name.
     pub reference: Reference,
     /// How it begins.
@@ -39,12 +41,12 @@ pub struct Create {
 }
 
 impl Change for Create {
-    type Answer = PrivateSubnet;
+    type Output = PrivateSubnet;
     type Refusal = Refusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Outcome<PrivateSubnet> {
-        self.place.access.ensure_full()?;
-        let project = &self.place.project;
+    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<PrivateSubnet> {
+        self.scope.access.ensure_full()?;
+        let project = &self.scope.project;
         let name = match Referred::of(Kind::PrivateSubnet, &self.reference) {
             Referred::Name(name) => name,
             Referred::Id(_) => {
@@ -61,7 +63,7 @@ impl Change for Create {
             Some(id) => Some(self.given_firewall(tx, id.as_str()).await?),
             None => None,
         };
-        if storage::private_subnet::lookup_name(tx, self.place.key(), name)
+        if storage::private_subnet::lookup_name(tx, self.scope.key(), name)
             .await?
             .is_some()
         {
@@ -74,7 +76,7 @@ impl Change for Create {
         let (net4, net6) = free_networks(tx, project, &self.world, &HashSet::new()).await?;
         let subnet = storage::private_subnet::PrivateSubnet {
             id: Kind::PrivateSubnet.new_id(&self.world),
-            location: self.place.location.to_string(),
+            location: self.scope.location.to_string(),
             name: name.to_owned(),
             net4: net4.to_string(),
             net6: net6.to_string(),
@@ -83,14 +85,14 @@ impl Change for Create {
         };
         storage::private_subnet::insert(tx, project, &subnet).await?;
         storage::firewall::attach(tx, project, &firewall, &subnet.id).await?;
-        shown(tx, &self.place, &subnet).await
+        shown(tx, &self.scope, &subnet).await
     }
 }
 
 impl Create {
     async fn given_firewall(&self, tx: &mut Connection<'_>, id: &str) -> Outcome<String> {
         let found = if Kind::Firewall.is_id(id) {
-            storage::firewall::lookup_id(tx, self.place.key(), id).await?
+            storage::firewall::lookup_id(tx, self.scope.key(), id).await?
         } else {
             None
         };
@@ -108,7 +110,7 @@ impl Create {
                 Refusal::invalid("name", format!("is too long for its firewall, {name}")).into(),
             );
         }
-        if storage::firewall::lookup_name(tx, self.place.key(), &name)
+        if storage::firewall::lookup_name(tx, self.scope.key(), &name)
             .await?
             .is_some()
         {
@@ -118,10 +120,10 @@ impl Create {
             )
             .into());
         }
-        let project = &self.place.project;
+        let project = &self.scope.project;
         let firewall = storage::firewall::Firewall {
             id: Kind::Firewall.new_id(&self.world),
-            location: self.place.location.to_string(),
+            location: self.scope.location.to_string(),
             name,
             description: format!("Default firewall of {subnet}"),
             is_declared: false,
@@ -175,7 +177,7 @@ pub(crate) async fn free_networks(
 #[derive(Debug)]
 pub struct Connect {
     /// Where.
-    pub place: Place,
+    pub scope: Scope,
     /// One subnet.
     pub reference: Reference,
     /// The other.
@@ -183,38 +185,38 @@ pub struct Connect {
 }
 
 impl Change for Connect {
-    type Answer = PrivateSubnet;
+    type Output = PrivateSubnet;
     type Refusal = Refusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Outcome<PrivateSubnet> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<PrivateSubnet> {
         let field = "connected-subnet-id";
-        let found = lookup(tx, &self.place, &self.reference).await?;
-        self.place.access.ensure_full()?;
+        let found = lookup(tx, &self.scope, &self.reference).await?;
+        self.scope.access.ensure_full()?;
         let Some(other) = &self.body.connected_subnet_id else {
             return Err(Refusal::invalid(field, "must be given").into());
         };
-        let other = of_body(tx, &self.place, field, other.as_str()).await?;
+        let other = of_body(tx, &self.scope, field, other.as_str()).await?;
         if other.id == found.id {
             return Err(Refusal::invalid(field, "must be another subnet").into());
         }
-        let project = &self.place.project;
+        let project = &self.scope.project;
         if storage::private_subnet::is_linked(tx, project, &found.id, &other.id).await? {
             return Err(Refusal::invalid(field, "is connected already").into());
         }
         storage::private_subnet::link(tx, project, &found.id, &other.id).await?;
-        shown(tx, &self.place, &found).await
+        shown(tx, &self.scope, &found).await
     }
 }
 
 /// A subnet that a body names by its id.
 pub(super) async fn of_body(
     tx: &mut Connection<'_>,
-    place: &Place,
+    scope: &Scope,
     field: &'static str,
     id: &str,
 ) -> Outcome<storage::private_subnet::PrivateSubnet> {
     let found = if Kind::PrivateSubnet.is_id(id) {
-        storage::private_subnet::lookup_id(tx, place.key(), id).await?
+        storage::private_subnet::lookup_id(tx, scope.key(), id).await?
     } else {
         None
     };
@@ -224,22 +226,22 @@ pub(super) async fn of_body(
 
 async fn lookup(
     c: &mut Connection<'_>,
-    place: &Place,
+    scope: &Scope,
     reference: &Reference,
 ) -> Outcome<storage::private_subnet::PrivateSubnet> {
     let found = match Referred::of(Kind::PrivateSubnet, reference) {
-        Referred::Id(id) => storage::private_subnet::lookup_id(c, place.key(), id).await?,
-        Referred::Name(name) => storage::private_subnet::lookup_name(c, place.key(), name).await?,
+        Referred::Id(id) => storage::private_subnet::lookup_id(c, scope.key(), id).await?,
+        Referred::Name(name) => storage::private_subnet::lookup_name(c, scope.key(), name).await?,
     };
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
 async fn shown(
     c: &mut Connection<'_>,
-    place: &Place,
+    scope: &Scope,
     subnet: &storage::private_subnet::PrivateSubnet,
 ) -> Outcome<PrivateSubnet> {
-    let project = &place.project;
+    let project = &scope.project;
     let firewalls = storage::firewall::of_subnet(c, project, &subnet.id).await?;
     let rules = storage::firewall::rules_of_subnet(c, project, &subnet.id).await?;
     let nics = storage::private_subnet::nics(c, project, &subnet.id).await?;

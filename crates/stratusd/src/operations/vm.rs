@@ -2,16 +2,17 @@
 
 use api_types::VmPage;
 
-use super::id::Kind;
-use super::list::{ListQuery, count};
-use super::{Outcome, Place, owned, stored, stored_number};
+use super::count;
+use super::{Outcome, Scope, owned, stored, stored_number};
+use crate::domain::id::Kind;
+use crate::domain::list::ListQuery;
 use crate::storage::{self, Connection, StorageError};
 
 /// A page of the virtual machines of a location.
-pub async fn list(c: &mut Connection<'_>, place: &Place, query: &ListQuery) -> Outcome<VmPage> {
+pub async fn list(c: &mut Connection<'_>, scope: &Scope, query: &ListQuery) -> Outcome<VmPage> {
     let page = query.page(Kind::Vm)?;
     let (size, items) =
-        storage::vm::page(c, &place.project, place.location.as_str(), &page).await?;
+        storage::vm::page(c, &scope.project, scope.location.as_str(), &page).await?;
     let items: Result<Vec<_>, _> = items.into_iter().map(shown).collect();
     Ok(VmPage::new(count(size)?, items?))
 }

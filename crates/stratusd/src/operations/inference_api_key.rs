@@ -2,16 +2,17 @@
 
 use api_types::{InferenceApiKey, ProjectId};
 
-use super::id::Kind;
-use super::token::hash;
-use super::{Caller, Outcome, Refusal, Surroundings, ensure_project, stored};
+use super::{Context, Outcome, stored};
+use crate::domain::id::Kind;
+use crate::domain::token::hash;
+use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection};
 
 /// Makes a key, whose secret is told this once.
 #[derive(Debug)]
 pub struct Create {
     caller: Caller,
-    around: Surroundings,
+    context: Context,
 }
 
 impl Create {
@@ -20,19 +21,19 @@ impl Create {
     /// # Errors
     ///
     /// If it is another one.
-    pub fn new(caller: Caller, project: &ProjectId, around: Surroundings) -> Result<Self, Refusal> {
+    pub fn new(caller: Caller, project: &ProjectId, context: Context) -> Result<Self, Refusal> {
         ensure_project(&caller, project)?;
-        Ok(Self { caller, around })
+        Ok(Self { caller, context })
     }
 }
 
 impl Change for Create {
-    type Answer = InferenceApiKey;
+    type Output = InferenceApiKey;
     type Refusal = Refusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Outcome<InferenceApiKey> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<InferenceApiKey> {
         self.caller.access.ensure_full()?;
-        let world = &self.around.world;
+        let world = &self.context.world;
         let id = Kind::InferenceApiKey.new_id(world);
         let key = world.letters_and_digits(32);
         storage::inference_api_key::insert(

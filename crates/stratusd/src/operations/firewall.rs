@@ -2,15 +2,16 @@
 
 use api_types::{Firewall, FirewallDetachSubnet, FirewallFields, FirewallRule, Reference};
 
-use super::id::{Kind, Referred};
-use super::{Outcome, Place, Refusal, private_subnet, stored};
+use super::{Outcome, Scope, private_subnet, stored};
+use crate::domain::Refusal;
+use crate::domain::id::{Kind, Referred};
 use crate::storage::{self, Change, Connection, StorageError};
 
 /// Takes a private subnet out of a firewall.
 #[derive(Debug)]
 pub struct DetachSubnet {
     /// Where.
-    pub place: Place,
+    pub scope: Scope,
     /// The firewall.
     pub reference: Reference,
     /// The private subnet.
@@ -18,22 +19,22 @@ pub struct DetachSubnet {
 }
 
 impl Change for DetachSubnet {
-    type Answer = Firewall;
+    type Output = Firewall;
     type Refusal = Refusal;
 
-    async fn make(&self, tx: &mut Connection<'_>) -> Outcome<Firewall> {
-        let project = &self.place.project;
+    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<Firewall> {
+        let project = &self.scope.project;
         let firewall = match Referred::of(Kind::Firewall, &self.reference) {
-            Referred::Id(id) => storage::firewall::lookup_id(tx, self.place.key(), id).await?,
+            Referred::Id(id) => storage::firewall::lookup_id(tx, self.scope.key(), id).await?,
             Referred::Name(name) => {
-                storage::firewall::lookup_name(tx, self.place.key(), name).await?
+                storage::firewall::lookup_name(tx, self.scope.key(), name).await?
             }
         };
         let firewall = firewall.ok_or(Refusal::NotFound)?;
-        self.place.access.ensure_full()?;
+        self.scope.access.ensure_full()?;
         let field = "private_subnet_id";
         let subnet =
-            private_subnet::of_body(tx, &self.place, field, self.body.private_subnet_id.as_str())
+            private_subnet::of_body(tx, &self.scope, field, self.body.private_subnet_id.as_str())
                 .await?;
         storage::firewall::detach(tx, project, &firewall.id, &subnet.id).await?;
         let subnets = storage::firewall::subnets(tx, project, &firewall.id).await?;
