@@ -53,7 +53,7 @@
 //!
 //! A 400 has one of two types.
 //! `BadRequest` means that the request does not match this contract; `InvalidRequest` means that it does, but contains values that cannot be used.
-//! In both, `details` says what is wrong with each parameter or property.
+//! In both, `details` says what is wrong with each parameter or property; see `ErrorDetails`.
 //!
 //! ## Ids, names and references
 //!

@@ -296,7 +296,7 @@ pub enum ErrorType {
 /// What is wrong with a parameter or property.
 /// If only a part of it is wrong, the text starts with the position of that part, such as `vms[3]: must be a string`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
-#[schema(examples = r#"["must have an upper-case letter"]"#)]
+#[schema(examples = r#"["must have an uppercase letter"]"#)]
 #[scalar(min_length = 1)]
 pub struct ErrorText(String);
 

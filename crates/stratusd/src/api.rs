@@ -3,6 +3,7 @@
 //! A method finds out where it is (`Service::scope`), reads from the store or gives it a change, and says what
 //! came out in the contract's words. It knows no rules: those are in [`crate::domain`].
 
+mod details;
 mod error;
 mod firewall;
 mod gate;

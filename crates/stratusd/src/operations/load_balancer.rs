@@ -1,6 +1,6 @@
 //! Load balancers.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use api_types::{
     LoadBalancer, LoadBalancerDetachVm, LoadBalancerFields, LoadBalancerPage, LoadBalancerSummary,
@@ -13,6 +13,11 @@ use crate::domain::id::{Kind, Referred};
 use crate::domain::list::ListQuery;
 use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection, StorageError};
+
+/// What the id of a virtual machine in a body must be.
+const VM_ID: &str = "must be the id of a virtual machine in this project and location";
+/// The most entries of `vms` that a refusal reports.
+const MOST_REPORTED: usize = 20;
 
 /// A page of the load balancers of a location.
 pub async fn list(
@@ -86,7 +91,7 @@ impl Change for Update {
         {
             return Err(Refusal::invalid(
                 "health_check_endpoint",
-                "must have no control characters",
+                "must not have control characters",
             )
             .into());
         }
@@ -116,38 +121,50 @@ impl Change for Update {
 }
 
 impl Update {
-    /// What shall be attached, if all of it can be.
+    /// Returns the virtual machines to attach, if each of them can be attached.
     async fn vms(
         &self,
         tx: &mut Connection<'_>,
         load_balancer: &str,
     ) -> Outcome<Vec<storage::vm::Vm>> {
-        let refuse = |wrong: &str| Refusal::invalid("vms", wrong);
-        let asked = &self.body.vms;
-        let distinct: HashSet<&str> = asked.iter().map(ObjectIdInput::as_str).collect();
-        if !distinct.iter().all(|id| Kind::Vm.is_id(id)) {
-            return Err(
-                refuse("must be ids of virtual machines in this project and location").into(),
-            );
-        }
-        if distinct.len() < asked.len() {
-            return Err(refuse("must not name a virtual machine twice").into());
-        }
+        let asked = self
+            .body
+            .vms
+            .iter()
+            .filter(|id| Kind::Vm.is_id(id.as_str()));
+        let asked: Vec<ObjectIdInput> = asked.cloned().collect();
         let (project, location) = self.scope.key();
-        let found = storage::vm::of_ids(tx, project, location, &ids(asked)).await?;
-        if found.len() < distinct.len() {
-            return Err(
-                refuse("must be ids of virtual machines in this project and location").into(),
-            );
+        let found = storage::vm::of_ids(tx, project, location, &ids(&asked)).await?;
+        let by_id: HashMap<&str, &storage::vm::AttachedVm> =
+            found.iter().map(|found| (&*found.vm.id, found)).collect();
+        let (mut seen, mut wrong) = (HashSet::new(), Vec::new());
+        for (index, id) in self.body.vms.iter().map(ObjectIdInput::as_str).enumerate() {
+            let other = by_id.get(id).map(|found| &found.load_balancer_id);
+            let text = match other {
+                _ if !seen.insert(id) => "is listed twice".to_owned(),
+                None => VM_ID.to_owned(),
+                Some(Some(other)) if other != load_balancer => self.taken(tx, other).await?,
+                Some(_) => continue,
+            };
+            wrong.push(format!("vms[{index}]: {text}"));
+            if wrong.len() == MOST_REPORTED {
+                break;
+            }
         }
-        if found.iter().any(|vm| {
-            vm.load_balancer_id
-                .as_deref()
-                .is_some_and(|other| other != load_balancer)
-        }) {
-            return Err(refuse("must not be attached to another load balancer").into());
+        match wrong.len() {
+            0 => Ok(found.into_iter().map(|attached| attached.vm).collect()),
+            1 => Err(Refusal::invalid("vms", wrong.remove(0)).into()),
+            _ => Err(Refusal::failed_rules("vms", "`vms` is not valid", wrong).into()),
         }
-        Ok(found.into_iter().map(|attached| attached.vm).collect())
+    }
+
+    /// Returns what is wrong with a virtual machine that is attached to another load balancer.
+    async fn taken(&self, tx: &mut Connection<'_>, other: &str) -> Outcome<String> {
+        let other = storage::load_balancer::lookup_id(tx, self.scope.key(), other).await?;
+        Ok(match other {
+            Some(other) => format!("is attached to the load balancer `{}`", other.name),
+            None => "is attached to another load balancer".to_owned(),
+        })
     }
 }
 
@@ -183,8 +200,7 @@ impl Change for DetachVm {
             .await?
             .is_empty();
         if !is_known {
-            let wrong = "must be the id of a virtual machine in this project and location";
-            return Err(Refusal::invalid("vm_id", wrong).into());
+            return Err(Refusal::invalid("vm_id", VM_ID).into());
         }
         storage::load_balancer::detach(tx, project, &found, vm).await?;
         let vms = storage::load_balancer::vms(tx, project, &found.id).await?;

@@ -82,7 +82,11 @@ impl Change for Create {
             .await?
             .is_some()
         {
-            return Err(Refusal::invalid("name", "is the name of a database already").into());
+            return Err(Refusal::invalid(
+                "name",
+                "is already the name of a database in this location",
+            )
+            .into());
         }
         let made = self.made(&size, storage_size)?;
         storage::database::insert(tx, &self.scope.project, &made, self.context.world.now()).await?;
@@ -100,7 +104,7 @@ impl Create {
         ) {
             refused.push(Refusal::invalid(
                 "name",
-                "must not look like the id of a database",
+                "must not have the form of a database's id",
             ));
         }
         if !self
@@ -109,7 +113,7 @@ impl Create {
             .any(|offering| offering == self.scope.location.as_str())
         {
             let wrong = format!(
-                "offers no Postgres, which is in {}",
+                "does not offer Postgres: it is available in {}",
                 enumerate(&self.offered_in)
             );
             refused.push(Refusal::invalid("location", wrong));
@@ -247,9 +251,8 @@ fn merged(found: &Database, body: &PostgresUpdate) -> Outcome<Database> {
     let shrinks = is_new && gib < found.storage_size_gib.max(found.target_storage_size_gib);
     if shrinks && !fits(found.used_bytes, gib) {
         let used = found.used_bytes.saturating_add((1 << 30) - 1) >> 30;
-        let wrong = format!(
-            "cannot shrink to {gib} GiB, for the {used} GiB in use must stay under 80 % of it"
-        );
+        let wrong =
+            format!("cannot shrink to {gib} GiB: the {used} GiB in use must be under 80 % of it");
         return Err(Refusal::invalid("storage_size", wrong).into());
     }
     let mut changed = found.clone();

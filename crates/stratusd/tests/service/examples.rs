@@ -322,6 +322,89 @@ fn request(
     }
 }
 
+/// Texts have one form for parameters, bodies and values, name the element, and give rules in words.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_detail_says_what_is_wrong_in_one_form() {
+    let target = Target::new(&[]).await;
+    let (web, api) = ("/load-balancer/web", "/load-balancer/api");
+    let details = async |method: Method, path: &str, body: Value| {
+        let path = format!("{LOCATION}{path}");
+        let (status, body) = sent(target.request(method, &path).json(&body)).await;
+        assert_eq!(status, 400, "{body}");
+        let text = body.to_string();
+        assert!(!text.contains("(?:") && !text.contains("^["), "{text}");
+        body["error"]["details"].clone()
+    };
+    let vms = sent(target.request(Method::GET, &format!("{LOCATION}/vm?order_column=name")))
+        .await
+        .1;
+    let update = |vms: Value| json!({ "algorithm": "round_robin", "src_port": 443, "dst_port": 8080, "health_check_endpoint": "/up", "vms": vms });
+    let name = "1 to 63 characters of `a-z`, `0-9` and `-`, not beginning or ending with `-`";
+    let unknown = "must be the id of a virtual machine in this project and location";
+    for (method, path, body, expected) in [
+        (
+            Method::GET,
+            "/vm?page_size=0",
+            json!(null),
+            json!({ "page_size": "must be at least 1" }),
+        ),
+        (
+            Method::GET,
+            "/private-subnet/Backend_",
+            json!(null),
+            json!({ "private_subnet_reference": format!("must be the id or the name of a resource: {name}") }),
+        ),
+        (
+            Method::POST,
+            "/postgres/new",
+            json!({ "size": "standard-2", "storage_size": 64, "tags": [{ "key": "", "value": 1, "more": 2 }] }),
+            json!({ "tags": [
+                "tags[0].key: must be at least 1 character long",
+                "tags[0].value: must be a string",
+                "tags[0].more: is not a known property",
+            ] }),
+        ),
+        (
+            Method::PATCH,
+            web,
+            json!([]),
+            json!({ "body": "must be an object" }),
+        ),
+        (
+            Method::PATCH,
+            web,
+            update(json!([
+                "app-1",
+                vms["items"][1]["id"],
+                vms["items"][1]["id"]
+            ])),
+            json!({ "vms": [format!("vms[0]: {unknown}"), "vms[2]: is listed twice"] }),
+        ),
+        (
+            Method::PATCH,
+            api,
+            update(json!([vms["items"][0]["id"]])),
+            json!({ "vms": "vms[0]: is attached to the load balancer `web`" }),
+        ),
+        (
+            Method::POST,
+            "/postgres/new",
+            json!({ "size": "huge", "storage_size": 64 }),
+            json!({ "size": "must be one of hobby-1, hobby-2, burstable-1, burstable-2, standard-2, standard-4, standard-8, standard-16, standard-30 and standard-60" }),
+        ),
+    ] {
+        let found = details(method, path, body.clone()).await;
+        assert_eq!(found, expected, "{path} {body}");
+    }
+    let nowhere = sent(target.request(Method::GET, "/nowhere")).await;
+    assert_eq!(nowhere.0, 404);
+    let message = &nowhere.1["error"]["message"];
+    assert_eq!(
+        message,
+        "there is no such path: the contract at /openapi.yaml lists all paths"
+    );
+}
+
 #[test]
 fn every_certificate_in_the_contract_can_be_trusted() {
     let mut certificates = BTreeSet::new();
