@@ -1,8 +1,10 @@
-//! The generated traits, implemented: a file for each tag, a method for each operation.
+//! The handlers of the API: a file for each tag, and in it a method for each operation.
 //!
-//! A method finds out where it is (`Service::scope`), reads from the store or gives it a change, and says what
-//! came out in the contract's words. It knows no rules: those are in [`crate::domain`].
+//! A handler checks the project and the location of the request (`Service::scope`), runs a query or a change of
+//! [`crate::operations`], and wraps the result as the contract's response. It knows no rules: those are in
+//! [`crate::domain`].
 
+mod cache;
 mod details;
 mod error;
 mod firewall;
@@ -14,35 +16,36 @@ mod private_subnet;
 mod refuse;
 mod vm;
 
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use api_server::server::{self, Router};
 use api_types::{Location, ProjectId};
 
 use crate::domain::{Caller, Refusal};
-use crate::operations::{Context, Outcome, Scope};
+use crate::operations::{self, Context, Scope};
 use crate::storage::{self, StorageError, Store};
 
+use cache::Cache;
 pub use error::{head_too_large, retry_after};
 pub use gate::{Gate, RateLimit};
 pub use refuse::ContractErrors;
 
-/// How old the known locations may be. `stratusd apply` may change them at any time.
-const FRESH: Duration = Duration::from_secs(1);
+/// How long locations are cached. `stratusd apply` may change them at any time.
+const LIFETIME: Duration = Duration::from_secs(1);
 
 /// The API over a store.
 #[derive(Debug)]
 pub struct Service {
     store: Store,
     context: Context,
-    /// As they were not long ago, and when.
-    locations: RwLock<Option<(Instant, Locations)>>,
+    locations: Cache<(), Locations>,
 }
 
+/// All locations, by name.
 type Locations = Arc<[storage::location::Location]>;
 
-/// The API over a store as a router, with its tokens and its errors.
+/// Creates the router of the API, with authentication and the contract's errors.
 pub fn router(
     store: &Store,
     context: &Context,
@@ -59,27 +62,31 @@ pub fn router(
 }
 
 impl Service {
-    /// The API over a store.
+    /// Creates the API over a store.
     #[must_use]
     pub fn new(store: Store, context: Context) -> Self {
         Self {
             store,
             context,
-            locations: RwLock::new(None),
+            locations: Cache::new(LIFETIME, 1),
         }
     }
 
-    /// The scope of a request, if the caller may know of it.
+    /// Returns the scope of a request.
+    ///
+    /// # Errors
+    ///
+    /// If the project is not the caller's; then, if the location does not exist.
     async fn scope(
         &self,
         caller: &Caller,
         project: &ProjectId,
         location: Location,
-    ) -> Outcome<Scope> {
+    ) -> operations::Result<Scope> {
         crate::domain::ensure_project(caller, project)?;
-        if let Some(known) = self.fresh_locations() {
+        if let Some(known) = self.locations.get(&()) {
             match Scope::new(caller, project, location.clone(), &known) {
-                // It may be there by now.
+                // The location may have been added since the others were cached.
                 Err(Refusal::UnknownLocation(_)) => {}
                 found => return Ok(found?),
             }
@@ -89,21 +96,10 @@ impl Service {
     }
 
     async fn locations(&self) -> Result<Locations, StorageError> {
-        match self.fresh_locations() {
+        match self.locations.get(&()) {
             Some(known) => Ok(known),
             None => self.read_locations().await,
         }
-    }
-
-    fn fresh_locations(&self) -> Option<Locations> {
-        let known = self
-            .locations
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        known
-            .as_ref()
-            .filter(|(since, _)| since.elapsed() < FRESH)
-            .map(|(_, known)| Arc::clone(known))
     }
 
     async fn read_locations(&self) -> Result<Locations, StorageError> {
@@ -111,10 +107,7 @@ impl Service {
         let known: Locations = storage::location::all(&mut reader.connection())
             .await?
             .into();
-        *self
-            .locations
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), Arc::clone(&known)));
+        self.locations.insert((), Arc::clone(&known));
         Ok(known)
     }
 }

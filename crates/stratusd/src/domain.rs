@@ -16,26 +16,30 @@ use api_types::ProjectId;
 
 pub use refusal::Refusal;
 
-/// Who calls.
+/// The authenticated caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The only project that the caller may see.
-    pub project_id: String,
+    /// The only project that the caller can see.
+    pub project_id: ProjectId,
     /// What the caller may do there.
     pub access: Access,
 }
 
-/// What a token allows.
+/// What a caller may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Everything.
+    /// Queries and changes.
     Full,
-    /// Nothing that changes anything.
+    /// Queries only.
     ReadOnly,
 }
 
 impl Access {
-    /// Refuses changes to those who may only read.
+    /// Checks that changes are allowed.
+    ///
+    /// # Errors
+    ///
+    /// If they are not.
     pub fn ensure_full(self) -> Result<(), Refusal> {
         match self {
             Self::Full => Ok(()),
@@ -44,13 +48,13 @@ impl Access {
     }
 }
 
-/// Hides every project but the caller's own.
+/// Checks that a project is the caller's.
 ///
 /// # Errors
 ///
-/// If it is another one.
+/// If it is not, with the same refusal as for a project that does not exist: callers cannot find out which exist.
 pub fn ensure_project(caller: &Caller, project: &ProjectId) -> Result<(), Refusal> {
-    if caller.project_id == project.as_str() {
+    if caller.project_id == *project {
         Ok(())
     } else {
         Err(Refusal::ProjectNotFound)

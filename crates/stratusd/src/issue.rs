@@ -97,9 +97,9 @@ pub async fn find_project(store: &Store, reference: &str) -> Result<Project> {
     let is_id = id::Kind::Project.is_id(reference);
     if let Some(found) = all.iter().find(|it| {
         if is_id {
-            it.id == reference
+            it.id == *reference
         } else {
-            it.name == reference
+            it.name == *reference
         }
     }) {
         return Ok(found.clone());

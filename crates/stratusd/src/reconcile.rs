@@ -1,15 +1,16 @@
-//! Makes databases what they shall be: looks at each that is due, takes the next step, and notes what came out.
+//! The reconciler: brings databases to their targets, one step of the provisioner after the other.
 //!
-//! Everything that must survive is in the store. A worker takes a database by a lease; whoever loses it (a crash, a
-//! pause) can note nothing any more, and another worker asks the provisioner again. So each step happens at least
-//! once, never twice at the same time while its worker is alive, and several replicas share the work.
+//! Everything that must survive a crash is in the store. A worker leases a database while it works on it. The lease is
+//! a fencing token: a worker that lost it (by a crash or a pause) cannot write its result any more, and another worker
+//! asks the provisioner again. So each step runs at least once, never twice at the same time while its worker lives,
+//! and several replicas share the work.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use api_types::{PostgresFirewallRule, PostgresState};
+use api_types::{CaCertificates, PostgresSize, PostgresState, PostgresVersion};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -20,44 +21,44 @@ use crate::domain::postgres::{fits, sealed_for};
 use crate::operations::Context;
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
 use crate::storage::database::{Due, StepRecord, free_all, prolong, settle, take_due};
-use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
+use crate::storage::{self, Aborted, Change, Connection, Corrupt, StorageError, Store};
 
-/// Steps at the same time in one process.
+/// The number of steps at the same time in one process.
 const WORKERS: usize = 16;
-/// How long a failed step waits at first; each further failure doubles it.
+/// The wait after the first failure of a step; each further failure doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// How long it waits at most.
+/// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
-/// How the reconciler works.
+/// The settings of the reconciler.
 #[derive(Debug, Clone)]
 pub struct ReconcilerConfig {
-    /// How long a worker may leave a database without a sign of life.
+    /// How long a worker holds a database without prolonging its lease.
     pub lease: Duration,
-    /// How often a database with nothing to do is looked at.
+    /// How often a database that has reached its targets is observed.
     pub observe_every: Duration,
-    /// How often the store is asked whether anything is due.
+    /// How often the store is searched for due databases.
     pub poll: Duration,
-    /// How long a step may take before it counts as failed. What it has begun is asked for again.
+    /// How long a step may take before it counts as failed. The next step continues what it has begun.
     pub step_limit: Duration,
-    /// How long steps on their way may take to end once it is told to stop.
+    /// How long running steps have to end after the reconciler was stopped.
     pub grace: Duration,
-    /// Whether no other process works on this store: then what is taken at the start was left by one that died.
+    /// Whether no other process uses this store. Then every lease at the start is that of a process that died.
     pub is_alone: bool,
 }
 
-/// How many steps there were, for metrics.
+/// The numbers of steps so far, for metrics.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// That went well.
+    /// Steps that succeeded.
     pub done: AtomicU64,
-    /// That failed, to be tried again.
+    /// Steps that failed and will be tried again.
     pub failed: AtomicU64,
-    /// Whose lease was lost.
+    /// Steps whose lease was lost.
     pub lost: AtomicU64,
 }
 
-/// Makes databases what they shall be.
+/// Brings the databases of a store to their targets.
 #[derive(Debug)]
 pub struct Reconciler<P> {
     store: Store,
@@ -65,12 +66,12 @@ pub struct Reconciler<P> {
     provisioner: P,
     config: ReconcilerConfig,
     steps: Arc<Steps>,
-    /// Cancelled once no step is waited for any more.
+    /// Cancelled when running steps are abandoned.
     give_up: CancellationToken,
 }
 
 impl<P: Provisioner> Reconciler<P> {
-    /// A reconciler over a store.
+    /// Creates a reconciler of a store.
     pub fn new(
         store: Store,
         context: Context,
@@ -88,18 +89,19 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Works until it is told to stop, and then ends what it has begun, or gives up what does not end.
+    /// Runs until it is stopped, then waits for the running steps and abandons those that do not end in time.
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
+        // Without this, databases of a process that crashed would wait until their leases expire.
         if this.config.is_alone
             && let Err(error) = this.store.change(FreeAll).await.map_err(Aborted::failure)
         {
-            tracing::warn!(error = %Causes(&error), "what was left taken is freed when it expires");
+            tracing::warn!(error = %Causes(&error), "leases of an earlier process are freed when they expire");
         }
         let workers = Arc::new(Semaphore::new(WORKERS));
         let tasks = TaskTracker::new();
         while !stop.is_cancelled() {
-            // Nothing is taken that would have to wait for a worker while its lease runs out.
+            // Databases are leased only for free workers: the lease of one that waited for a worker would run out.
             let free = tokio::select! {
                 free = all_free(&workers) => free,
                 () = stop.cancelled() => break,
@@ -111,11 +113,11 @@ impl<P: Provisioner> Reconciler<P> {
                     continue;
                 }
                 Err(error) => {
-                    tracing::warn!(error = %Causes(&error), "what is due cannot be read");
+                    tracing::warn!(error = %Causes(&error), "due databases cannot be read");
                     this.config.poll.max(FIRST_WAIT)
                 }
             };
-            // Whoever is told to stop does not sleep first.
+            // A stop ends the wait.
             let _ = tokio::time::timeout(wait, stop.cancelled()).await;
         }
         tasks.close();
@@ -125,19 +127,21 @@ impl<P: Provisioner> Reconciler<P> {
         {
             tracing::warn!(
                 steps = tasks.len(),
-                "steps that do not end are given up, to be taken again"
+                "steps that do not end are abandoned, and will run again"
             );
             this.give_up.cancel();
             tasks.wait().await;
         }
     }
 
-    /// Takes what is due, as much as there are free workers; `None` if nothing is.
+    /// Leases due databases, as many as there are free workers; `None` if none is due.
     async fn take(&self, free: usize) -> Result<Option<Taken>, StorageError> {
         let (now, expires) = (self.context.world.now(), Instant::now() + self.config.lease);
+        // A read costs no disk write, so the store is searched often and changed only when there is work.
         if !self.is_anything_due(now).await? {
             return Ok(None);
         }
+        // Random, so that a worker can tell its own lease from that of any other worker or process.
         let lease = format!("{:032x}", u128::from_be_bytes(self.context.world.random()));
         let until = now.saturating_add(millis(self.config.lease));
         let limit = i64::try_from(free).unwrap_or(i64::MAX);
@@ -147,7 +151,15 @@ impl<P: Provisioner> Reconciler<P> {
             until,
             limit,
         };
-        let due = self.store.change(take).await.map_err(Aborted::failure)?;
+        let taken = self.store.change(take).await.map_err(Aborted::failure)?;
+        let mut due = Vec::with_capacity(taken.len());
+        for one in taken {
+            match one {
+                Ok(one) => due.push(one),
+                // Its lease keeps the others from waiting for it; when the lease expires, it is reported again.
+                Err(corrupt) => tracing::error!("a database that is due cannot be read: {corrupt}"),
+            }
+        }
         Ok((!due.is_empty()).then_some(Taken {
             due,
             lease,
@@ -155,7 +167,7 @@ impl<P: Provisioner> Reconciler<P> {
         }))
     }
 
-    /// Gives a worker to each that was taken.
+    /// Starts a worker for each leased database.
     fn begin(self: &Arc<Self>, taken: Taken, mut free: OwnedSemaphorePermit, tasks: &TaskTracker) {
         for due in taken.due {
             let (this, lease, worker) = (Arc::clone(self), taken.lease.clone(), free.split(1));
@@ -171,16 +183,16 @@ impl<P: Provisioner> Reconciler<P> {
         storage::database::is_anything_due(&mut reader.connection(), now).await
     }
 
-    /// Takes the next step for a database and notes what came out.
+    /// Runs the next step for a database and writes the result.
     async fn work(&self, due: &Due, lease: &str, expires: Instant) {
         let step = tokio::time::timeout(self.config.step_limit, self.step(due));
         let record = tokio::select! {
             record = step => record.unwrap_or_else(|_| Err(ProvisionError("it takes too long".to_owned()))),
-            // The lease stays until it expires: whoever was asked may still be at it.
+            // The lease stays until it expires: the provisioner may still be at work.
             () = self.give_up.cancelled() => return,
             () = self.keep(due, lease, expires) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(database = due.database.id, "the lease has ended, so the step is given up");
+                tracing::warn!(database = due.database.id.as_str(), "the lease has ended, so the step is abandoned");
                 return;
             }
         };
@@ -192,7 +204,7 @@ impl<P: Provisioner> Reconciler<P> {
             Err(error) => {
                 self.steps.failed.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(
-                    database = due.database.id,
+                    database = due.database.id.as_str(),
                     attempts = due.attempts + 1,
                     "a step failed: {error}"
                 );
@@ -208,20 +220,25 @@ impl<P: Provisioner> Reconciler<P> {
             Ok(true) => {}
             Ok(false) => {
                 self.steps.lost.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(database = due.database.id, "another worker has taken over");
+                tracing::warn!(
+                    database = due.database.id.as_str(),
+                    "another worker has taken over"
+                );
             }
-            // The lease expires, and the step is taken again.
+            // The lease expires, and the step runs again.
             Err(error) => {
-                tracing::warn!(error = %Causes(&error), "a step's record cannot be noted");
+                tracing::warn!(error = %Causes(&error), "the result of a step cannot be written");
             }
         }
     }
 
-    /// Prolongs a lease for as long as it holds. Where the store does not say that it does, it ends when it would.
+    /// Prolongs a lease until it is lost, and returns then. If the store does not respond, the lease ends at the time that
+    /// was last confirmed: another worker may hold it after that.
     async fn keep(&self, due: &Due, lease: &str, mut expires: Instant) {
         let mut wait = self.config.lease / 3;
         loop {
             tokio::time::sleep(wait.min(expires.saturating_duration_since(Instant::now()))).await;
+            // Measured before the request: the store may have counted from any moment after it.
             let (asked, now) = (Instant::now(), self.context.world.now());
             let until = now.saturating_add(millis(self.config.lease));
             let prolong = Prolong {
@@ -229,6 +246,7 @@ impl<P: Provisioner> Reconciler<P> {
                 lease: lease.to_owned(),
                 until,
             };
+            // A third of the lease leaves time for several attempts after one that fails.
             wait = match tokio::time::timeout_at(expires, self.store.change(prolong)).await {
                 Ok(Ok(true)) => {
                     expires = asked + self.config.lease;
@@ -241,13 +259,14 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Asks the provisioner for whatever comes next.
+    /// Asks the provisioner for the next step, and returns what to write about it.
     async fn step(&self, due: &Due) -> Result<StepRecord, ProvisionError> {
-        let wanted = wanted(due)?;
+        let wanted = wanted(due);
         let Some(observed) = self.provisioner.observe(&wanted).await? else {
             let progress = self.provisioner.create(&wanted).await?;
             return Ok(self.unfinished(due, progress));
         };
+        // Set before the shape is compared: a reset password must not wait for a resize.
         if !due.password_is_set {
             let sealed_for = sealed_for(&due.project_id, &due.database.id);
             let password = self
@@ -263,13 +282,19 @@ impl<P: Provisioner> Reconciler<P> {
         let connection = self.provisioner.connection(&wanted).await?;
         let (observed, wait) = self.shaped(&wanted, observed).await?;
         Ok(StepRecord {
-            state: state(&observed).as_str().to_owned(),
-            storage_size_gib: observed.shape.storage_size_gib,
-            version: observed.shape.version,
-            vm_size: observed.shape.vm_size,
+            state: state(&observed),
+            storage_size_gib: i32::try_from(observed.shape.storage_size_gib)
+                .ok()
+                .and_then(|gib| gib.try_into().ok())
+                .ok_or_else(|| unfit("storage size"))?,
+            version: PostgresVersion::from(&*observed.shape.version),
+            vm_size: PostgresSize::from(&*observed.shape.vm_size),
             password_is_set: true,
             host: Some(connection.host),
-            ca_certificates: Some(connection.ca_certificates),
+            ca_certificates: Some(
+                CaCertificates::try_from(connection.ca_certificates)
+                    .map_err(|_| unfit("certificate"))?,
+            ),
             earliest_restore_time: observed.earliest_restore_time,
             latest_restore_time: observed.latest_restore_time,
             used_bytes: observed.used_bytes,
@@ -278,7 +303,7 @@ impl<P: Provisioner> Reconciler<P> {
         })
     }
 
-    /// Brings a database nearer to its targets; tells what it is then, and when to look again.
+    /// Brings a database nearer to its targets. Returns what the provisioner observes, and when to look again.
     async fn shaped(
         &self,
         wanted: &Wanted,
@@ -292,7 +317,7 @@ impl<P: Provisioner> Reconciler<P> {
             wanted.shape.storage_size_gib,
         );
         if later < now && !fits(observed.used_bytes, later) {
-            // More is in use than was known when this was asked for.
+            // More is in use than when the owner asked for the smaller storage.
             tracing::warn!(
                 database = wanted.id,
                 "too much is in use to shrink the storage from {now} to {later} GiB"
@@ -313,7 +338,7 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// A database that is still being made.
+    /// Returns the record of a database that is still being created.
     fn unfinished(&self, due: &Due, progress: Progress) -> StepRecord {
         let wait = match progress {
             Progress::Done => Duration::ZERO,
@@ -326,7 +351,8 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// A database whose step failed: it waits, longer each time.
+    /// Returns the record of a database whose step failed. It waits longer after each failure, so that a provisioner that
+    /// is down is not asked all the time.
     fn failed(&self, due: &Due) -> StepRecord {
         let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
         let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
@@ -342,10 +368,10 @@ impl<P: Provisioner> Reconciler<P> {
     }
 }
 
-/// Waits for a free worker, and takes all that are.
+/// Waits for a free worker, and returns permits for all free workers.
 async fn all_free(workers: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     let Ok(mut free) = Arc::clone(workers).acquire_owned().await else {
-        unreachable!("nobody closes it")
+        unreachable!("the semaphore is never closed")
     };
     let others = u32::try_from(workers.available_permits()).unwrap_or_default();
     if let Ok(others) = Arc::clone(workers).try_acquire_many_owned(others) {
@@ -354,50 +380,49 @@ async fn all_free(workers: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     free
 }
 
-/// Databases that were taken together.
+/// Databases that were leased together.
 struct Taken {
     due: Vec<Due>,
     lease: String,
-    /// When the lease ends at the earliest.
+    /// The earliest moment at which the lease ends.
     expires: Instant,
 }
 
-/// What the provisioner is told of a database.
-fn wanted(due: &Due) -> Result<Wanted, ProvisionError> {
+/// Returns a database in the provisioner's terms.
+fn wanted(due: &Due) -> Wanted {
     let database = &due.database;
-    let rules: Vec<PostgresFirewallRule> = serde_json::from_str(&database.firewall_rules)
-        .map_err(|error| ProvisionError(format!("the stored firewall rules: {error}")))?;
-    let is_creating = database.state == PostgresState::Creating.as_str();
+    let is_creating = database.state == PostgresState::Creating;
     let known = Observed {
-        is_available: database.state == PostgresState::Running.as_str(),
+        is_available: database.state == PostgresState::Running,
         shape: Shape {
-            version: database.version.clone(),
-            vm_size: database.vm_size.clone(),
-            storage_size_gib: database.storage_size_gib,
-            ha_type: database.ha_type.clone(),
+            version: database.version.to_string(),
+            vm_size: database.vm_size.to_string(),
+            storage_size_gib: database.storage_size_gib.get().into(),
+            ha_type: database.ha_type.to_string(),
         },
         used_bytes: database.used_bytes,
         earliest_restore_time: database.earliest_restore_time,
         latest_restore_time: database.latest_restore_time,
     };
-    Ok(Wanted {
-        project_id: due.project_id.clone(),
-        id: database.id.clone(),
-        location: database.location.clone(),
-        name: database.name.clone(),
-        flavor: database.flavor.clone(),
-        open_to: rules
-            .into_iter()
+    Wanted {
+        project_id: due.project_id.to_string(),
+        id: database.id.to_string(),
+        location: database.location.to_string(),
+        name: database.name.to_string(),
+        flavor: database.flavor.to_string(),
+        open_to: database
+            .firewall_rules
+            .iter()
             .map(|rule| rule.cidr.to_string())
             .collect(),
         shape: Shape {
-            version: database.target_version.clone(),
-            vm_size: database.target_vm_size.clone(),
-            storage_size_gib: database.target_storage_size_gib,
-            ha_type: database.ha_type.clone(),
+            version: database.target_version.to_string(),
+            vm_size: database.target_vm_size.to_string(),
+            storage_size_gib: database.target_storage_size_gib.get().into(),
+            ha_type: database.ha_type.to_string(),
         },
         known: (!is_creating).then_some(known),
-    })
+    }
 }
 
 fn state(observed: &Observed) -> PostgresState {
@@ -408,7 +433,14 @@ fn state(observed: &Observed) -> PostgresState {
     }
 }
 
-/// A database as it was.
+/// The error of a step whose provisioner reports what the contract has no room for.
+fn unfit(what: &str) -> ProvisionError {
+    ProvisionError(format!(
+        "the provisioner reports a {what} that does not fit the contract"
+    ))
+}
+
+/// Returns a record that changes nothing.
 fn unchanged(due: &Due) -> StepRecord {
     let database = due.database.clone();
     StepRecord {
@@ -439,10 +471,10 @@ struct TakeDue {
 }
 
 impl Change for TakeDue {
-    type Output = Vec<Due>;
+    type Output = Vec<Result<Due, Corrupt>>;
     type Refusal = Infallible;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Vec<Due>, Aborted<Infallible>> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Self::Output, Aborted<Infallible>> {
         Ok(take_due(tx, &self.lease, self.now, self.until, self.limit).await?)
     }
 }

@@ -42,7 +42,7 @@ async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Resu
         let Some(last) = batch.last() else {
             return Ok(count);
         };
-        after = (last.project_id.clone(), last.id.clone());
+        after = (last.project_id.to_string(), last.id.to_string());
         let mut resealed = Vec::new();
         for old in batch
             .into_iter()

@@ -1,9 +1,13 @@
-//! Where everything is kept: one [`Store`] over SQLite or PostgreSQL.
+//! The store: everything that outlives the process, in SQLite or PostgreSQL.
 //!
-//! A [`Change`] is a value that the store makes all of or nothing of, and acknowledges once it is on disk. It may be
-//! run more than once, for another change may get in between; so it holds what it needs and keeps nothing.
-//! Statements stand in a file for each table, in words that both databases understand; this module and its two
-//! backends know when a transaction begins and ends, and nothing of what it says.
+//! The store runs a [`Change`] in a transaction and returns once it is on disk. Each table has a file with its records
+//! and statements; [`Store`] and the two backends begin and end transactions, and know nothing of their statements.
+//!
+//! diesel connects, binds, keeps statements prepared and migrates; its query language is not used. Statements are SQL
+//! that both databases understand (`statement.rs`), so the text that is written is the text that `EXPLAIN` explains:
+//! plans are tuned by hints such as `INDEXED BY`, which the query language cannot express, and it would need a type
+//! for each backend in each signature. Rows are parsed by `record.rs`, where a struct is also the list of its columns;
+//! diesel's derives would repeat that list in a `table!` and could not name the table of a value that does not fit.
 
 mod backend;
 mod change;
@@ -14,7 +18,7 @@ mod job;
 mod migrate;
 mod postgresql;
 mod reader;
-mod schema;
+mod record;
 mod sqlite;
 mod statement;
 
@@ -40,13 +44,13 @@ use backend::Backend;
 pub use change::Change;
 pub use config::{DatabaseLocation, StoreConfig, WAIT};
 pub use connection::Connection;
-pub use error::{Aborted, Cause, StorageError};
+pub use error::{Aborted, Cause, Corrupt, StorageError};
 use job::{Offer, Pending, Withdrawn};
 pub use postgresql::{Address, AddressError};
 pub use reader::Reader;
 pub use sqlite::claim;
 
-/// The store.
+/// A handle to the database.
 #[derive(Clone)]
 pub struct Store {
     backend: Arc<dyn Backend>,
@@ -59,11 +63,11 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the database and brings it to this version, under a lock.
+    /// Opens the database and migrates it to the version of this program, under a lock.
     ///
     /// # Errors
     ///
-    /// If it cannot be reached, or was made by a newer version than this.
+    /// If the database cannot be reached, or a newer program has migrated it.
     pub async fn open(config: &StoreConfig) -> Result<Self, StorageError> {
         let backend: Arc<dyn Backend> = match &config.database {
             DatabaseLocation::Sqlite(file) => Arc::new(sqlite::Sqlite::open(file).await?),
@@ -74,31 +78,35 @@ impl Store {
         Ok(Self { backend })
     }
 
-    /// A connection that reads what is committed, statement by statement.
+    /// Returns a connection whose statements each read the latest committed state.
     pub async fn reader(&self) -> Result<Reader, StorageError> {
         self.backend.reader().await
     }
 
-    /// A connection that sees one state of everything, however many statements it takes.
+    /// Returns a connection whose statements all read the same state.
     pub async fn snapshot(&self) -> Result<Reader, StorageError> {
         self.backend.snapshot().await
     }
 
-    /// Makes a change; it is on disk when this returns. Once begun it goes on to its end, even if nobody waits any more;
-    /// one that nobody waits for is not begun.
+    /// Applies a change; it is on disk when this returns.
+    ///
+    /// A change that has begun runs to its end even if the caller goes away; one that has not begun by then is
+    /// withdrawn.
     ///
     /// # Errors
     ///
-    /// What the change refuses, or how the database failed; it counts as unavailable if the change has not begun after
+    /// If the change refuses, or the database fails. The store is unavailable to a change that has not begun after
     /// [`WAIT`].
     pub async fn change<C: Change>(&self, change: C) -> Result<C::Output, Aborted<C::Refusal>> {
         let offer = Offer::new(change);
         let (reply, mut answer) = oneshot::channel();
         self.backend
             .submit(Box::new(Pending::new(offer.clone(), reply)));
+        // Dropped with this future: a caller that goes away withdraws a change that no worker has claimed.
         let offer = Withdrawn(offer);
         let answered = match tokio::time::timeout(WAIT, &mut answer).await {
             Ok(answered) => answered,
+            // The offer decides the race with the worker: only one of the two takes the change out.
             Err(_) if offer.0.take().is_some() => {
                 return Err(StorageError::Unavailable(
                     "the changes before it take too long".into(),
@@ -110,7 +118,7 @@ impl Store {
         answered.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)))
     }
 
-    /// Finishes what was begun and closes all connections.
+    /// Finishes all submitted changes and closes all connections.
     pub async fn close(&self) {
         self.backend.close().await;
     }

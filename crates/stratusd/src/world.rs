@@ -1,10 +1,10 @@
-//! Time and randomness, so that a test can have its own.
+//! Time and randomness, passed in so that tests can replace them.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Time and randomness.
+/// A source of time and randomness.
 #[derive(Clone)]
 pub struct World {
     clock: Arc<dyn Fn() -> i64 + Send + Sync>,
@@ -18,11 +18,11 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// The system's clock and its randomness.
+    /// Returns the system's clock and randomness.
     ///
     /// # Panics
     ///
-    /// When it is asked for randomness and the system has none.
+    /// When randomness is asked for and the system has none.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is where they come from")]
     pub fn real() -> Self {
@@ -32,12 +32,12 @@ impl World {
                 .unwrap_or_default();
             i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
         };
-        // Without randomness there can be no ids and no secrets, so there is nothing to go on with.
+        // Without randomness there are no safe ids and secrets, so the service cannot continue.
         let entropy = |bytes: &mut [u8]| getrandom::fill(bytes).expect("the system has randomness");
         Self::new(clock, entropy)
     }
 
-    /// A clock that tells milliseconds since 1970, and something that fills bytes at random.
+    /// Creates a source from a clock in milliseconds since 1970 and a function that fills bytes at random.
     pub fn new(
         clock: impl Fn() -> i64 + Send + Sync + 'static,
         entropy: impl Fn(&mut [u8]) + Send + Sync + 'static,
@@ -48,13 +48,13 @@ impl World {
         }
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     #[must_use]
     pub fn now(&self) -> i64 {
         (self.clock)()
     }
 
-    /// Random bytes.
+    /// Returns random bytes.
     #[must_use]
     pub fn random<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
@@ -62,14 +62,14 @@ impl World {
         bytes
     }
 
-    /// Random letters and digits, each of the 62 as likely as the others.
+    /// Returns random letters and digits, all of the 62 equally likely.
     #[must_use]
     pub fn letters_and_digits(&self, length: usize) -> String {
         const ALPHABET: &[u8; 62] =
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let mut text = String::with_capacity(length);
         while text.len() < length {
-            // 248 is the largest multiple of 62 in a byte: what is above would favour the first letters.
+            // 248 is the largest multiple of 62 in a byte. With the bytes above it, the first letters would be likelier.
             let fair = self.random::<32>().into_iter().filter(|byte| *byte < 248);
             text.extend(
                 fair.map(|byte| char::from(ALPHABET[usize::from(byte % 62)]))

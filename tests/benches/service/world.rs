@@ -84,7 +84,7 @@ impl Service {
         let mut projects = Vec::new();
         for name in names {
             let project = find_project(&store, &name).await.expect("it is there");
-            let id = project.id.clone();
+            let id = project.id.to_string();
             let (description, world) = (String::new(), world.clone());
             let issue = Issue {
                 project,

@@ -74,14 +74,14 @@ errors! {
         PrivateSubnetCreateError;
 }
 
-/// The error of an operation that only reads.
+/// Returns the error response of a query.
 fn of_query<E>(aborted: Aborted<Refusal>) -> E
 where
     E: From<BadRequest> + From<NotFound> + From<Unavailable> + From<UnexpectedError>,
 {
     match aborted {
         Aborted::Refused(Refusal::ReadOnly) => {
-            unexpected("a reading asked for the permission to change").into()
+            unexpected("a query asked for the permission to change").into()
         }
         Aborted::Refused(Refusal::Invalid(_)) => bad_request(aborted).into(),
         Aborted::Refused(refusal) => not_found(&refusal).into(),
@@ -90,7 +90,7 @@ where
     }
 }
 
-/// The error of an operation that changes something.
+/// Returns the error response of a change.
 fn of_change<E>(aborted: Aborted<Refusal>) -> E
 where
     E: From<BadRequest>
@@ -115,7 +115,7 @@ where
 
 fn bad_request(aborted: Aborted<Refusal>) -> BadRequest {
     let Aborted::Refused(Refusal::Invalid(invalid)) = aborted else {
-        unreachable!("the caller has looked");
+        unreachable!("only a refusal of values is a bad request");
     };
     let details = invalid
         .details
@@ -130,13 +130,13 @@ fn bad_request(aborted: Aborted<Refusal>) -> BadRequest {
 }
 
 fn detail(wrong: Wrong) -> ErrorDetail {
-    let text = |text: String| ErrorText::try_from(text).expect("what is wrong is said in words");
+    let text = |text: String| ErrorText::try_from(text).expect("the texts of errors are not empty");
     match wrong {
         Wrong::One(wrong) => text(wrong).into(),
         Wrong::Rules(rules) => {
             let rules: Vec<ErrorText> = rules.into_iter().map(text).collect();
             ErrorTexts::try_from(rules)
-                .expect("a rule has failed")
+                .expect("at least one rule has failed")
                 .into()
         }
     }
@@ -164,7 +164,7 @@ fn unavailable(cause: &Cause) -> Unavailable {
     )
 }
 
-/// The cause is for the log alone: it may tell what the caller must not know.
+/// Returns a response without the cause, which is for the log alone: it may contain what the caller must not know.
 fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
     let cause = cause.into();
     tracing::error!(error = %Causes(&*cause), "an operation failed");
@@ -172,7 +172,7 @@ fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
     UnexpectedError::new(error(500, ErrorType::UnexpectedError, message, None))
 }
 
-/// The answer to a request whose head is larger than this, in bytes.
+/// Returns the response to a request whose head is larger than a limit in bytes.
 #[must_use]
 pub fn head_too_large(limit: usize) -> Response {
     let message = format!("the head of the request is too large: send at most {limit} bytes");
@@ -186,11 +186,11 @@ pub fn head_too_large(limit: usize) -> Response {
         .into_response()
 }
 
-/// A time to wait, in seconds.
+/// Returns a number of seconds to wait, brought into the contract's range.
 ///
 /// # Panics
 ///
-/// Never: the number is brought into the contract's range.
+/// Never: the range is that of the type.
 #[must_use]
 pub fn retry_after(seconds: u64) -> RetryAfterSeconds {
     let seconds = i32::try_from(seconds).unwrap_or(i32::MAX).clamp(1, 86_400);

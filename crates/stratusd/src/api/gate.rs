@@ -1,8 +1,7 @@
-//! Who calls: tokens, and how often each may come.
+//! Authentication: makes the caller out of a token, and limits the rate of requests of each token.
 
-use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use api_server::{Security, server};
@@ -10,47 +9,50 @@ use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use subtle::ConstantTimeEq;
 
+use super::cache::Cache;
 use crate::causes::Causes;
 use crate::domain::token::Presented;
 use crate::domain::{Access, Caller};
+use crate::storage::token::Token;
 use crate::storage::{self, StorageError, Store};
 use crate::world::World;
 
-/// How long a token is believed to be as it was: so long a revoked one may still pass.
-const FRESH: Duration = Duration::from_secs(1);
-/// Tokens that are remembered at most.
-const REMEMBERED: usize = 10_000;
-/// How often the rate limit forgets tokens that have rested.
+/// How long a token is cached; a revoked one works at most this long.
+const LIFETIME: Duration = Duration::from_secs(1);
+/// The number of tokens that are cached or counted at most.
+const CAPACITY: usize = 10_000;
+/// How often the rate limiter drops the tokens whose allowance is whole again.
 const SWEEP: Duration = Duration::from_secs(10);
 
-/// How often a token may come.
+/// The number of requests that a token may make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
     /// Requests per second.
     pub per_second: NonZeroU32,
-    /// Requests at once after a rest.
+    /// Requests at once, after a pause.
     pub burst: NonZeroU32,
 }
 
-/// Turns a token into whoever it belongs to.
+/// Makes callers out of tokens.
 #[derive(Debug)]
 pub struct Gate {
     store: Store,
     world: World,
-    remembered: Mutex<HashMap<String, (Instant, storage::token::Token)>>,
+    /// Tokens by id, so that not every request reads the store.
+    tokens: Cache<String, Token>,
     limiter: Option<Limiter>,
 }
 
-/// Counts requests by token.
+/// Limits the requests of each token.
 #[derive(Debug)]
 struct Limiter {
     tokens: DefaultKeyedRateLimiter<String>,
-    /// When tokens that have rested were last forgotten.
+    /// When tokens were last dropped.
     swept: Mutex<Instant>,
 }
 
 impl Gate {
-    /// Knows the tokens of a store.
+    /// Creates the gate of a store, with a rate limit if there is one.
     #[must_use]
     pub fn new(store: Store, world: World, limit: Option<RateLimit>) -> Self {
         let limiter = limit.map(|limit| Limiter {
@@ -62,50 +64,25 @@ impl Gate {
         Self {
             store,
             world,
-            remembered: Mutex::default(),
+            tokens: Cache::new(LIFETIME, CAPACITY),
             limiter,
         }
     }
 
-    async fn lookup(&self, id: &str) -> Result<Option<storage::token::Token>, StorageError> {
-        if let Some(token) = self.remembered(id) {
+    async fn lookup(&self, id: &str) -> Result<Option<Token>, StorageError> {
+        if let Some(token) = self.tokens.get(id) {
             return Ok(Some(token));
         }
         let mut reader = self.store.reader().await?;
         let found = storage::token::lookup(&mut reader.connection(), id).await?;
         if let Some(token) = &found {
-            self.remember(token.clone());
+            self.tokens.insert(token.id.clone(), token.clone());
         }
         Ok(found)
     }
 
-    fn remembered(&self, id: &str) -> Option<storage::token::Token> {
-        let remembered = self
-            .remembered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        remembered
-            .get(id)
-            .filter(|(since, _)| since.elapsed() < FRESH)
-            .map(|(_, token)| token.clone())
-    }
-
-    fn remember(&self, token: storage::token::Token) {
-        let mut remembered = self
-            .remembered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if remembered.len() >= REMEMBERED {
-            remembered.retain(|_, (since, _)| since.elapsed() < FRESH);
-            if remembered.len() >= REMEMBERED {
-                remembered.clear();
-            }
-        }
-        remembered.insert(token.id.clone(), (Instant::now(), token));
-    }
-
-    /// Refuses a token that comes too often.
-    fn ensure_calm(&self, id: &str) -> Result<(), server::AuthError> {
+    /// Rejects a token that makes too many requests.
+    fn ensure_rate(&self, id: &str) -> Result<(), server::AuthError> {
         let Some(limiter) = &self.limiter else {
             return Ok(());
         };
@@ -119,12 +96,13 @@ impl Gate {
 }
 
 impl Limiter {
-    /// Forgets tokens that have rested, once there are many; not at each request, since all are looked at.
+    /// Drops the tokens whose allowance is whole again, once there are many. Not at each request, since this looks at
+    /// all of them.
     fn sweep(&self) {
         let Ok(mut swept) = self.swept.try_lock() else {
             return;
         };
-        if swept.elapsed() >= SWEEP && self.tokens.len() > REMEMBERED {
+        if swept.elapsed() >= SWEEP && self.tokens.len() > CAPACITY {
             self.tokens.retain_recent();
             *swept = Instant::now();
         }
@@ -147,7 +125,7 @@ impl Security for Gate {
         })?;
         let token = found.filter(|token| is_good(token, &presented.hash(), self.world.now()));
         let token = token.ok_or(server::AuthError::Invalid)?;
-        self.ensure_calm(&token.id)?;
+        self.ensure_rate(&token.id)?;
         let access = if token.read_only {
             Access::ReadOnly
         } else {
@@ -160,8 +138,9 @@ impl Security for Gate {
     }
 }
 
-/// Whether a kept token is the one whose hash this is, and good at a time.
-fn is_good(kept: &storage::token::Token, hash: &[u8; 32], now: i64) -> bool {
-    let is_same: bool = kept.hash.ct_eq(hash.as_slice()).into();
-    is_same && kept.revoked_at.is_none() && kept.expires_at.is_none_or(|end| now < end)
+/// Returns whether a stored token has a hash and is neither expired nor revoked. The hashes are compared in constant
+/// time, so that the time says nothing about them.
+fn is_good(stored: &Token, hash: &[u8; 32], now: i64) -> bool {
+    let is_same: bool = stored.hash.ct_eq(hash.as_slice()).into();
+    is_same && stored.revoked_at.is_none() && stored.expires_at.is_none_or(|end| now < end)
 }

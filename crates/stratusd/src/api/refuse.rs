@@ -1,11 +1,11 @@
-//! The framework's refusals in the contract's words.
+//! Rejections by the framework, as the contract's error responses.
 
 use api_server::server::{Refusal, RefusalKind, Refuse};
 use api_types::{Error, ErrorBody, ErrorCode, ErrorType};
 
 use super::details::details;
 
-/// Says refusals as the contract's `Error`.
+/// Writes rejections as the contract's `Error`.
 #[derive(Debug)]
 pub struct ContractErrors;
 
@@ -29,7 +29,7 @@ impl Refuse for ContractErrors {
             _ => ErrorType::UnexpectedError,
         };
         let code = ErrorCode::try_from(i32::from(refusal.status.as_u16()))
-            .expect("a refusal's status is an error's");
+            .expect("a rejection has the status of an error");
         let message = match refusal.kind {
             RefusalKind::MissingCredentials => {
                 "send a token as `Authorization: Bearer <token>`".to_owned()

@@ -1,10 +1,10 @@
-//! Which sizes a Postgres database can have, and which storage goes with each.
+//! The sizes of Postgres databases, and the storage that each can have.
 
 use api_types::{PostgresSize, PostgresSizeInput, PostgresStorageSizeInput, StorageSizeGib};
 
 use super::refusal::{Invalid, Refusal, Wrong, enumerate};
 
-/// Every size with the storage sizes in GiB that go with it.
+/// Every size with its storage sizes in GiB.
 const SIZES: [(PostgresSize, [i32; 3]); 10] = [
     (PostgresSize::Hobby1, [16, 32, 64]),
     (PostgresSize::Hobby2, [32, 64, 128]),
@@ -18,11 +18,11 @@ const SIZES: [(PostgresSize, [i32; 3]); 10] = [
     (PostgresSize::Standard60, [1024, 2048, 4096]),
 ];
 
-/// A size that there is.
+/// Returns the size that a request asks for.
 ///
 /// # Errors
 ///
-/// `details.size` with those that there are.
+/// Names the known sizes in `details.size`.
 pub fn size(asked: &PostgresSizeInput) -> Result<PostgresSize, Refusal> {
     let found = SIZES
         .iter()
@@ -33,11 +33,11 @@ pub fn size(asked: &PostgresSizeInput) -> Result<PostgresSize, Refusal> {
     })
 }
 
-/// A storage that goes with a size.
+/// Returns the storage that a request asks for.
 ///
 /// # Errors
 ///
-/// `details.storage_size` with those that do.
+/// Names the storage sizes that go with the size in `details.storage_size`.
 pub fn storage(
     size: &PostgresSize,
     asked: PostgresStorageSizeInput,

@@ -1,15 +1,18 @@
 //! Ids: a prefix of two characters for the type, and 120 random bits in lower-case Crockford base 32.
 
-use api_types::Reference;
+use api_types::{
+    FirewallId, FirewallRuleId, InferenceApiKeyId, LoadBalancerId, Name, NicId,
+    PostgresFirewallRuleId, PostgresId, PrivateSubnetId, ProjectId, Reference, VmId,
+};
 
 use crate::world::World;
 
 /// The digits of Crockford's base 32.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// Characters of an id.
+/// The number of characters of an id.
 const LENGTH: usize = 26;
 
-/// What an id is of.
+/// The kind of thing that an id identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A project.
@@ -37,7 +40,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The first two characters of its ids.
+    /// Returns the first two characters of the ids of this kind.
     #[must_use]
     pub fn prefix(self) -> &'static str {
         match self {
@@ -55,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// A new id.
+    /// Generates an id. Prefer [`Id::generate`], which returns the contract's type.
     #[must_use]
     pub fn new_id(self, world: &World) -> String {
         let mut id = String::with_capacity(LENGTH);
@@ -73,7 +76,7 @@ impl Kind {
         id
     }
 
-    /// Whether a text has the pattern of such an id.
+    /// Returns whether a text has the pattern of an id of this kind.
     #[must_use]
     pub fn is_id(self, text: &str) -> bool {
         let digits = text.strip_prefix(self.prefix());
@@ -83,17 +86,54 @@ impl Kind {
     }
 }
 
-/// A reference in a path, told apart: there is no way back from one to the other.
+/// A type of the contract for ids of one kind.
+pub trait Id: TryFrom<String> {
+    /// The kind.
+    const KIND: Kind;
+
+    /// Generates an id.
+    #[must_use]
+    fn generate(world: &World) -> Self {
+        let Ok(id) = Self::try_from(Self::KIND.new_id(world)) else {
+            unreachable!("a generated id has the pattern of its kind")
+        };
+        id
+    }
+}
+
+macro_rules! ids {
+    ($($id:ty: $kind:ident,)*) => {
+        $(impl Id for $id {
+            const KIND: Kind = Kind::$kind;
+        })*
+    };
+}
+
+ids! {
+    FirewallId: Firewall,
+    FirewallRuleId: FirewallRule,
+    InferenceApiKeyId: InferenceApiKey,
+    LoadBalancerId: LoadBalancer,
+    NicId: Nic,
+    PostgresFirewallRuleId: PostgresFirewallRule,
+    PostgresId: Postgres,
+    PrivateSubnetId: PrivateSubnet,
+    ProjectId: Project,
+    VmId: Vm,
+}
+
+/// What a reference in a path is: an id or a name. A text with the pattern of an id is never looked up as a name, so
+/// that nobody can make a resource whose name is the id of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Referred<'r> {
-    /// It has the pattern of an id of the kind that is looked for.
+    /// The reference has the pattern of an id of the expected kind.
     Id(&'r str),
-    /// Anything else.
+    /// The reference is a name.
     Name(&'r str),
 }
 
 impl<'r> Referred<'r> {
-    /// Tells which one it is.
+    /// Returns what a reference to a resource of a kind is.
     #[must_use]
     pub fn of(kind: Kind, reference: &'r Reference) -> Self {
         let text = reference.as_str();
@@ -103,4 +143,14 @@ impl<'r> Referred<'r> {
             Self::Name(text)
         }
     }
+}
+
+/// Returns a reference as the name of a new resource.
+///
+/// # Panics
+///
+/// Never: the contract gives references the form of names.
+#[must_use]
+pub fn name_of(reference: &Reference) -> Name {
+    Name::try_from(reference.as_str()).expect("a reference has the form of a name")
 }

@@ -1,50 +1,50 @@
-//! What lists have in common: their order, their start and their size.
+//! The order, the start and the size of lists.
 
 use api_types::{OrderColumn, PageSize, StartAfter};
 
 use super::Refusal;
 use super::id::Kind;
 
-/// Items of a page at most, whatever was asked for.
+/// The number of items of a page, at most.
 const LARGEST: i64 = 1000;
 
-/// What orders a list.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// By id.
     Id,
-    /// By name, equal ones by id.
+    /// By name, and by id among equal names.
     Name,
 }
 
-/// Which part of a list.
+/// A part of a list.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// What orders it.
+    /// The order.
     pub order: Order,
-    /// The value before the first item; empty for the start.
+    /// The value of the order's column after which the page starts; empty for the start of the list.
     pub after: String,
-    /// Items at most.
+    /// The number of items, at most.
     pub size: i64,
 }
 
-/// How a list is asked for.
+/// The parameters of a list.
 #[derive(Debug, Clone)]
 pub struct ListQuery {
-    /// The value before the first item.
+    /// The value after which the page starts.
     pub start_after: Option<StartAfter>,
-    /// Items at most.
+    /// The number of items, at most.
     pub page_size: PageSize,
-    /// What orders it.
+    /// The order.
     pub order_column: OrderColumn,
 }
 
 impl ListQuery {
-    /// The page that is asked for, in a list of this kind.
+    /// Returns the page that is asked for, in a list of a kind.
     ///
     /// # Errors
     ///
-    /// `details.order_column` or `details.start_after`.
+    /// Names the parameter that cannot be used: `order_column` or `start_after`.
     pub fn page(&self, kind: Kind) -> Result<Page, Refusal> {
         let order = match self.order_column.as_str() {
             "id" => Order::Id,
@@ -59,7 +59,7 @@ impl ListQuery {
             );
             return Err(Refusal::invalid("start_after", wrong));
         }
-        // No name has the character NUL, and PostgreSQL does not take it: what follows it changes nothing.
+        // PostgreSQL takes no NUL. No name contains one, so the text before it selects the same page.
         let after = after.split('\0').next().unwrap_or_default().to_owned();
         Ok(Page {
             order,

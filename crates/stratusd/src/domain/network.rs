@@ -2,13 +2,15 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use api_types::{Ipv4Cidr, Ipv6Cidr};
+
 use crate::world::World;
 
-/// Addresses in a /26.
+/// The number of addresses in a /26.
 const HOSTS4: u32 = 64;
-/// Networks of 64 addresses in 10.0.0.0/8.
+/// The number of networks of 64 addresses in 10.0.0.0/8.
 const NETWORKS4: u32 = 1 << 18;
-/// The last address that a network keeps for itself: 0 to 3, such as its router's.
+/// The last reserved address: 0 to 3 are for the network itself, such as for its router.
 const RESERVED: u32 = 3;
 
 /// An IPv4 network of a private subnet.
@@ -16,13 +18,13 @@ const RESERVED: u32 = 3;
 pub struct Net4(u32);
 
 impl Net4 {
-    /// One at random.
+    /// Draws a network at random.
     #[must_use]
     pub fn random(world: &World) -> Self {
         Self(u32::from_be_bytes(world.random::<4>()) % NETWORKS4)
     }
 
-    /// The first one that is not taken. `taken` is in order.
+    /// Returns the first network that is not taken. `taken` must be sorted.
     #[must_use]
     pub fn first_free(taken: &[Self]) -> Option<Self> {
         let mut free = 0;
@@ -35,7 +37,7 @@ impl Net4 {
         (free < NETWORKS4).then_some(Self(free))
     }
 
-    /// What a text says, if it is such a network.
+    /// Parses a network; `None` if the text is not one in its canonical form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let address = text
@@ -49,7 +51,7 @@ impl Net4 {
             .filter(|network| network.to_string() == text)
     }
 
-    /// Whether a host can have an address.
+    /// Returns whether a host of the network can have an address.
     #[must_use]
     pub fn has_host(self, address: Ipv4Addr) -> bool {
         address
@@ -58,13 +60,19 @@ impl Net4 {
             .is_some_and(|host| host > RESERVED && host < HOSTS4 - 1)
     }
 
-    /// The addresses that hosts can have.
+    /// Returns the addresses that hosts can have.
     pub fn hosts(self) -> impl Iterator<Item = Ipv4Addr> {
         (RESERVED + 1..HOSTS4 - 1).map(move |host| Ipv4Addr::from_bits(self.first() + host))
     }
 
     fn first(self) -> u32 {
         (10 << 24) + self.0 * HOSTS4
+    }
+}
+
+impl From<Net4> for Ipv4Cidr {
+    fn from(network: Net4) -> Self {
+        Self::try_from(network.to_string()).expect("a network is in CIDR notation")
     }
 }
 
@@ -79,13 +87,13 @@ impl std::fmt::Display for Net4 {
 pub struct Net6(u64);
 
 impl Net6 {
-    /// One at random, of 2⁵⁶.
+    /// Draws one of 2⁵⁶ networks at random.
     #[must_use]
     pub fn random(world: &World) -> Self {
         Self((0xfd << 56) | (u64::from_be_bytes(world.random::<8>()) >> 8))
     }
 
-    /// What a text says, if it is such a network.
+    /// Parses a network; `None` if the text is not one in its canonical form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let address = text
@@ -100,17 +108,23 @@ impl Net6 {
             .filter(|network| network.to_string() == text)
     }
 
-    /// Whether a host can have an address.
+    /// Returns whether a host of the network can have an address.
     #[must_use]
     pub fn has_host(self, address: Ipv6Addr) -> bool {
         let address = address.to_bits();
         address >> 64 == u128::from(self.0) && address & u128::from(u64::MAX) > u128::from(RESERVED)
     }
 
-    /// The address of a host by its number in the subnet.
+    /// Returns the address of the host with a number.
     #[must_use]
     pub fn host(self, number: u32) -> Ipv6Addr {
         Ipv6Addr::from_bits((u128::from(self.0) << 64) + u128::from(number))
+    }
+}
+
+impl From<Net6> for Ipv6Cidr {
+    fn from(network: Net6) -> Self {
+        Self::try_from(network.to_string()).expect("a network is in CIDR notation")
     }
 }
 

@@ -1,16 +1,16 @@
-//! The rules of a superuser's password.
+//! The rules for passwords of superusers.
 
 use super::Refusal;
 use crate::world::World;
 
-/// Characters at least.
+/// The number of characters, at least.
 const LENGTH: usize = 12;
 
-/// Checks every rule.
+/// Checks a password by every rule.
 ///
 /// # Errors
 ///
-/// `details.password` with all rules that fail.
+/// Names all rules that fail in `details.password`.
 pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
     let rules = [
         (
@@ -50,7 +50,7 @@ pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
     }
 }
 
-/// A new password that passes.
+/// Generates a password that passes the rules.
 #[must_use]
 pub fn generate(world: &World) -> String {
     loop {

@@ -1,26 +1,26 @@
-//! Why an operation is not done.
+//! Refusals: why an operation is not done.
 
 use std::fmt;
 
 /// Why an operation is not done, with nothing changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The project does not exist, or is not the caller's: the two look alike.
+    /// The project does not exist, or is not the caller's. The two look the same.
     ProjectNotFound,
-    /// The location is none of these.
+    /// The location is none of the known ones, which are listed.
     UnknownLocation(Vec<String>),
     /// The resource does not exist in this project and location.
     NotFound,
     /// The caller may read only.
     ReadOnly,
-    /// Values that fit the contract and cannot be used.
+    /// The request fits the contract, but has values that cannot be used.
     Invalid(Invalid),
 }
 
 /// Values that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
-    /// What is wrong altogether.
+    /// The summary.
     pub message: String,
     /// What is wrong with each field.
     pub details: Vec<(&'static str, Wrong)>,
@@ -31,12 +31,12 @@ pub struct Invalid {
 pub enum Wrong {
     /// One thing.
     One(String),
-    /// Every rule that fails, of a field whose rules are told as a list.
+    /// All rules that fail, of a field with several rules.
     Rules(Vec<String>),
 }
 
 impl Refusal {
-    /// One field that cannot be used.
+    /// Creates a refusal of one field.
     pub fn invalid(field: &'static str, wrong: impl Into<String>) -> Self {
         let wrong = wrong.into();
         Self::Invalid(Invalid {
@@ -45,7 +45,7 @@ impl Refusal {
         })
     }
 
-    /// Several rules of one field that fail.
+    /// Creates a refusal of one field by several rules.
     #[must_use]
     pub fn failed_rules(field: &'static str, message: &str, rules: Vec<String>) -> Self {
         Self::Invalid(Invalid {
@@ -67,7 +67,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Names as a sentence has them: `a, b and c`.
+/// Joins names for a sentence: `a, b and c`.
 #[must_use]
 pub fn enumerate<T: fmt::Display>(names: &[T]) -> String {
     match names {

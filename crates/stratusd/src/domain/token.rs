@@ -1,11 +1,11 @@
-//! Access tokens: `pat-`, an id, `-`, and 32 letters and digits; only a hash is kept.
+//! Access tokens: `pat-`, an id, `-`, and 32 letters and digits. Only a hash is stored.
 
 use sha2::{Digest, Sha256};
 
 use super::id::Kind;
 use crate::world::World;
 
-/// A token as callers send it.
+/// A token as a caller sends it.
 #[derive(Clone, Copy)]
 pub struct Presented<'t> {
     text: &'t str,
@@ -13,7 +13,7 @@ pub struct Presented<'t> {
 }
 
 impl<'t> Presented<'t> {
-    /// Takes a token apart, if it is one.
+    /// Parses a token; `None` if the text is not one.
     #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let (id, secret) = text.strip_prefix("pat-")?.split_once('-')?;
@@ -22,20 +22,20 @@ impl<'t> Presented<'t> {
         (Kind::Token.is_id(id) && is_secret).then_some(Self { text, id })
     }
 
-    /// The part that is no secret.
+    /// Returns the id, which is not secret.
     #[must_use]
     pub fn id(&self) -> &'t str {
         self.id
     }
 
-    /// The hash of the whole.
+    /// Returns the hash of the whole token.
     #[must_use]
     pub fn hash(&self) -> [u8; 32] {
         hash(self.text)
     }
 }
 
-/// A new token: what to show once, and its id.
+/// Generates a token, and returns it with its id.
 #[must_use]
 pub fn generate(world: &World) -> (String, String) {
     let id = Kind::Token.new_id(world);
@@ -43,7 +43,7 @@ pub fn generate(world: &World) -> (String, String) {
     (text, id)
 }
 
-/// SHA-256 of a secret that is random enough to need nothing slower: nobody guesses 190 bits.
+/// Returns the SHA-256 of a secret. A slow hash would gain nothing: 190 random bits cannot be guessed.
 #[must_use]
 pub fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()

@@ -10,14 +10,16 @@ mod private_subnets;
 mod vms;
 
 use std::collections::{HashMap, HashSet};
+use std::str::FromStr;
 
+use api_types::{FirewallId, ProjectId};
 use serde_saphyr::Spanned;
 
 use super::{
     Finding, FirewallEntry, Inventory, LoadBalancerEntry, PrivateSubnetEntry, ProjectEntry, Step,
     StepKind, VmEntry,
 };
-use crate::domain::id::Kind;
+use crate::domain::id::Id;
 use crate::storage::firewall::Firewall;
 use crate::storage::load_balancer::LoadBalancer;
 use crate::storage::location::Location;
@@ -89,7 +91,7 @@ impl Change for Apply {
             .collect();
         for project in existing
             .iter()
-            .filter(|project| !wanted.contains(&*project.name))
+            .filter(|project| !wanted.contains(project.name.as_str()))
         {
             run.prune_project(project).await?;
         }
@@ -114,11 +116,11 @@ impl<'p> Projects<'p> {
         Self {
             by_name: projects
                 .iter()
-                .map(|project| (&*project.name, project))
+                .map(|project| (project.name.as_str(), project))
                 .collect(),
             by_id: projects
                 .iter()
-                .map(|project| (&*project.id, project))
+                .map(|project| (project.id.as_str(), project))
                 .collect(),
         }
     }
@@ -131,7 +133,7 @@ struct Run<'r, 'c> {
     mode: Mode,
     steps: Vec<Step>,
     /// The ids of firewalls that were made: no caller can have decided about them.
-    new_firewalls: HashSet<String>,
+    new_firewalls: HashSet<FirewallId>,
 }
 
 fn inconsistent<T, V>(value: &Spanned<V>, message: String) -> Done<T> {
@@ -176,14 +178,14 @@ impl Run<'_, '_> {
         let existing = storage::location::all(self.tx).await?;
         let existing: HashMap<&str, &Location> = existing
             .iter()
-            .map(|location| (&*location.name, location))
+            .map(|location| (location.name.as_str(), location))
             .collect();
         for entry in &inventory.locations {
             let wanted = Location {
-                name: entry.name.value.clone(),
+                name: checked(&entry.name),
                 offers_postgres: entry.postgres,
             };
-            let kind = match existing.get(&*wanted.name) {
+            let kind = match existing.get(wanted.name.as_str()) {
                 Some(location) if **location == wanted => continue,
                 Some(_) => StepKind::Update,
                 None => StepKind::Create,
@@ -201,7 +203,7 @@ impl Run<'_, '_> {
             .map(|entry| &*entry.name.value)
             .collect();
         for location in storage::location::all(self.tx).await? {
-            if wanted.contains(&*location.name)
+            if wanted.contains(location.name.as_str())
                 || !self.prunes(format!("location {}", location.name))
             {
                 continue;
@@ -222,7 +224,7 @@ impl Run<'_, '_> {
     async fn project(&mut self, entry: &ProjectEntry, existing: &Projects<'_>) -> Done<Project> {
         let wanted_id = entry.id.as_ref().map(|id| id.value.as_str());
         if let Some(&project) = existing.by_name.get(&*entry.name.value) {
-            if wanted_id.is_some_and(|id| id != project.id) {
+            if wanted_id.is_some_and(|id| project.id != *id) {
                 let message = format!(
                     "project {} exists with the id {}, which cannot change",
                     project.name, project.id
@@ -238,10 +240,10 @@ impl Run<'_, '_> {
             );
             return inconsistent(entry.id.as_ref().unwrap_or(&entry.name), message);
         }
-        let id = wanted_id.map_or_else(|| Kind::Project.new_id(self.world), str::to_owned);
+        let id = entry.id.as_ref();
         let project = Project {
-            id,
-            name: entry.name.value.clone(),
+            id: id.map_or_else(|| ProjectId::generate(self.world), checked),
+            name: checked(&entry.name),
         };
         // An id that is made now would not be the one that a dry run has shown.
         let told = if self.mode.is_dry_run && wanted_id.is_none() {
@@ -288,7 +290,7 @@ impl Run<'_, '_> {
 }
 
 /// Ids by location and name.
-type Ids = HashMap<(String, String), String>;
+type Ids<I> = HashMap<(String, String), I>;
 
 fn key(location: &str, name: &str) -> (String, String) {
     (location.to_owned(), name.to_owned())
@@ -311,7 +313,7 @@ macro_rules! placed {
         })*
         $(impl Placed for $thing {
             fn known(&self) -> Known<'_> {
-                (&self.location, &self.name)
+                (self.location.as_str(), self.name.as_str())
             }
         })*
     };
@@ -326,4 +328,16 @@ fn by_place<T: Placed>(things: &[T]) -> HashMap<Known<'_>, &T> {
 
 fn or<'v>(given: Option<&'v Spanned<String>>, default: &'v str) -> &'v str {
     given.map_or(default, |given| given.value.as_str())
+}
+
+/// Returns a value of the inventory in the contract's type.
+fn checked<T: FromStr>(value: &Spanned<String>) -> T {
+    checked_text(&value.value)
+}
+
+fn checked_text<T: FromStr>(text: &str) -> T {
+    let Ok(value) = text.parse() else {
+        unreachable!("the inventory has been checked")
+    };
+    value
 }

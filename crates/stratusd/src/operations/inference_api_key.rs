@@ -1,14 +1,14 @@
-//! Inference API keys.
+//! Operations on inference API keys.
 
-use api_types::{InferenceApiKey, ProjectId};
+use api_types::{InferenceApiKey, InferenceApiKeyId, InferenceApiKeySecret, ProjectId};
 
-use super::{Context, Outcome, stored};
-use crate::domain::id::Kind;
+use super::{Context, Result};
+use crate::domain::id::Id;
 use crate::domain::token::hash;
 use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection};
 
-/// Makes a key, whose secret is told this once.
+/// The change `inference_api_key_create`: creates a key, whose secret only this output shows.
 #[derive(Debug)]
 pub struct Create {
     caller: Caller,
@@ -16,12 +16,16 @@ pub struct Create {
 }
 
 impl Create {
-    /// Makes a key in the caller's project.
+    /// Creates the change for the caller's project.
     ///
     /// # Errors
     ///
-    /// If it is another one.
-    pub fn new(caller: Caller, project: &ProjectId, context: Context) -> Result<Self, Refusal> {
+    /// If `project` is another one.
+    pub fn new(
+        caller: Caller,
+        project: &ProjectId,
+        context: Context,
+    ) -> std::result::Result<Self, Refusal> {
         ensure_project(&caller, project)?;
         Ok(Self { caller, context })
     }
@@ -31,22 +35,14 @@ impl Change for Create {
     type Output = InferenceApiKey;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<InferenceApiKey> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<InferenceApiKey> {
         self.caller.access.ensure_full()?;
         let world = &self.context.world;
-        let id = Kind::InferenceApiKey.new_id(world);
+        let id = InferenceApiKeyId::generate(world);
         let key = world.letters_and_digits(32);
-        storage::inference_api_key::insert(
-            tx,
-            &self.caller.project_id,
-            &id,
-            &hash(&key),
-            world.now(),
-        )
-        .await?;
-        Ok(InferenceApiKey::new(
-            stored(&id, "an id")?,
-            stored(&key, "a key")?,
-        ))
+        let project = &self.caller.project_id;
+        storage::inference_api_key::insert(tx, project, &id, &hash(&key), world.now()).await?;
+        let key = InferenceApiKeySecret::try_from(key).expect("32 letters and digits are a secret");
+        Ok(InferenceApiKey::new(id, key))
     }
 }

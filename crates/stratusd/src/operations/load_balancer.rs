@@ -1,75 +1,78 @@
-//! Load balancers.
+//! Operations on load balancers.
 
 use std::collections::{HashMap, HashSet};
 
 use api_types::{
-    LoadBalancer, LoadBalancerDetachVm, LoadBalancerFields, LoadBalancerPage, LoadBalancerSummary,
-    LoadBalancerSummaryFields, LoadBalancerUpdate, ObjectIdInput, ProjectId, Reference,
+    Hostname, LoadBalancer, LoadBalancerDetachVm, LoadBalancerFields, LoadBalancerPage,
+    LoadBalancerSummary, LoadBalancerSummaryFields, LoadBalancerUpdate, Location, ObjectIdInput,
+    ProjectId, Reference,
 };
 
-use super::count;
-use super::{Outcome, Scope, stored, stored_number, vm};
+use super::{Result, Scope, vm};
 use crate::domain::id::{Kind, Referred};
 use crate::domain::list::ListQuery;
 use crate::domain::{Caller, Refusal, ensure_project};
-use crate::storage::{self, Change, Connection, StorageError};
+use crate::storage::{self, Change, Connection, Corrupt, StorageError};
 
 /// What the id of a virtual machine in a body must be.
 const VM_ID: &str = "must be the id of a virtual machine in this project and location";
 /// The most entries of `vms` that a refusal reports.
 const MOST_REPORTED: usize = 20;
 
-/// A page of the load balancers of a location.
+/// A row of a load balancer.
+type Row = storage::load_balancer::LoadBalancer;
+
+/// The query `load_balancer_list`: returns a page of the load balancers of a location.
 pub async fn list(
     c: &mut Connection<'_>,
     scope: &Scope,
     query: &ListQuery,
     service_domain: &str,
-) -> Outcome<LoadBalancerPage> {
+) -> Result<LoadBalancerPage> {
     page(
         c,
-        (&scope.project, Some(scope.location.as_str())),
+        (&scope.project, Some(&scope.location)),
         query,
         service_domain,
     )
     .await
 }
 
-/// A page of the load balancers of a project.
+/// The query `project_load_balancer_list`: returns a page of the load balancers of a project.
 pub async fn list_of_project(
     c: &mut Connection<'_>,
     caller: &Caller,
     project: &ProjectId,
     query: &ListQuery,
     service_domain: &str,
-) -> Outcome<LoadBalancerPage> {
+) -> Result<LoadBalancerPage> {
     ensure_project(caller, project)?;
     page(c, (&caller.project_id, None), query, service_domain).await
 }
 
 async fn page(
     c: &mut Connection<'_>,
-    (project, location): (&str, Option<&str>),
+    (project, location): (&ProjectId, Option<&Location>),
     query: &ListQuery,
     service_domain: &str,
-) -> Outcome<LoadBalancerPage> {
+) -> Result<LoadBalancerPage> {
     let page = query.page(Kind::LoadBalancer)?;
     let (size, items) = storage::load_balancer::page(c, project, location, &page).await?;
-    let items: Result<Vec<_>, _> = items
-        .iter()
-        .map(|item| summary(item, service_domain))
-        .collect();
-    Ok(LoadBalancerPage::new(count(size)?, items?))
+    let items = items.into_iter().map(|item| summary(item, service_domain));
+    Ok(LoadBalancerPage::new(
+        size,
+        items.collect::<std::result::Result<_, _>>()?,
+    ))
 }
 
-/// Sets how a load balancer works and what it serves.
+/// The change `load_balancer_update`: sets how a load balancer works and which virtual machines it serves.
 #[derive(Debug)]
 pub struct Update {
-    /// Where.
+    /// The scope of the request.
     pub scope: Scope,
     /// The load balancer.
     pub reference: Reference,
-    /// What it shall be like.
+    /// The new values.
     pub body: LoadBalancerUpdate,
     /// The domain that host names end in.
     pub service_domain: String,
@@ -79,7 +82,7 @@ impl Change for Update {
     type Output = LoadBalancer;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<LoadBalancer> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<LoadBalancer> {
         let mut found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
         if self
@@ -95,19 +98,14 @@ impl Change for Update {
             )
             .into());
         }
-        let vms = self.vms(tx, &found.id).await?;
-        self.body
-            .algorithm
-            .as_str()
-            .clone_into(&mut found.algorithm);
-        found.src_port = i64::from(self.body.src_port.get());
-        found.dst_port = i64::from(self.body.dst_port.get());
-        self.body
-            .health_check_endpoint
-            .as_str()
-            .clone_into(&mut found.health_check_endpoint);
+        // Checked before the first write: a change that refuses after it has written costs its whole batch a second run.
+        let vms = self.vms(tx, &found).await?;
+        found.algorithm = self.body.algorithm.clone();
+        found.src_port = self.body.src_port;
+        found.dst_port = self.body.dst_port;
+        found.health_check_endpoint = self.body.health_check_endpoint.clone();
         if let Some(stack) = &self.body.stack {
-            stack.as_str().clone_into(&mut found.stack);
+            found.stack = stack.clone();
         }
         // Null asks for what is the case already.
         if let Some(Some(cert_enabled)) = self.body.cert_enabled {
@@ -115,35 +113,32 @@ impl Change for Update {
         }
         let project = &self.scope.project;
         storage::load_balancer::update(tx, project, &found).await?;
-        storage::load_balancer::attach_only(tx, project, &found.id, &ids(&self.body.vms)).await?;
-        Ok(shown(&found, vms, &self.service_domain)?)
+        let ids: Vec<_> = vms.iter().map(|vm| &vm.id).collect();
+        storage::load_balancer::attach_only(tx, project, &found.id, &ids).await?;
+        Ok(shown(found, vms, &self.service_domain)?)
     }
 }
 
 impl Update {
     /// Returns the virtual machines to attach, if each of them can be attached.
-    async fn vms(
-        &self,
-        tx: &mut Connection<'_>,
-        load_balancer: &str,
-    ) -> Outcome<Vec<storage::vm::Vm>> {
-        let asked = self
-            .body
-            .vms
-            .iter()
-            .filter(|id| Kind::Vm.is_id(id.as_str()));
-        let asked: Vec<ObjectIdInput> = asked.cloned().collect();
+    async fn vms(&self, tx: &mut Connection<'_>, of: &Row) -> Result<Vec<storage::vm::Vm>> {
+        let asked = self.body.vms.iter().map(ObjectIdInput::as_str);
+        let ids: HashSet<&str> = asked.clone().filter(|id| Kind::Vm.is_id(id)).collect();
+        let ids: Vec<&str> = ids.into_iter().collect();
         let (project, location) = self.scope.key();
-        let found = storage::vm::of_ids(tx, project, location, &ids(&asked)).await?;
-        let by_id: HashMap<&str, &storage::vm::AttachedVm> =
-            found.iter().map(|found| (&*found.vm.id, found)).collect();
+        // One statement for all ids, however many the body names.
+        let found = storage::vm::of_ids(tx, project, location, &ids).await?;
+        let by_id: HashMap<&str, &storage::vm::AttachedVm> = found
+            .iter()
+            .map(|found| (found.vm.id.as_str(), found))
+            .collect();
         let (mut seen, mut wrong) = (HashSet::new(), Vec::new());
-        for (index, id) in self.body.vms.iter().map(ObjectIdInput::as_str).enumerate() {
+        for (index, id) in asked.enumerate() {
             let other = by_id.get(id).map(|found| &found.load_balancer_id);
             let text = match other {
                 _ if !seen.insert(id) => "is listed twice".to_owned(),
                 None => VM_ID.to_owned(),
-                Some(Some(other)) if other != load_balancer => self.taken(tx, other).await?,
+                Some(Some(other)) if *other != of.id => self.taken(tx, other.as_str()).await?,
                 Some(_) => continue,
             };
             wrong.push(format!("vms[{index}]: {text}"));
@@ -159,7 +154,7 @@ impl Update {
     }
 
     /// Returns what is wrong with a virtual machine that is attached to another load balancer.
-    async fn taken(&self, tx: &mut Connection<'_>, other: &str) -> Outcome<String> {
+    async fn taken(&self, tx: &mut Connection<'_>, other: &str) -> Result<String> {
         let other = storage::load_balancer::lookup_id(tx, self.scope.key(), other).await?;
         Ok(match other {
             Some(other) => format!("is attached to the load balancer `{}`", other.name),
@@ -168,10 +163,10 @@ impl Update {
     }
 }
 
-/// Takes a virtual machine out of a load balancer.
+/// The change `load_balancer_detach_vm`: takes a virtual machine out of a load balancer.
 #[derive(Debug)]
 pub struct DetachVm {
-    /// Where.
+    /// The scope of the request.
     pub scope: Scope,
     /// The load balancer.
     pub reference: Reference,
@@ -185,34 +180,26 @@ impl Change for DetachVm {
     type Output = LoadBalancer;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<LoadBalancer> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<LoadBalancer> {
         let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
-        let vm = self.body.vm_id.as_str();
         let (project, location) = self.scope.key();
-        let is_known = Kind::Vm.is_id(vm)
-            && !storage::vm::of_ids(
-                tx,
-                project,
-                location,
-                &ids(std::slice::from_ref(&self.body.vm_id)),
-            )
-            .await?
-            .is_empty();
-        if !is_known {
+        let vm = self.body.vm_id.as_str();
+        let vms = if Kind::Vm.is_id(vm) {
+            storage::vm::of_ids(tx, project, location, &[vm]).await?
+        } else {
+            Vec::new()
+        };
+        let Some(attached) = vms.first() else {
             return Err(Refusal::invalid("vm_id", VM_ID).into());
-        }
-        storage::load_balancer::detach(tx, project, &found, vm).await?;
+        };
+        storage::load_balancer::detach(tx, project, &found, &attached.vm.id).await?;
         let vms = storage::load_balancer::vms(tx, project, &found.id).await?;
-        Ok(shown(&found, vms, &self.service_domain)?)
+        Ok(shown(found, vms, &self.service_domain)?)
     }
 }
 
-async fn lookup(
-    tx: &mut Connection<'_>,
-    scope: &Scope,
-    reference: &Reference,
-) -> Outcome<storage::load_balancer::LoadBalancer> {
+async fn lookup(tx: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Row> {
     let found = match Referred::of(Kind::LoadBalancer, reference) {
         Referred::Id(id) => storage::load_balancer::lookup_id(tx, scope.key(), id).await?,
         Referred::Name(name) => storage::load_balancer::lookup_name(tx, scope.key(), name).await?,
@@ -220,60 +207,60 @@ async fn lookup(
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
-/// Ids as a JSON array, the form in which a statement takes many.
-fn ids(ids: &[ObjectIdInput]) -> String {
-    let ids: serde_json::Value = ids.iter().map(ObjectIdInput::as_str).collect();
-    ids.to_string()
-}
-
-fn hostname(of: &storage::load_balancer::LoadBalancer, service_domain: &str) -> String {
-    let tail = of
-        .subnet_id
-        .get(of.subnet_id.len().saturating_sub(5)..)
+/// Returns the host name of a load balancer: its name, the end of its subnet's id, and the service's domain.
+fn hostname(of: &Row, service_domain: &str) -> std::result::Result<Hostname, StorageError> {
+    let subnet = of.subnet_id.as_str();
+    let tail = subnet
+        .get(subnet.len().saturating_sub(5)..)
         .unwrap_or_default();
-    format!("{}.{tail}.{service_domain}", of.name)
+    let hostname = Hostname::try_from(format!("{}.{tail}.{service_domain}", of.name));
+    hostname.map_err(|_| {
+        StorageError::Corrupt(Corrupt {
+            table: "load_balancer",
+            column: "name",
+        })
+    })
 }
 
 fn summary(
-    of: &storage::load_balancer::LoadBalancer,
+    of: Row,
     service_domain: &str,
-) -> Result<LoadBalancerSummary, StorageError> {
+) -> std::result::Result<LoadBalancerSummary, StorageError> {
     let mut summary = LoadBalancerSummary::from(LoadBalancerSummaryFields {
-        algorithm: stored(&of.algorithm, "an algorithm")?,
-        dst_port: stored_number(of.dst_port, "a port")?,
-        health_check_endpoint: stored(&of.health_check_endpoint, "an endpoint")?,
-        health_check_protocol: stored(&of.health_check_protocol, "a protocol")?,
-        hostname: stored(&hostname(of, service_domain), "a host name")?,
-        id: stored(&of.id, "an id")?,
-        location: stored(&of.location, "a location")?,
-        name: stored(&of.name, "a name")?,
-        src_port: stored_number(of.src_port, "a port")?,
+        hostname: hostname(&of, service_domain)?,
+        algorithm: of.algorithm,
+        dst_port: of.dst_port,
+        health_check_endpoint: of.health_check_endpoint,
+        health_check_protocol: of.health_check_protocol,
+        id: of.id,
+        location: of.location,
+        name: of.name,
+        src_port: of.src_port,
     });
-    summary.stack = Some(stored(&of.stack, "a stack")?);
+    summary.stack = Some(of.stack);
     summary.cert_enabled = Some(of.cert_enabled);
     Ok(summary)
 }
 
 fn shown(
-    of: &storage::load_balancer::LoadBalancer,
+    of: Row,
     vms: Vec<storage::vm::Vm>,
     service_domain: &str,
-) -> Result<LoadBalancer, StorageError> {
-    let vms: Result<Vec<_>, _> = vms.into_iter().map(vm::shown).collect();
+) -> std::result::Result<LoadBalancer, StorageError> {
     let mut shown = LoadBalancer::from(LoadBalancerFields {
-        algorithm: stored(&of.algorithm, "an algorithm")?,
-        dst_port: stored_number(of.dst_port, "a port")?,
-        health_check_endpoint: stored(&of.health_check_endpoint, "an endpoint")?,
-        health_check_protocol: stored(&of.health_check_protocol, "a protocol")?,
-        hostname: stored(&hostname(of, service_domain), "a host name")?,
-        id: stored(&of.id, "an id")?,
-        location: stored(&of.location, "a location")?,
-        name: stored(&of.name, "a name")?,
-        src_port: stored_number(of.src_port, "a port")?,
-        subnet: stored(&of.subnet, "a name")?,
-        vms: vms?,
+        hostname: hostname(&of, service_domain)?,
+        algorithm: of.algorithm,
+        dst_port: of.dst_port,
+        health_check_endpoint: of.health_check_endpoint,
+        health_check_protocol: of.health_check_protocol,
+        id: of.id,
+        location: of.location,
+        name: of.name,
+        src_port: of.src_port,
+        subnet: of.subnet,
+        vms: vms.into_iter().map(vm::shown).collect(),
     });
-    shown.stack = Some(stored(&of.stack, "a stack")?);
+    shown.stack = Some(of.stack);
     shown.cert_enabled = Some(of.cert_enabled);
     Ok(shown)
 }

@@ -1,7 +1,8 @@
-//! Postgres databases.
+//! Operations on Postgres databases.
 
 use api_types::{
-    Postgres, PostgresCreate, PostgresFields, PostgresFirewallRule, PostgresPage,
+    Cidr, ConnectionString, Location, MaintenanceHour, Postgres, PostgresCreate, PostgresFields,
+    PostgresFirewallRule, PostgresFirewallRuleId, PostgresId, PostgresPage,
     PostgresResetSuperuserPassword, PostgresSize, PostgresState, PostgresStorageSizeInput,
     PostgresSummary, PostgresSummaryFields, PostgresUpdate, ProjectId, Reference, StorageSizeGib,
     Tag, TagInput, Timestamp,
@@ -9,60 +10,62 @@ use api_types::{
 use jiff::Timestamp as Moment;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::count;
-use super::{Context, Locations, Outcome, Scope, stored, stored_number};
-use crate::domain::id::{Kind, Referred};
+use super::{Context, Result, Scope};
+use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::list::ListQuery;
 use crate::domain::postgres::{fits, sealed_for};
 use crate::domain::refusal::{Invalid, Wrong, enumerate};
 use crate::domain::{Caller, Refusal, catalogue, ensure_project, password};
 use crate::seal::Sealer;
 use crate::storage::database::{Database, DatabaseSummary};
-use crate::storage::{self, Change, Connection, StorageError};
+use crate::storage::location;
+use crate::storage::{self, Change, Connection, Corrupt, StorageError};
 
-/// A page of the databases of a project.
+/// The query `project_postgres_list`: returns a page of the databases of a project.
 pub async fn list_of_project(
     c: &mut Connection<'_>,
     caller: &Caller,
     project: &ProjectId,
     query: &ListQuery,
-) -> Outcome<PostgresPage> {
+) -> Result<PostgresPage> {
     ensure_project(caller, project)?;
     let page = query.page(Kind::Postgres)?;
     let (size, items) = storage::database::page(c, &caller.project_id, &page).await?;
-    let items: Result<Vec<_>, _> = items.iter().map(summary).collect();
-    Ok(PostgresPage::new(count(size)?, items?))
+    Ok(PostgresPage::new(
+        size,
+        items.into_iter().map(summary).collect(),
+    ))
 }
 
-/// Everything about a database, its secret included.
+/// The query `postgres_view`: returns everything about a database, including its password.
 pub async fn view(
     c: &mut Connection<'_>,
     scope: &Scope,
     reference: &Reference,
     sealer: &Sealer,
-) -> Outcome<Postgres> {
+) -> Result<Postgres> {
     let found = lookup(c, scope, reference).await?;
-    Ok(shown(&found, scope, sealer)?)
+    Ok(shown(found, scope, sealer)?)
 }
 
-/// Makes a database.
+/// The change `postgres_create`: creates a database, which the reconciler then provisions.
 #[derive(Debug)]
 pub struct Create {
-    /// Where.
+    /// The scope of the request.
     pub scope: Scope,
-    /// Its name.
+    /// The name.
     pub reference: Reference,
-    /// What it shall be like.
+    /// The properties.
     pub body: PostgresCreate,
     /// The locations that offer databases.
-    pub offered_in: Vec<String>,
+    pub offered_in: Vec<Location>,
     /// Time, randomness, and what seals the password.
     pub context: Context,
 }
 
-/// The names of the locations that offer databases.
+/// Returns the names of the locations that offer databases.
 #[must_use]
-pub fn offered_in(locations: &Locations) -> Vec<String> {
+pub fn offered_in(locations: &[location::Location]) -> Vec<Location> {
     locations
         .iter()
         .filter(|location| location.offers_postgres)
@@ -74,7 +77,7 @@ impl Change for Create {
     type Output = Postgres;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<Postgres> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Postgres> {
         self.scope.access.ensure_full()?;
         let (size, storage_size) = self.checked()?;
         let name = self.reference.as_str();
@@ -88,15 +91,19 @@ impl Change for Create {
             )
             .into());
         }
-        let made = self.made(&size, storage_size)?;
+        let made = self.made(size, storage_size);
         storage::database::insert(tx, &self.scope.project, &made, self.context.world.now()).await?;
-        Ok(shown(&made, &self.scope, &self.context.sealer)?)
+        Ok(shown(made, &self.scope, &self.context.sealer)?)
     }
 }
 
 impl Create {
-    /// The size and the storage, if every value can be used; otherwise all that cannot.
-    fn checked(&self) -> Result<(PostgresSize, StorageSizeGib), Refusal> {
+    /// Returns the size and the storage, if every value can be used.
+    ///
+    /// # Errors
+    ///
+    /// Reports all values that cannot be used, not only the first.
+    fn checked(&self) -> std::result::Result<(PostgresSize, StorageSizeGib), Refusal> {
         let mut refused = Vec::new();
         if matches!(
             Referred::of(Kind::Postgres, &self.reference),
@@ -107,11 +114,7 @@ impl Create {
                 "must not have the form of a database's id",
             ));
         }
-        if !self
-            .offered_in
-            .iter()
-            .any(|offering| offering == self.scope.location.as_str())
-        {
+        if !self.offered_in.contains(&self.scope.location) {
             let wrong = format!(
                 "does not offer Postgres: it is available in {}",
                 enumerate(&self.offered_in)
@@ -130,31 +133,27 @@ impl Create {
         }
     }
 
-    fn made(
-        &self,
-        size: &PostgresSize,
-        storage_size: StorageSizeGib,
-    ) -> Result<Database, StorageError> {
+    /// Returns the row of the new database.
+    fn made(&self, size: PostgresSize, storage_size: StorageSizeGib) -> Database {
         let world = &self.context.world;
-        let id = Kind::Postgres.new_id(world);
+        let id = PostgresId::generate(world);
         let superuser_password = password::generate(world);
-        let storage_size_gib = i64::from(storage_size.get());
-        Ok(Database {
-            location: self.scope.location.to_string(),
-            name: self.reference.to_string(),
-            flavor: self.body.flavor.as_str().to_owned(),
-            ha_type: self.body.ha_type.as_str().to_owned(),
-            state: PostgresState::Creating.as_str().to_owned(),
-            storage_size_gib,
-            target_storage_size_gib: storage_size_gib,
-            version: self.body.version.as_str().to_owned(),
-            target_version: self.body.version.as_str().to_owned(),
-            vm_size: size.as_str().to_owned(),
-            target_vm_size: size.as_str().to_owned(),
-            maintenance_window_start_at: 0,
+        Database {
+            location: self.scope.location.clone(),
+            name: name_of(&self.reference),
+            flavor: self.body.flavor.clone(),
+            ha_type: self.body.ha_type.clone(),
+            state: PostgresState::Creating,
+            storage_size_gib: storage_size,
+            target_storage_size_gib: storage_size,
+            version: self.body.version.clone(),
+            target_version: self.body.version.clone(),
+            vm_size: size.clone(),
+            target_vm_size: size,
+            maintenance_window_start_at: MaintenanceHour::try_from(0).expect("midnight is an hour"),
             parent: None,
-            tags: tags_to_store(self.body.tags.as_deref().unwrap_or_default())?,
-            firewall_rules: self.firewall_rules()?,
+            tags: stored_tags(self.body.tags.as_deref().unwrap_or_default()),
+            firewall_rules: self.firewall_rules(),
             password: self.context.sealer.seal(
                 &superuser_password,
                 world,
@@ -167,44 +166,35 @@ impl Create {
             used_bytes: 0,
             revision: 0,
             id,
-        })
+        }
     }
 
-    /// None, or two that let everybody in.
-    fn firewall_rules(&self) -> Result<String, StorageError> {
+    /// Returns no rules, or two that let everybody in.
+    fn firewall_rules(&self) -> Vec<PostgresFirewallRule> {
+        if self.body.restrict_by_default {
+            return Vec::new();
+        }
         let open = [
             ("0.0.0.0/0", "Everybody over IPv4"),
             ("::/0", "Everybody over IPv6"),
         ];
-        let open = if self.body.restrict_by_default {
-            &[][..]
-        } else {
-            &open[..]
-        };
-        let rules: Result<Vec<_>, StorageError> = open
-            .iter()
-            .map(|(cidr, description)| {
-                let id = Kind::PostgresFirewallRule.new_id(&self.context.world);
-                let (cidr, id) = (stored(cidr, "a network")?, stored(&id, "an id")?);
-                Ok(PostgresFirewallRule::new(
-                    cidr,
-                    (*description).to_owned(),
-                    id,
-                ))
-            })
-            .collect();
-        to_json(&rules?)
+        let rules = open.into_iter().map(|(cidr, description)| {
+            let cidr = Cidr::try_from(cidr).expect("it is a network");
+            let id = PostgresFirewallRuleId::generate(&self.context.world);
+            PostgresFirewallRule::new(cidr, description.to_owned(), id)
+        });
+        rules.collect()
     }
 }
 
-/// Changes what a database shall be.
+/// The change `postgres_update`: changes the targets of a database, which the reconciler then brings it to.
 #[derive(Debug)]
 pub struct Update {
-    /// Where.
+    /// The scope of the request.
     pub scope: Scope,
     /// The database.
     pub reference: Reference,
-    /// What changes.
+    /// The new values.
     pub body: Option<PostgresUpdate>,
     /// Time, randomness, and what opens the password.
     pub context: Context,
@@ -214,13 +204,14 @@ impl Change for Update {
     type Output = Postgres;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<Postgres> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Postgres> {
         let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
         let changed = match &self.body {
             Some(body) => merged(&found, body)?,
             None => found.clone(),
         };
+        // An update that changes nothing must not wake the reconciler.
         if changed != found {
             storage::database::retarget(
                 tx,
@@ -230,47 +221,52 @@ impl Change for Update {
             )
             .await?;
         }
-        Ok(shown(&changed, &self.scope, &self.context.sealer)?)
+        Ok(shown(changed, &self.scope, &self.context.sealer)?)
     }
 }
 
-/// A database with other targets, if it could be created with them.
-fn merged(found: &Database, body: &PostgresUpdate) -> Outcome<Database> {
+/// Returns a database with other targets.
+///
+/// # Errors
+///
+/// If no database could be created with them, or the data does not fit.
+fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Database, Refusal> {
     let size = match &body.size {
         Some(size) => catalogue::size(size)?,
-        None => stored(&found.target_vm_size, "a size")?,
+        None => found.target_vm_size.clone(),
     };
-    let storage_size = match body.storage_size {
+    let (has, target) = (found.storage_size_gib, found.target_storage_size_gib);
+    let asked = match body.storage_size {
         Some(storage_size) => storage_size,
-        None => PostgresStorageSizeInput::try_from(found.target_storage_size_gib)
-            .map_err(|_| StorageError::Corrupt("a storage size"))?,
+        None => PostgresStorageSizeInput::try_from(i64::from(target.get()))
+            .expect("every stored size can be asked for"),
     };
-    let storage_size = catalogue::storage(&size, storage_size)?;
-    let gib = i64::from(storage_size.get());
-    let is_new = gib != found.target_storage_size_gib;
-    let shrinks = is_new && gib < found.storage_size_gib.max(found.target_storage_size_gib);
-    if shrinks && !fits(found.used_bytes, gib) {
+    let storage_size = catalogue::storage(&size, asked)?;
+    // A size that is the target already is no change, and is not judged by the data again.
+    let shrinks = storage_size != target && storage_size < has.max(target);
+    if shrinks && !fits(found.used_bytes, storage_size.get().into()) {
         let used = found.used_bytes.saturating_add((1 << 30) - 1) >> 30;
-        let wrong =
-            format!("cannot shrink to {gib} GiB: the {used} GiB in use must be under 80 % of it");
-        return Err(Refusal::invalid("storage_size", wrong).into());
+        let wrong = format!(
+            "cannot shrink to {storage_size} GiB: the {used} GiB in use must be under 80 % of it"
+        );
+        return Err(Refusal::invalid("storage_size", wrong));
     }
     let mut changed = found.clone();
-    changed.target_storage_size_gib = gib;
-    size.as_str().clone_into(&mut changed.target_vm_size);
+    changed.target_storage_size_gib = storage_size;
+    changed.target_vm_size = size;
     if let Some(ha_type) = &body.ha_type {
-        ha_type.as_str().clone_into(&mut changed.ha_type);
+        changed.ha_type = ha_type.clone();
     }
     if let Some(tags) = &body.tags {
-        changed.tags = tags_to_store(tags)?;
+        changed.tags = stored_tags(tags);
     }
     Ok(changed)
 }
 
-/// Sets another superuser password.
+/// The change `postgres_reset_superuser_password`: sets another superuser password.
 #[derive(Debug)]
 pub struct ResetSuperuserPassword {
-    /// Where.
+    /// The scope of the request.
     pub scope: Scope,
     /// The database.
     pub reference: Reference,
@@ -284,7 +280,7 @@ impl Change for ResetSuperuserPassword {
     type Output = Postgres;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<Postgres> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Postgres> {
         let mut found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
         let asked = self.body.password.expose();
@@ -293,11 +289,11 @@ impl Change for ResetSuperuserPassword {
         let project = &self.scope.project;
         found.password = sealer.seal(asked, world, &sealed_for(project, &found.id));
         storage::database::set_password(tx, project, &found, world.now()).await?;
-        Ok(shown(&found, &self.scope, sealer)?)
+        Ok(shown(found, &self.scope, sealer)?)
     }
 }
 
-async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Outcome<Database> {
+async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Database> {
     let found = match Referred::of(Kind::Postgres, reference) {
         Referred::Id(id) => storage::database::lookup_id(c, scope.key(), id).await?,
         Referred::Name(name) => storage::database::lookup_name(c, scope.key(), name).await?,
@@ -305,7 +301,7 @@ async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) ->
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
-/// Several refusals of values as one.
+/// Merges several refusals of values into one.
 fn together(refused: Vec<Refusal>) -> Refusal {
     let (mut messages, mut details) = (Vec::new(), Vec::<(&'static str, Wrong)>::new());
     for refusal in refused {
@@ -323,120 +319,97 @@ fn together(refused: Vec<Refusal>) -> Refusal {
     })
 }
 
+/// Returns the connection string with the password, once the database has a host.
 fn connection_string(
     of: &Database,
     scope: &Scope,
     sealer: &Sealer,
-) -> Result<Option<String>, StorageError> {
+) -> std::result::Result<Option<ConnectionString>, StorageError> {
     let Some(host) = &of.host else {
         return Ok(None);
     };
-    let opened = sealer.open(&of.password, &sealed_for(&scope.project, &of.id));
-    let password =
-        opened.map_err(|_| StorageError::Corrupt("a password that no key opens, or something"))?;
+    let password = sealer.open(&of.password, &sealed_for(&scope.project, &of.id));
+    let password = password.map_err(|_| corrupt("password"))?;
     let password = utf8_percent_encode(&password, NON_ALPHANUMERIC);
-    Ok(Some(format!(
-        "postgres://postgres:{password}@{host}:5432/postgres?sslmode=require"
-    )))
+    let text = format!("postgres://postgres:{password}@{host}:5432/postgres?sslmode=require");
+    let text = ConnectionString::try_from(text);
+    text.map(Some).map_err(|_| corrupt("host"))
 }
 
-fn tags_to_store(tags: &[TagInput]) -> Result<String, StorageError> {
-    let tags: Vec<Tag> = tags
-        .iter()
+fn corrupt(column: &'static str) -> StorageError {
+    StorageError::Corrupt(Corrupt {
+        table: "postgres_database",
+        column,
+    })
+}
+
+fn stored_tags(tags: &[TagInput]) -> Vec<Tag> {
+    tags.iter()
         .map(|tag| Tag::new(tag.key.clone(), tag.value.clone()))
-        .collect();
-    to_json(&tags)
+        .collect()
 }
 
-fn to_json<T: serde::Serialize>(value: &T) -> Result<String, StorageError> {
-    serde_json::to_string(value).map_err(|_| StorageError::Corrupt("something"))
+/// Returns a column of seconds since 1970 as the contract writes a moment.
+fn timestamp(seconds: i64, column: &'static str) -> std::result::Result<Timestamp, StorageError> {
+    let moment = Moment::from_second(seconds).map_err(|_| corrupt(column))?;
+    Timestamp::try_from(moment.to_string()).map_err(|_| corrupt(column))
 }
 
-fn from_json<T: serde::de::DeserializeOwned>(
-    text: &str,
-    what: &'static str,
-) -> Result<T, StorageError> {
-    serde_json::from_str(text).map_err(|_| StorageError::Corrupt(what))
-}
-
-/// Seconds since 1970 as the contract writes a moment.
-fn timestamp(seconds: i64) -> Result<Timestamp, StorageError> {
-    let moment = Moment::from_second(seconds).map_err(|_| StorageError::Corrupt("a time"))?;
-    stored(&moment.to_string(), "a time")
-}
-
-fn summary(of: &DatabaseSummary) -> Result<PostgresSummary, StorageError> {
+fn summary(of: DatabaseSummary) -> PostgresSummary {
     let mut summary = PostgresSummary::from(PostgresSummaryFields {
-        flavor: stored(&of.flavor, "a flavor")?,
-        ha_type: stored(&of.ha_type, "an availability")?,
-        id: stored(&of.id, "an id")?,
-        location: stored(&of.location, "a location")?,
-        name: stored(&of.name, "a name")?,
-        state: stored(&of.state, "a state")?,
-        storage_size_gib: stored_number(of.storage_size_gib, "a storage size")?,
-        version: stored(&of.version, "a version")?,
-        target_version: stored(&of.target_version, "a version")?,
-        vm_size: stored(&of.vm_size, "a size")?,
-        maintenance_window_start_at: stored_number(of.maintenance_window_start_at, "an hour")?,
+        flavor: of.flavor,
+        ha_type: of.ha_type,
+        id: of.id,
+        location: of.location,
+        name: of.name,
+        state: of.state,
+        storage_size_gib: of.storage_size_gib,
+        version: of.version,
+        target_version: of.target_version,
+        vm_size: of.vm_size,
+        maintenance_window_start_at: of.maintenance_window_start_at,
         read_replica: of.parent.is_some(),
-        tags: from_json(&of.tags, "tags")?,
+        tags: of.tags,
     });
-    summary.target_storage_size_gib =
-        Some(stored_number(of.target_storage_size_gib, "a storage size")?);
-    summary.target_vm_size = Some(stored(&of.target_vm_size, "a size")?);
-    summary.ca_certificates = Some(
-        of.ca_certificates
-            .as_deref()
-            .map(|pem| stored(pem, "a certificate"))
-            .transpose()?,
-    );
-    summary.parent = Some(
-        of.parent
-            .as_deref()
-            .map(|parent| stored(parent, "a parent"))
-            .transpose()?,
-    );
-    Ok(summary)
+    summary.target_storage_size_gib = Some(of.target_storage_size_gib);
+    summary.target_vm_size = Some(of.target_vm_size);
+    summary.ca_certificates = Some(of.ca_certificates);
+    summary.parent = Some(of.parent);
+    summary
 }
 
-fn shown(of: &Database, scope: &Scope, sealer: &Sealer) -> Result<Postgres, StorageError> {
-    let connection_string = connection_string(of, scope, sealer)?;
+/// Returns a database as responses show it.
+fn shown(
+    of: Database,
+    scope: &Scope,
+    sealer: &Sealer,
+) -> std::result::Result<Postgres, StorageError> {
     let mut shown = Postgres::from(PostgresFields {
-        flavor: stored(&of.flavor, "a flavor")?,
-        ha_type: stored(&of.ha_type, "an availability")?,
-        id: stored(&of.id, "an id")?,
-        location: stored(&of.location, "a location")?,
-        name: stored(&of.name, "a name")?,
-        state: stored(&of.state, "a state")?,
-        storage_size_gib: stored_number(of.storage_size_gib, "a storage size")?,
-        version: stored(&of.version, "a version")?,
-        target_version: stored(&of.target_version, "a version")?,
-        vm_size: stored(&of.vm_size, "a size")?,
-        maintenance_window_start_at: stored_number(of.maintenance_window_start_at, "an hour")?,
-        read_replica: of.parent.is_some(),
-        tags: from_json(&of.tags, "tags")?,
-        connection_string: connection_string
-            .map(|text| stored(&text, "a host"))
+        connection_string: connection_string(&of, scope, sealer)?,
+        earliest_restore_time: of
+            .earliest_restore_time
+            .map(|time| timestamp(time, "earliest_restore_time"))
             .transpose()?,
-        earliest_restore_time: of.earliest_restore_time.map(timestamp).transpose()?,
-        latest_restore_time: timestamp(of.latest_restore_time)?,
-        firewall_rules: from_json(&of.firewall_rules, "firewall rules")?,
+        latest_restore_time: timestamp(of.latest_restore_time, "latest_restore_time")?,
+        flavor: of.flavor,
+        ha_type: of.ha_type,
+        id: of.id,
+        location: of.location,
+        name: of.name,
+        state: of.state,
+        storage_size_gib: of.storage_size_gib,
+        version: of.version,
+        target_version: of.target_version,
+        vm_size: of.vm_size,
+        maintenance_window_start_at: of.maintenance_window_start_at,
+        read_replica: of.parent.is_some(),
+        tags: of.tags,
+        firewall_rules: of.firewall_rules,
         primary: of.parent.is_none(),
     });
-    shown.target_storage_size_gib =
-        Some(stored_number(of.target_storage_size_gib, "a storage size")?);
-    shown.target_vm_size = Some(stored(&of.target_vm_size, "a size")?);
-    shown.ca_certificates = Some(
-        of.ca_certificates
-            .as_deref()
-            .map(|pem| stored(pem, "a certificate"))
-            .transpose()?,
-    );
-    shown.parent = Some(
-        of.parent
-            .as_deref()
-            .map(|parent| stored(parent, "a parent"))
-            .transpose()?,
-    );
+    shown.target_storage_size_gib = Some(of.target_storage_size_gib);
+    shown.target_vm_size = Some(of.target_vm_size);
+    shown.ca_certificates = Some(of.ca_certificates);
+    shown.parent = Some(of.parent);
     Ok(shown)
 }

@@ -1,42 +1,49 @@
-//! Private subnets.
+//! Operations on private subnets.
 
 use std::collections::HashSet;
 
 use api_types::{
-    FirewallSummary, FirewallSummaryFields, Name, Nic, NicFields, PrivateSubnet,
-    PrivateSubnetConnect, PrivateSubnetCreate, PrivateSubnetFields, PrivateSubnetState, Reference,
+    Cidr, FirewallId, FirewallRuleId, FirewallSummary, FirewallSummaryFields, Name, Nic, NicFields,
+    PortRange, PrivateSubnet, PrivateSubnetConnect, PrivateSubnetCreate, PrivateSubnetFields,
+    PrivateSubnetId, PrivateSubnetState, ProjectId, Reference,
 };
 
-use super::{Outcome, Scope, firewall, stored};
+use super::firewall::{find_subnet, shown_rule};
+use super::{Result, Scope};
 use crate::domain::Refusal;
-use crate::domain::id::{Kind, Referred};
+use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::network::{Net4, Net6};
-use crate::storage::{self, Change, Connection, StorageError};
+use crate::storage::firewall::{Firewall, Rule};
+use crate::storage::{self, Change, Connection};
 use crate::world::World;
 
-/// How often free networks are guessed before they are searched for.
+/// A row of a private subnet.
+type Row = storage::private_subnet::PrivateSubnet;
+
+/// How many networks are drawn at random before the free ones are searched. A draw that fails is rare until a project
+/// has many thousands of subnets, and needs no look at the others.
 const GUESSES: u32 = 8;
 
-/// Everything about a private subnet.
+/// The query `private_subnet_view`: returns everything about a private subnet.
 pub async fn view(
     c: &mut Connection<'_>,
     scope: &Scope,
     reference: &Reference,
-) -> Outcome<PrivateSubnet> {
+) -> Result<PrivateSubnet> {
     let found = lookup(c, scope, reference).await?;
-    shown(c, scope, &found).await
+    shown(c, scope, found).await
 }
 
-/// Makes a private subnet.
+/// The change `private_subnet_create`: creates a private subnet, with a firewall if the body names none.
 #[derive(Debug)]
 pub struct Create {
-    /// Where.
+    /// The scope of the request.
     pub scope: Scope,
-    /// Its name.
+    /// The name.
     pub reference: Reference,
-    /// How it begins.
+    /// The firewall, if the body names one.
     pub body: Option<PrivateSubnetCreate>,
-    /// Randomness for its ids and networks.
+    /// Randomness for ids and networks.
     pub world: World,
 }
 
@@ -44,7 +51,7 @@ impl Change for Create {
     type Output = PrivateSubnet;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<PrivateSubnet> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<PrivateSubnet> {
         self.scope.access.ensure_full()?;
         let project = &self.scope.project;
         let name = match Referred::of(Kind::PrivateSubnet, &self.reference) {
@@ -78,23 +85,23 @@ impl Change for Create {
             None => self.default_firewall(tx, name).await?,
         };
         let (net4, net6) = free_networks(tx, project, &self.world, &HashSet::new()).await?;
-        let subnet = storage::private_subnet::PrivateSubnet {
-            id: Kind::PrivateSubnet.new_id(&self.world),
-            location: self.scope.location.to_string(),
-            name: name.to_owned(),
-            net4: net4.to_string(),
-            net6: net6.to_string(),
-            state: PrivateSubnetState::Available.as_str().to_owned(),
+        let subnet = Row {
+            id: PrivateSubnetId::generate(&self.world),
+            location: self.scope.location.clone(),
+            name: name_of(&self.reference),
+            net4,
+            net6,
+            state: PrivateSubnetState::Available,
             is_declared: false,
         };
         storage::private_subnet::insert(tx, project, &subnet).await?;
         storage::firewall::attach(tx, project, &firewall, &subnet.id).await?;
-        shown(tx, &self.scope, &subnet).await
+        shown(tx, &self.scope, subnet).await
     }
 }
 
 impl Create {
-    async fn given_firewall(&self, tx: &mut Connection<'_>, id: &str) -> Outcome<String> {
+    async fn given_firewall(&self, tx: &mut Connection<'_>, id: &str) -> Result<FirewallId> {
         let found = if Kind::Firewall.is_id(id) {
             storage::firewall::lookup_id(tx, self.scope.key(), id).await?
         } else {
@@ -106,17 +113,17 @@ impl Create {
             .id)
     }
 
-    /// A firewall of the subnet's own, open for everything.
-    async fn default_firewall(&self, tx: &mut Connection<'_>, subnet: &str) -> Outcome<String> {
+    /// Creates a firewall of the subnet's own, which lets everything in.
+    async fn default_firewall(&self, tx: &mut Connection<'_>, subnet: &str) -> Result<FirewallId> {
         let name = format!("{subnet}-default");
-        if Name::try_from(name.as_str()).is_err() {
+        let Ok(name) = Name::try_from(name.as_str()) else {
             return Err(Refusal::invalid(
                 "name",
                 format!("is too long: the name of its firewall, `{name}`, has over 63 characters"),
             )
             .into());
-        }
-        if storage::firewall::lookup_name(tx, self.scope.key(), &name)
+        };
+        if storage::firewall::lookup_name(tx, self.scope.key(), name.as_str())
             .await?
             .is_some()
         {
@@ -127,20 +134,20 @@ impl Create {
             .into());
         }
         let project = &self.scope.project;
-        let firewall = storage::firewall::Firewall {
-            id: Kind::Firewall.new_id(&self.world),
-            location: self.scope.location.to_string(),
+        let firewall = Firewall {
+            id: FirewallId::generate(&self.world),
+            location: self.scope.location.clone(),
             name,
             description: format!("Default firewall of {subnet}"),
             is_declared: false,
         };
         storage::firewall::insert(tx, project, &firewall).await?;
         for cidr in ["0.0.0.0/0", "::/0"] {
-            let rule = storage::firewall::Rule {
+            let rule = Rule {
                 firewall_id: firewall.id.clone(),
-                id: Kind::FirewallRule.new_id(&self.world),
-                cidr: cidr.to_owned(),
-                port_range: "0..65535".to_owned(),
+                id: FirewallRuleId::generate(&self.world),
+                cidr: Cidr::try_from(cidr).expect("it is a network"),
+                port_range: PortRange::try_from("0..65535").expect("it is a range of ports"),
             };
             storage::firewall::insert_rule(tx, project, &rule).await?;
         }
@@ -148,29 +155,33 @@ impl Create {
     }
 }
 
-/// Networks that no subnet of the project has, and that are promised to none.
+/// Returns networks that no subnet of the project has, and that are promised to none.
+///
+/// # Errors
+///
+/// If the project has no free IPv4 network left.
 pub(crate) async fn free_networks(
     tx: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     world: &World,
     promised: &HashSet<&str>,
-) -> Outcome<(Net4, Net6)> {
+) -> Result<(Net4, Net6)> {
     for _ in 0..GUESSES {
         let (net4, net6) = (Net4::random(world), Net6::random(world));
         let (text4, text6) = (net4.to_string(), net6.to_string());
         let is_promised = promised.contains(&*text4) || promised.contains(&*text6);
-        if !is_promised
-            && !storage::private_subnet::has_network(tx, project, &text4, &text6).await?
-        {
+        if !is_promised && !storage::private_subnet::has_network(tx, project, net4, net6).await? {
             return Ok((net4, net6));
         }
     }
+    // So many draws fail only if most networks are taken; then the first free one is searched.
     let all = storage::private_subnet::of_project(tx, project).await?;
-    let all = all
+    let promised = promised.iter().copied().filter_map(Net4::parse);
+    let mut taken: Vec<Net4> = all
         .iter()
-        .map(|subnet| &*subnet.net4)
-        .chain(promised.iter().copied());
-    let mut taken: Vec<Net4> = all.filter_map(Net4::parse).collect();
+        .map(|subnet| subnet.net4)
+        .chain(promised)
+        .collect();
     taken.sort_unstable();
     let net4 = Net4::first_free(&taken);
     let net4 = net4.ok_or_else(|| {
@@ -182,14 +193,14 @@ pub(crate) async fn free_networks(
     Ok((net4, Net6::random(world)))
 }
 
-/// Connects two private subnets.
+/// The change `private_subnet_connect`: connects two private subnets.
 #[derive(Debug)]
 pub struct Connect {
-    /// Where.
+    /// The scope of the request.
     pub scope: Scope,
-    /// One subnet.
+    /// The one subnet.
     pub reference: Reference,
-    /// The other.
+    /// The other subnet.
     pub body: PrivateSubnetConnect,
 }
 
@@ -197,14 +208,14 @@ impl Change for Connect {
     type Output = PrivateSubnet;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Outcome<PrivateSubnet> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<PrivateSubnet> {
         let field = "connected-subnet-id";
         let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
         let Some(other) = &self.body.connected_subnet_id else {
             return Err(Refusal::invalid(field, "is required").into());
         };
-        let other = of_body(tx, &self.scope, field, other.as_str()).await?;
+        let other = find_subnet(tx, &self.scope, field, other.as_str()).await?;
         if other.id == found.id {
             return Err(Refusal::invalid(field, "must not be the subnet of the path").into());
         }
@@ -215,31 +226,11 @@ impl Change for Connect {
             );
         }
         storage::private_subnet::link(tx, project, &found.id, &other.id).await?;
-        shown(tx, &self.scope, &found).await
+        shown(tx, &self.scope, found).await
     }
 }
 
-/// A subnet that a body names by its id.
-pub(super) async fn of_body(
-    tx: &mut Connection<'_>,
-    scope: &Scope,
-    field: &'static str,
-    id: &str,
-) -> Outcome<storage::private_subnet::PrivateSubnet> {
-    let found = if Kind::PrivateSubnet.is_id(id) {
-        storage::private_subnet::lookup_id(tx, scope.key(), id).await?
-    } else {
-        None
-    };
-    let wrong = "must be the id of a private subnet in this project and location";
-    Ok(found.ok_or_else(|| Refusal::invalid(field, wrong))?)
-}
-
-async fn lookup(
-    c: &mut Connection<'_>,
-    scope: &Scope,
-    reference: &Reference,
-) -> Outcome<storage::private_subnet::PrivateSubnet> {
+async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Row> {
     let found = match Referred::of(Kind::PrivateSubnet, reference) {
         Referred::Id(id) => storage::private_subnet::lookup_id(c, scope.key(), id).await?,
         Referred::Name(name) => storage::private_subnet::lookup_name(c, scope.key(), name).await?,
@@ -247,58 +238,47 @@ async fn lookup(
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
-async fn shown(
-    c: &mut Connection<'_>,
-    scope: &Scope,
-    subnet: &storage::private_subnet::PrivateSubnet,
-) -> Outcome<PrivateSubnet> {
+/// Returns a subnet as responses show it, with its firewalls and interfaces.
+async fn shown(c: &mut Connection<'_>, scope: &Scope, subnet: Row) -> Result<PrivateSubnet> {
     let project = &scope.project;
     let firewalls = storage::firewall::of_subnet(c, project, &subnet.id).await?;
+    // One statement for the rules of all firewalls: one for each would cost a round trip for each.
     let rules = storage::firewall::rules_of_subnet(c, project, &subnet.id).await?;
     let nics = storage::private_subnet::nics(c, project, &subnet.id).await?;
-    let firewalls: Result<Vec<_>, _> = firewalls
-        .iter()
-        .map(|firewall| summary(firewall, &rules))
-        .collect();
-    let nics: Result<Vec<_>, _> = nics.iter().map(nic).collect();
     Ok(PrivateSubnet::from(PrivateSubnetFields {
-        firewalls: firewalls?,
-        id: stored(&subnet.id, "an id")?,
-        location: stored(&subnet.location, "a location")?,
-        name: stored(&subnet.name, "a name")?,
-        net4: stored(&subnet.net4, "a network")?,
-        net6: stored(&subnet.net6, "a network")?,
-        nics: nics?,
-        state: stored(&subnet.state, "a state")?,
+        firewalls: firewalls
+            .into_iter()
+            .map(|firewall| summary(firewall, &rules))
+            .collect(),
+        id: subnet.id,
+        location: subnet.location,
+        name: subnet.name,
+        net4: subnet.net4.into(),
+        net6: subnet.net6.into(),
+        nics: nics.into_iter().map(shown_nic).collect(),
+        state: subnet.state,
     }))
 }
 
-fn summary(
-    of: &storage::firewall::Firewall,
-    rules: &[storage::firewall::Rule],
-) -> Result<FirewallSummary, StorageError> {
+/// Returns a firewall as responses about its subnet show it. `rules` are those of all the subnet's firewalls.
+fn summary(of: Firewall, rules: &[Rule]) -> FirewallSummary {
     let rules = rules.iter().filter(|rule| rule.firewall_id == of.id);
-    let rules: Result<Vec<_>, _> = rules.map(firewall::rule).collect();
-    Ok(FirewallSummary::from(FirewallSummaryFields {
-        description: of.description.clone(),
-        firewall_rules: rules?,
-        id: stored(&of.id, "an id")?,
-        location: stored(&of.location, "a location")?,
-        name: stored(&of.name, "a name")?,
-    }))
+    FirewallSummary::from(FirewallSummaryFields {
+        description: of.description,
+        firewall_rules: rules.cloned().map(shown_rule).collect(),
+        id: of.id.clone(),
+        location: of.location,
+        name: of.name,
+    })
 }
 
-fn nic(of: &storage::private_subnet::Nic) -> Result<Nic, StorageError> {
+fn shown_nic(of: storage::private_subnet::Nic) -> Nic {
     let mut nic = Nic::from(NicFields {
-        id: stored(&of.id, "an id")?,
-        name: stored(&of.name, "a name")?,
-        private_ipv4: stored(&of.private_ipv4, "an address")?,
-        private_ipv6: stored(&of.private_ipv6, "an address")?,
+        id: of.id,
+        name: of.name,
+        private_ipv4: of.private_ipv4,
+        private_ipv6: of.private_ipv6,
     });
-    nic.vm_name = of
-        .vm_name
-        .as_deref()
-        .map(|name| stored(name, "a name"))
-        .transpose()?;
-    Ok(nic)
+    nic.vm_name = of.vm_name;
+    nic
 }

@@ -1,35 +1,33 @@
-//! Virtual machines.
+//! Operations on virtual machines.
 
-use api_types::VmPage;
+use api_types::{VmFields, VmPage};
 
-use super::count;
-use super::{Outcome, Scope, owned, stored, stored_number};
+use super::{Result, Scope};
 use crate::domain::id::Kind;
 use crate::domain::list::ListQuery;
-use crate::storage::{self, Connection, StorageError};
+use crate::storage::vm::Vm;
+use crate::storage::{self, Connection};
 
-/// A page of the virtual machines of a location.
-pub async fn list(c: &mut Connection<'_>, scope: &Scope, query: &ListQuery) -> Outcome<VmPage> {
+/// The query `vm_list`: returns a page of the virtual machines of a location.
+pub async fn list(c: &mut Connection<'_>, scope: &Scope, query: &ListQuery) -> Result<VmPage> {
     let page = query.page(Kind::Vm)?;
-    let (size, items) =
-        storage::vm::page(c, &scope.project, scope.location.as_str(), &page).await?;
-    let items: Result<Vec<_>, _> = items.into_iter().map(shown).collect();
-    Ok(VmPage::new(count(size)?, items?))
+    let (size, items) = storage::vm::page(c, &scope.project, &scope.location, &page).await?;
+    Ok(VmPage::new(size, items.into_iter().map(shown).collect()))
 }
 
-/// A virtual machine as answers show it.
-pub(super) fn shown(vm: storage::vm::Vm) -> Result<api_types::Vm, StorageError> {
-    let mut shown = api_types::Vm::from(api_types::VmFields {
-        id: owned(vm.id, "an id")?,
+/// Returns a virtual machine as responses show it.
+pub(super) fn shown(vm: Vm) -> api_types::Vm {
+    let mut shown = api_types::Vm::from(VmFields {
+        id: vm.id,
         ip4_enabled: vm.ip4_enabled,
-        location: owned(vm.location, "a location")?,
-        name: owned(vm.name, "a name")?,
-        size: stored(&vm.size, "a size")?,
-        state: stored(&vm.state, "a state")?,
-        storage_size_gib: stored_number(vm.storage_size_gib, "a storage size")?,
+        location: vm.location,
+        name: vm.name,
+        size: vm.size,
+        state: vm.state,
+        storage_size_gib: vm.storage_size_gib,
         unix_user: vm.unix_user,
     });
-    shown.ip4 = vm.ip4.map(|ip4| owned(ip4, "an address")).transpose()?;
-    shown.ip6 = vm.ip6.map(|ip6| owned(ip6, "an address")).transpose()?;
-    Ok(shown)
+    shown.ip4 = vm.ip4;
+    shown.ip6 = vm.ip6;
+    shown
 }

@@ -1,18 +1,18 @@
-//! What a database must offer to a store.
+//! The interface between the store and each database.
 
 use futures_util::future::BoxFuture;
 
 use super::job::Job;
 use super::{Reader, StorageError};
 
-/// What a database must offer.
+/// A database that a store runs on.
 pub(super) trait Backend: Send + Sync + 'static {
-    /// A connection that reads what is committed.
+    /// Returns a connection whose statements each read the latest committed state.
     fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
-    /// A connection that sees one state of everything, however long it reads.
+    /// Returns a connection whose statements all read the same state.
     fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>>;
-    /// Runs a job in a transaction, commits, and lets it answer. It may drop one that nobody waits for any more.
+    /// Runs a job in a transaction, commits, and has the job send its result. Jobs whose caller is gone are dropped.
     fn submit(&self, job: Box<dyn Job>);
-    /// Finishes what was submitted and closes all connections.
+    /// Finishes all submitted jobs and closes all connections.
     fn close(&self) -> BoxFuture<'_, ()>;
 }

@@ -1,15 +1,18 @@
-//! What a transaction does.
+//! Changes: what runs in a transaction.
 
 use super::{Aborted, Connection};
 
-/// Something that happens as a whole or not at all.
+/// An operation that writes, applied as a whole or not at all.
+///
+/// It may be applied more than once, because a concurrent change has committed first or another change of its batch
+/// has failed. So a change takes `&self` and keeps nothing from one run to the next.
 pub trait Change: Send + Sync + 'static {
-    /// What it answers when it is done.
+    /// The result of the change.
     type Output: Send + 'static;
-    /// Why it is not done.
+    /// Why the change refuses to be made.
     type Refusal: Send + 'static;
 
-    /// Does it within a transaction. It may be called again, on a state that another change has left.
+    /// Applies the change in a transaction, to the state that the changes before it have left.
     fn apply(
         &self,
         tx: &mut Connection<'_>,

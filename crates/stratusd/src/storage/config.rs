@@ -1,31 +1,31 @@
-//! Which database a store opens, and how much of it the store takes.
+//! The settings of a store.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::world::World;
 
-/// How long a connection, or a place among the changes, may be waited for before whoever needs it is refused as
-/// unavailable.
+/// How long a caller waits for a connection, or for a change to begin, before the store counts as unavailable.
 pub const WAIT: Duration = Duration::from_secs(5);
 
-/// Which database, and how much of it.
+/// The settings of a store.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
-    /// Where it is.
+    /// The database.
     pub database: DatabaseLocation,
-    /// Connections to PostgreSQL, half of them for changes, but one for each at least. SQLite has its own way.
+    /// The number of connections to PostgreSQL: half of them for changes, and at least one for each use. SQLite has one
+    /// writer and as many readers as it needs.
     pub connections: u32,
-    /// How long a statement may take on PostgreSQL, the locks that it waits for included.
+    /// How long a statement may take on PostgreSQL, including the locks that it waits for.
     pub patience: Duration,
-    /// What changes draw from that step aside for each other, so that they do not meet again.
+    /// The randomness of the waits before a change runs again.
     pub world: World,
 }
 
-/// Where a database is.
+/// The place of a database.
 #[derive(Clone)]
 pub enum DatabaseLocation {
-    /// A file, made when it is missing.
+    /// A file, created if it is missing.
     Sqlite(PathBuf),
     /// A server, `postgres://user:password@host/name`.
     Postgres(String),

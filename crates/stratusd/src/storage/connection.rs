@@ -1,7 +1,7 @@
-//! One connection, whichever the database.
+//! A connection to either database.
 //!
-//! On SQLite statements run to their end in the calling thread: a statement is over sooner than another thread would
-//! be awake.
+//! On SQLite a statement runs in the calling thread, although it blocks: it ends sooner than another thread would wake
+//! up.
 
 use std::fmt;
 
@@ -9,12 +9,14 @@ use diesel::SqliteConnection;
 
 use super::StorageError;
 use super::postgresql::Link;
-use super::statement::{Parameter, Present, Record, Sql, Statement};
+use super::record::{Present, Read, Record};
+use super::statement::{Parameter, Sql, Statement};
 
 /// A connection of either database, usually within a transaction.
 pub struct Connection<'c> {
     inner: Inner<'c>,
-    /// Whether anything was written: a transaction that has read only may be shared with others that fail.
+    /// Whether a statement wrote. A change that refuses after reads alone leaves nothing to roll back, so the others of
+    /// its batch can still be committed.
     pub(super) wrote: bool,
 }
 
@@ -46,23 +48,21 @@ impl<'c> Connection<'c> {
         }
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     pub(super) async fn fetch_all<R: Record>(
         &mut self,
         sql: impl Into<Sql>,
         parameters: &[&dyn Parameter],
     ) -> Result<Vec<R>, StorageError> {
-        let statement = Statement {
-            sql: sql.into(),
-            parameters,
+        let statement = Statement::new(sql.into(), parameters);
+        let rows: Vec<Read<R>> = match &mut self.inner {
+            Inner::Sqlite(connection) => diesel::RunQueryDsl::load(statement, *connection)?,
+            Inner::Postgres(link) => link.load(statement).await?,
         };
-        match &mut self.inner {
-            Inner::Sqlite(connection) => Ok(diesel::RunQueryDsl::load(statement, *connection)?),
-            Inner::Postgres(link) => link.load(statement).await,
-        }
+        Ok(rows.into_iter().map(|Read(record)| record).collect())
     }
 
-    /// The only row of a query, or none.
+    /// Returns the first row of a query, if there is one.
     pub(super) async fn fetch_optional<R: Record>(
         &mut self,
         sql: impl Into<Sql>,
@@ -71,7 +71,7 @@ impl<'c> Connection<'c> {
         Ok(self.fetch_all(sql, parameters).await?.into_iter().next())
     }
 
-    /// Whether a query has a row.
+    /// Returns whether a query has a row.
     pub(super) async fn exists(
         &mut self,
         sql: impl Into<Sql>,
@@ -83,17 +83,14 @@ impl<'c> Connection<'c> {
             .is_some())
     }
 
-    /// Runs a statement that writes; gives how many rows it touched.
+    /// Runs a statement that writes, and returns the number of rows that it changed.
     pub(super) async fn execute(
         &mut self,
         sql: impl Into<Sql>,
         parameters: &[&dyn Parameter],
     ) -> Result<usize, StorageError> {
         self.wrote = true;
-        let statement = Statement {
-            sql: sql.into(),
-            parameters,
-        };
+        let statement = Statement::new(sql.into(), parameters);
         match &mut self.inner {
             Inner::Sqlite(connection) => Ok(diesel::RunQueryDsl::execute(statement, *connection)?),
             Inner::Postgres(link) => link.execute(statement).await,

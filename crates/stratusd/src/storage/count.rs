@@ -1,14 +1,16 @@
-//! How many items a list has, kept beside the items and never counted.
+//! The number of items of each list, stored beside the items, so that a page does not count them.
 //!
-//! PostgreSQL would queue all creates of a project behind one row, so each count is a sum over a few slots, and
-//! each resource adds to the slot that its id falls into.
+//! A count is the sum of several rows, its slots. With a single row, PostgreSQL would run all creates of a project one
+//! after the other, since each holds a lock on the row until it commits.
+
+use api_types::{Location, ProjectId};
 
 use super::{Connection, StorageError};
 
-/// Rows that share a count.
+/// The number of slots of a count.
 const SLOTS: u32 = 16;
 
-/// What is counted, as the `kind` column has it.
+/// The lists that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Virtual machines.
@@ -29,14 +31,13 @@ impl Kind {
     }
 }
 
-/// Adds to the count of a list, or takes from it.
+/// Adds to the count of a list, or subtracts from it.
 pub(super) async fn add(
     c: &mut Connection<'_>,
     kind: Kind,
-    of: (&str, &str, &str),
+    (project, location, id): (&ProjectId, &Location, &str),
     items: i64,
 ) -> Result<(), StorageError> {
-    let (project, location, id) = of;
     let sql = "INSERT INTO resource_count (project_id, kind, location, slot, items) VALUES ($1, $2, $3, $4, $5) \
                ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $5";
     c.execute(sql, &[&project, &kind.text(), &location, &slot(id), &items])
@@ -44,7 +45,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// Ids are random, so their last characters spread evenly.
+/// Returns the slot of a resource. Ids are random, so their last characters spread evenly.
 fn slot(id: &str) -> i64 {
     let sum = id.bytes().rev().take(4).fold(0_u32, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(u32::from(byte))

@@ -1,65 +1,74 @@
-//! Postgres databases: what they are, what they shall be, and who looks at the difference.
+//! Postgres databases: their state, their targets, and the leases of the reconciler.
+//!
+//! `due_at` is when the reconciler is to look at a database. A worker that does so holds a lease (`lease`, a random
+//! text, until `lease_until`), and its result counts only while the row still has this lease.
 
 use std::fmt;
 
-use diesel::QueryableByName;
+use api_types::{
+    CaCertificates, Count, Location, MaintenanceHour, Name, PostgresFirewallRule, PostgresFlavor,
+    PostgresHaType, PostgresId, PostgresParent, PostgresSize, PostgresState, PostgresVersion,
+    ProjectId, StorageSizeGib, Tag,
+};
 
 use super::page::{PageSql, fetch, page_sql};
-use super::schema::postgres_database;
+use super::record::{Record, Row, column, record};
 use super::statement::Sql;
-use super::{Connection, StorageError, count};
+use super::{Connection, Corrupt, StorageError, count};
 use crate::domain::list::{Order, Page};
 
-/// A Postgres database. Times are in seconds since 1970.
-#[derive(Clone, PartialEq, Eq, QueryableByName)]
-#[diesel(table_name = postgres_database)]
-pub struct Database {
-    /// Its id.
-    pub id: String,
-    /// Where it is.
-    pub location: String,
-    /// Its name.
-    pub name: String,
-    /// Its kind.
-    pub flavor: String,
-    /// How it stays available.
-    pub ha_type: String,
-    /// What it is doing.
-    pub state: String,
-    /// Its storage in GiB.
-    pub storage_size_gib: i64,
-    /// The storage that it shall have.
-    pub target_storage_size_gib: i64,
-    /// Its version.
-    pub version: String,
-    /// The version that it shall have.
-    pub target_version: String,
-    /// Its size.
-    pub vm_size: String,
-    /// The size that it shall have.
-    pub target_vm_size: String,
-    /// The hour of its maintenance, in UTC.
-    pub maintenance_window_start_at: i64,
-    /// The path of the database that it follows.
-    pub parent: Option<String>,
-    /// Its tags, as JSON.
-    pub tags: String,
-    /// The rules of its firewall, as JSON.
-    pub firewall_rules: String,
-    /// The superuser's password, sealed.
-    pub password: Vec<u8>,
-    /// Where it is reached, once it runs.
-    pub host: Option<String>,
-    /// The certificates of its authority, once it runs.
-    pub ca_certificates: Option<String>,
-    /// The earliest moment that it can be restored to.
-    pub earliest_restore_time: Option<i64>,
-    /// The latest moment that it can be restored to.
-    pub latest_restore_time: i64,
-    /// The space that its data takes.
-    pub used_bytes: i64,
-    /// How often its owner changed it: a change counts only on the revision that it has seen.
-    pub revision: i64,
+record! {
+    /// A Postgres database. Times are in seconds since 1970.
+    #[derive(Clone, PartialEq)]
+    pub struct Database in "postgres_database" {
+        /// The id.
+        pub id: PostgresId,
+        /// The location.
+        pub location: Location,
+        /// The name, unique in its location.
+        pub name: Name,
+        /// The flavor.
+        pub flavor: PostgresFlavor,
+        /// The wanted availability: how many standbys, and whether they are in step.
+        pub ha_type: PostgresHaType,
+        /// The state.
+        pub state: PostgresState,
+        /// The storage in GiB.
+        pub storage_size_gib: StorageSizeGib,
+        /// The wanted storage in GiB.
+        pub target_storage_size_gib: StorageSizeGib,
+        /// The version.
+        pub version: PostgresVersion,
+        /// The wanted version.
+        pub target_version: PostgresVersion,
+        /// The size.
+        pub vm_size: PostgresSize,
+        /// The wanted size.
+        pub target_vm_size: PostgresSize,
+        /// The hour of maintenance, in UTC.
+        pub maintenance_window_start_at: MaintenanceHour,
+        /// The path of the database that this one replicates.
+        pub parent: Option<PostgresParent>,
+        /// The owner's tags.
+        pub tags: Vec<Tag>,
+        /// The rules of the firewall.
+        pub firewall_rules: Vec<PostgresFirewallRule>,
+        /// The superuser's password, sealed.
+        pub password: Vec<u8>,
+        /// The host that the database is reached at, once it runs.
+        pub host: Option<String>,
+        /// The certificates of the authority that signed the server's, once it runs.
+        pub ca_certificates: Option<CaCertificates>,
+        /// The earliest moment that the database can be restored to.
+        pub earliest_restore_time: Option<i64>,
+        /// The latest moment that the database can be restored to.
+        pub latest_restore_time: i64,
+        /// The space that the data takes, in bytes.
+        pub used_bytes: i64,
+        /// The number of the owner's changes so far. A change counts only if it has read the latest revision.
+        pub revision: i64,
+    }
+    columns database_columns;
 }
 
 impl fmt::Debug for Database {
@@ -71,63 +80,56 @@ impl fmt::Debug for Database {
     }
 }
 
-macro_rules! columns {
-    () => {
-        "id, location, name, flavor, ha_type, state, storage_size_gib, target_storage_size_gib, version, \
-         target_version, vm_size, target_vm_size, maintenance_window_start_at, parent, tags, firewall_rules, password, \
-         host, ca_certificates, earliest_restore_time, latest_restore_time, used_bytes, revision"
-    };
+record! {
+    /// What lists show of a database.
+    #[derive(Debug, Clone)]
+    pub struct DatabaseSummary in "postgres_database" {
+        /// The id.
+        pub id: PostgresId,
+        /// The location.
+        pub location: Location,
+        /// The name, unique in its location.
+        pub name: Name,
+        /// The flavor.
+        pub flavor: PostgresFlavor,
+        /// The wanted availability: how many standbys, and whether they are in step.
+        pub ha_type: PostgresHaType,
+        /// The state.
+        pub state: PostgresState,
+        /// The storage in GiB.
+        pub storage_size_gib: StorageSizeGib,
+        /// The wanted storage in GiB.
+        pub target_storage_size_gib: StorageSizeGib,
+        /// The version.
+        pub version: PostgresVersion,
+        /// The wanted version.
+        pub target_version: PostgresVersion,
+        /// The size.
+        pub vm_size: PostgresSize,
+        /// The wanted size.
+        pub target_vm_size: PostgresSize,
+        /// The hour of maintenance, in UTC.
+        pub maintenance_window_start_at: MaintenanceHour,
+        /// The path of the database that this one replicates.
+        pub parent: Option<PostgresParent>,
+        /// The owner's tags.
+        pub tags: Vec<Tag>,
+        /// The certificates of the authority that signed the server's, once it runs.
+        pub ca_certificates: Option<CaCertificates>,
+    }
+    columns summary_columns;
 }
 
-/// What lists show of a database.
-#[derive(Debug, Clone, QueryableByName)]
-#[diesel(table_name = postgres_database)]
-pub struct DatabaseSummary {
-    /// Its id.
-    pub id: String,
-    /// Where it is.
-    pub location: String,
-    /// Its name.
-    pub name: String,
-    /// Its kind.
-    pub flavor: String,
-    /// How it stays available.
-    pub ha_type: String,
-    /// What it is doing.
-    pub state: String,
-    /// Its storage in GiB.
-    pub storage_size_gib: i64,
-    /// The storage that it shall have.
-    pub target_storage_size_gib: i64,
-    /// Its version.
-    pub version: String,
-    /// The version that it shall have.
-    pub target_version: String,
-    /// Its size.
-    pub vm_size: String,
-    /// The size that it shall have.
-    pub target_vm_size: String,
-    /// The hour of its maintenance, in UTC.
-    pub maintenance_window_start_at: i64,
-    /// The path of the database that it follows.
-    pub parent: Option<String>,
-    /// Its tags, as JSON.
-    pub tags: String,
-    /// The certificates of its authority, once it runs.
-    pub ca_certificates: Option<String>,
-}
-
-/// A page of the databases of a project, and how many there are.
+/// Returns a page of the databases of a project, and the size of the whole list.
 pub async fn page(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     page: &Page,
-) -> Result<(i64, Vec<DatabaseSummary>), StorageError> {
+) -> Result<(Count, Vec<DatabaseSummary>), StorageError> {
     macro_rules! sql {
         ($after:literal, $order:literal) => {
             page_sql!(
-                "id, location, name, flavor, ha_type, state, storage_size_gib, target_storage_size_gib, version, \
-                 target_version, vm_size, target_vm_size, maintenance_window_start_at, parent, tags, ca_certificates",
+                summary_columns!(),
                 "postgres_database",
                 "postgres",
                 location: "",
@@ -144,40 +146,40 @@ pub async fn page(
     fetch(c, sql, &[&project, &page.after, &page.size]).await
 }
 
-/// One of a location, by id.
+/// Looks up a database of a location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
-    place: (&str, &str),
+    (project, location): (&ProjectId, &Location),
     id: &str,
 ) -> Result<Option<Database>, StorageError> {
     let sql = concat!(
         "SELECT ",
-        columns!(),
-        " FROM postgres_database WHERE project_id = $1 AND location = $2 AND id = $3"
+        database_columns!(),
+        " FROM postgres_database AS t WHERE t.project_id = $1 AND t.location = $2 AND t.id = $3"
     );
-    c.fetch_optional::<Database>(sql, &[&place.0, &place.1, &id])
+    c.fetch_optional::<Database>(sql, &[&project, &location, &id])
         .await
 }
 
-/// One of a location, by name.
+/// Looks up a database of a location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
-    place: (&str, &str),
+    (project, location): (&ProjectId, &Location),
     name: &str,
 ) -> Result<Option<Database>, StorageError> {
     let sql = concat!(
         "SELECT ",
-        columns!(),
-        " FROM postgres_database WHERE project_id = $1 AND location = $2 AND name = $3"
+        database_columns!(),
+        " FROM postgres_database AS t WHERE t.project_id = $1 AND t.location = $2 AND t.name = $3"
     );
-    c.fetch_optional::<Database>(sql, &[&place.0, &place.1, &name])
+    c.fetch_optional::<Database>(sql, &[&project, &location, &name])
         .await
 }
 
-/// Makes a database that is due at once. `now` is in milliseconds since 1970.
+/// Inserts a database that is due at once. `now` is in milliseconds since 1970.
 pub async fn insert(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     new: &Database,
     now: i64,
 ) -> Result<(), StorageError> {
@@ -217,20 +219,20 @@ pub async fn insert(
     count::add(
         c,
         count::Kind::Postgres,
-        (project, &new.location, &new.id),
+        (project, &new.location, new.id.as_str()),
         1,
     )
     .await
 }
 
-/// Changes what the owner may change, and makes the database due at once. `now` is in milliseconds since 1970.
+/// Writes the properties that the owner can change, and makes the database due at once. `now` is in milliseconds since 1970.
 ///
 /// # Errors
 ///
-/// A conflict if it is not at the revision any more that `changed` was read at.
+/// A conflict if the row is no longer at the revision of `changed`.
 pub async fn retarget(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     changed: &Database,
     now: i64,
 ) -> Result<(), StorageError> {
@@ -258,14 +260,14 @@ pub async fn retarget(
     }
 }
 
-/// Sets another password, and makes the database due at once. `now` is in milliseconds since 1970.
+/// Writes another password, and makes the database due at once. `now` is in milliseconds since 1970.
 ///
 /// # Errors
 ///
-/// A conflict if it is not at the revision any more that `changed` was read at.
+/// A conflict if the row is no longer at the revision of `changed`.
 pub async fn set_password(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     changed: &Database,
     now: i64,
 ) -> Result<(), StorageError> {
@@ -290,19 +292,19 @@ pub async fn set_password(
     }
 }
 
-/// A sealed password and where it is.
-#[derive(QueryableByName)]
-#[diesel(table_name = postgres_database)]
-pub struct Sealed {
-    /// The project's id.
-    pub project_id: String,
-    /// The database's id.
-    pub id: String,
-    /// The password, sealed.
-    pub password: Vec<u8>,
+record! {
+    /// A sealed password and the database that it belongs to.
+    pub struct Sealed in "postgres_database" {
+        /// The project's id.
+        pub project_id: ProjectId,
+        /// The database's id.
+        pub id: PostgresId,
+        /// The password, sealed.
+        pub password: Vec<u8>,
+    }
 }
 
-/// The next passwords after one, whatever their project: to seal them again.
+/// Returns the next passwords after one, in all projects.
 pub async fn sealed_after(
     c: &mut Connection<'_>,
     after: (&str, &str),
@@ -314,7 +316,7 @@ pub async fn sealed_after(
         .await
 }
 
-/// Replaces a sealed password by the same one sealed otherwise, unless it was changed meanwhile.
+/// Replaces the sealed form of a password, unless the password was changed meanwhile.
 pub async fn reseal(
     c: &mut Connection<'_>,
     old: &Sealed,
@@ -326,36 +328,48 @@ pub async fn reseal(
     Ok(())
 }
 
-/// What a worker took up.
-#[derive(Debug, Clone, QueryableByName)]
-#[diesel(table_name = postgres_database)]
+/// A database that a worker has leased.
+#[derive(Debug, Clone)]
 pub struct Due {
     /// The project's id.
-    pub project_id: String,
+    pub project_id: ProjectId,
     /// The database.
-    #[diesel(embed)]
     pub database: Database,
     /// Whether the provisioner has the current password.
     pub password_is_set: bool,
-    /// Failures in a row.
+    /// The number of failures in a row.
     pub attempts: i64,
 }
 
-/// Whether a database is due that no worker looks at. `now` is in milliseconds since 1970.
+impl Record for Due {
+    fn read(row: &dyn Row) -> Result<Self, Corrupt> {
+        Ok(Self {
+            project_id: column(row, "postgres_database", "project_id")?,
+            database: Database::read(row)?,
+            password_is_set: column(row, "postgres_database", "password_is_set")?,
+            attempts: column(row, "postgres_database", "attempts")?,
+        })
+    }
+}
+
+/// Returns whether a database is due that no worker has leased. `now` is in milliseconds since 1970.
 pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 AND (lease_until IS NULL OR lease_until < $1) \
                LIMIT 1";
     c.exists(sql, &[&now]).await
 }
 
-/// Takes up to `limit` databases that are due and that no other worker looks at. Times are in milliseconds since 1970.
+/// Leases up to `limit` databases that are due and that no other worker has leased. A database that cannot be read does
+/// not fail the others. Times are in milliseconds since 1970.
 pub async fn take_due(
     c: &mut Connection<'_>,
     lease: &str,
     now: i64,
     until: i64,
     limit: i64,
-) -> Result<Vec<Due>, StorageError> {
+) -> Result<Vec<Result<Due, Corrupt>>, StorageError> {
+    // PostgreSQL skips rows that another replica is leasing, instead of waiting for it. The subquery is materialized, or
+    // the planner could run it again for each row and exceed the limit.
     c.execute(
         Sql {
             sqlite: "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
@@ -370,45 +384,46 @@ pub async fn take_due(
     )
     .await?;
     let sql = concat!(
-        "SELECT project_id, password_is_set, attempts, ",
-        columns!(),
-        " FROM postgres_database WHERE due_at <= $1 AND lease = $2 ORDER BY due_at, id"
+        "SELECT t.project_id, t.password_is_set, t.attempts, ",
+        database_columns!(),
+        " FROM postgres_database AS t WHERE t.due_at <= $1 AND t.lease = $2 ORDER BY t.due_at, t.id"
     );
-    c.fetch_all::<Due>(sql, &[&now, &lease]).await
+    c.fetch_all(sql, &[&now, &lease]).await
 }
 
-/// What a worker found and did.
+/// The result of a reconciler's step, to be written to the database's row.
 #[derive(Debug, Clone)]
 pub struct StepRecord {
-    /// What the database is doing.
-    pub state: String,
-    /// Its storage in GiB.
-    pub storage_size_gib: i64,
-    /// Its version.
-    pub version: String,
-    /// Its size.
-    pub vm_size: String,
-    /// Whether the provisioner has the password that the worker saw.
+    /// The state.
+    pub state: PostgresState,
+    /// The storage in GiB.
+    pub storage_size_gib: StorageSizeGib,
+    /// The version.
+    pub version: PostgresVersion,
+    /// The size.
+    pub vm_size: PostgresSize,
+    /// Whether the provisioner has the password that the worker read.
     pub password_is_set: bool,
-    /// Where it is reached.
+    /// The host.
     pub host: Option<String>,
-    /// The certificates of its authority.
-    pub ca_certificates: Option<String>,
-    /// The earliest moment that it can be restored to.
+    /// The certificates of the authority that signed the server's.
+    pub ca_certificates: Option<CaCertificates>,
+    /// The earliest moment that the database can be restored to.
     pub earliest_restore_time: Option<i64>,
-    /// The latest moment that it can be restored to.
+    /// The latest moment that the database can be restored to.
     pub latest_restore_time: i64,
-    /// The space that its data takes.
+    /// The space that the data takes, in bytes.
     pub used_bytes: i64,
-    /// Failures in a row.
+    /// The number of failures in a row.
     pub attempts: i64,
-    /// When to look again, in milliseconds since 1970.
+    /// When the database is due again, in milliseconds since 1970.
     pub due_at: Option<i64>,
 }
 
-/// Records what came out, and lets go of the database. Tells whether the lease still held.
+/// Writes the result of a step and releases the lease. Returns whether the worker still held it; if not, nothing is
+/// written.
 ///
-/// Whoever changed the database meanwhile has made it due at once, and so it stays.
+/// If the owner changed the database meanwhile, it stays due at once: the step knew nothing of the change.
 pub async fn settle(
     c: &mut Connection<'_>,
     due: &Due,
@@ -447,7 +462,7 @@ pub async fn settle(
     Ok(touched == 1)
 }
 
-/// Prolongs a lease. Tells whether it still held.
+/// Prolongs a lease, and returns whether the worker still held it.
 pub async fn prolong(
     c: &mut Connection<'_>,
     due: &Due,
@@ -462,7 +477,7 @@ pub async fn prolong(
     )
 }
 
-/// Frees whatever a service that died has left taken. Only where no other service works on the same database.
+/// Releases all leases. Only for a service that is alone with its database: the leases are those of a process that died.
 pub async fn free_all(c: &mut Connection<'_>) -> Result<(), StorageError> {
     let sql =
         "UPDATE postgres_database SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL";

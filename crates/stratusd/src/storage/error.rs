@@ -3,36 +3,46 @@
 use diesel::result::{DatabaseErrorKind, Error};
 use thiserror::Error;
 
-/// What a library says of a failure: for the log alone.
+/// The error of a library, for the log alone.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// How a database failed.
+/// A failure of the database.
 #[derive(Debug, Error)]
 pub enum StorageError {
-    /// A concurrent change got in between: the same change may succeed on the state that it left.
+    /// A concurrent change has committed first. The same change may succeed on the new state.
     #[error("a concurrent change got in between")]
     Conflict,
-    /// No connection could be had, or the database is busy: nothing was changed.
+    /// There is no connection, or the database is busy. Nothing was changed.
     #[error("the database cannot be reached")]
     Unavailable(#[source] Cause),
-    /// The store was closed, or whatever made the change has failed.
+    /// The store is closed, or the change panicked.
     #[error("the store is closed")]
     Closed,
-    /// Another service works on the same file.
+    /// Another service uses the same file.
     #[error("{0}")]
     InUse(String),
-    /// The database is not of this version.
+    /// The database cannot be used by this version of the program.
     #[error("{0}")]
     Version(String),
-    /// What is stored is not what this version stores.
-    #[error("the database holds {0} that does not fit the contract")]
-    Corrupt(&'static str),
-    /// Anything else.
+    /// A stored value does not fit its type.
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
+    /// Any other failure.
     #[error("the database failed")]
     Other(#[source] Cause),
 }
 
-/// What PostgreSQL says of transactions that wait for each other, in English; diesel has no name for it.
+/// A stored value that does not fit its type. The value is not shown: it may be a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the database holds a value in {table}.{column} that does not fit the contract")]
+pub struct Corrupt {
+    /// The table.
+    pub table: &'static str,
+    /// The column.
+    pub column: &'static str,
+}
+
+/// PostgreSQL's English message about transactions that wait for each other. diesel does not pass its code on.
 const DEADLOCK: &str = "deadlock detected";
 
 impl StorageError {
@@ -40,7 +50,7 @@ impl StorageError {
         matches!(self, Self::Conflict)
     }
 
-    /// Whether the database has refused a statement for a reason that diesel has no name for.
+    /// Returns whether the database rejected a statement with a code that diesel has no name for.
     pub(super) fn is_nameless(&self) -> bool {
         let Self::Other(cause) = self else {
             return false;
@@ -59,18 +69,22 @@ impl From<diesel::result::Error> for StorageError {
             UnableToSendCommand, UniqueViolation, Unknown,
         };
         match &error {
-            // Keys that exist by now, references that are gone by now, and transactions in each other's way.
+            Error::DeserializationError(cause) => match cause.downcast_ref::<Corrupt>() {
+                Some(corrupt) => Self::Corrupt(*corrupt),
+                None => Self::Other(error.into()),
+            },
+            // A key exists by now, a referenced row is gone by now, or two transactions are in each other's way.
             Error::DatabaseError(
                 UniqueViolation | ForeignKeyViolation | SerializationFailure,
                 _,
             ) => Self::Conflict,
-            Error::DatabaseError(Unknown, told) if told.message() == DEADLOCK => Self::Conflict,
-            // The last one is a server that was the first of several until a moment ago.
+            Error::DatabaseError(Unknown, error) if error.message() == DEADLOCK => Self::Conflict,
+            // A read-only transaction means a server that was the primary until a moment ago.
             Error::DatabaseError(
                 ClosedConnection | UnableToSendCommand | ReadOnlyTransaction,
                 _,
             ) => Self::Unavailable(error.into()),
-            Error::DatabaseError(Unknown, told) if is_sqlite_busy(told.message()) => {
+            Error::DatabaseError(Unknown, info) if is_sqlite_busy(info.message()) => {
                 Self::Unavailable(error.into())
             }
             _ => Self::Other(error.into()),
@@ -78,8 +92,8 @@ impl From<diesel::result::Error> for StorageError {
     }
 }
 
-/// Another process writes to the file, or it cannot be written at the moment: what SQLite calls `SQLITE_BUSY`,
-/// `SQLITE_LOCKED` and `SQLITE_FULL`, of which only the words get here.
+/// Returns whether a message of SQLite means that the file cannot be written at the moment: `SQLITE_BUSY`,
+/// `SQLITE_LOCKED` or `SQLITE_FULL`. diesel passes the message on, but not the code.
 fn is_sqlite_busy(message: &str) -> bool {
     matches!(
         message,
@@ -87,10 +101,10 @@ fn is_sqlite_busy(message: &str) -> bool {
     )
 }
 
-/// Why a change was not made.
+/// Why an operation has no result.
 #[derive(Debug)]
 pub enum Aborted<R> {
-    /// It refuses by itself.
+    /// The operation refuses.
     Refused(R),
     /// The database failed.
     Failed(StorageError),
@@ -103,7 +117,7 @@ impl<R> From<StorageError> for Aborted<R> {
 }
 
 impl Aborted<std::convert::Infallible> {
-    /// How the database failed, for changes that never refuse.
+    /// Returns the failure of a change that never refuses.
     #[must_use]
     pub fn failure(self) -> StorageError {
         match self {

@@ -1,153 +1,184 @@
 //! Firewalls, their rules, and the private subnets that they guard.
 
-use diesel::QueryableByName;
+use api_types::{
+    Cidr, FirewallId, FirewallRuleId, Location, Name, PortRange, PrivateSubnetId, ProjectId,
+};
 
-use super::schema::{firewall, firewall_rule, firewall_subnet, private_subnet};
+use super::record::record;
 use super::{Connection, StorageError};
 
-/// A firewall.
-#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
-#[diesel(table_name = firewall)]
-pub struct Firewall {
-    /// Its id.
-    pub id: String,
-    /// Where it is.
-    pub location: String,
-    /// Its name.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// Whether the operator has declared it.
-    pub is_declared: bool,
+record! {
+    /// A firewall.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Firewall in "firewall" {
+        /// The id.
+        pub id: FirewallId,
+        /// The location.
+        pub location: Location,
+        /// The name, unique in its location.
+        pub name: Name,
+        /// The operator's description.
+        pub description: String,
+        /// Whether the operator declared the firewall in an inventory.
+        pub is_declared: bool,
+    }
+    columns firewall_columns;
 }
 
-/// A rule of a firewall.
-#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
-#[diesel(table_name = firewall_rule)]
-pub struct Rule {
-    /// The firewall's id.
-    pub firewall_id: String,
-    /// Its id.
-    pub id: String,
-    /// Whom it lets in.
-    pub cidr: String,
-    /// Where to.
-    pub port_range: String,
+record! {
+    /// A rule of a firewall.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Rule in "firewall_rule" {
+        /// The firewall's id.
+        pub firewall_id: FirewallId,
+        /// The id.
+        pub id: FirewallRuleId,
+        /// The network that may connect.
+        pub cidr: Cidr,
+        /// The ports that the network may connect to.
+        pub port_range: PortRange,
+    }
+    columns rule_columns;
 }
 
-/// A subnet that a firewall guards.
-#[derive(QueryableByName)]
-#[diesel(table_name = firewall_subnet)]
-struct Guarded {
-    subnet_id: String,
+record! {
+    /// The id of a subnet that a firewall guards.
+    struct GuardedId in "firewall_subnet" {
+        subnet_id: PrivateSubnetId,
+    }
 }
 
-/// The name of such a subnet.
-#[derive(QueryableByName)]
-#[diesel(table_name = private_subnet)]
-struct Named {
-    name: String,
+record! {
+    /// The name of a subnet that a firewall guards.
+    struct GuardedName in "private_subnet" {
+        name: Name,
+    }
 }
 
-/// One of a location, by id.
+/// Looks up a firewall of a location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
-    place: (&str, &str),
+    (project, location): (&ProjectId, &Location),
     id: &str,
 ) -> Result<Option<Firewall>, StorageError> {
-    let sql = "SELECT id, location, name, description, is_declared FROM firewall \
-               WHERE project_id = $1 AND location = $2 AND id = $3";
-    c.fetch_optional::<Firewall>(sql, &[&place.0, &place.1, &id])
+    let sql = concat!(
+        "SELECT ",
+        firewall_columns!(),
+        " FROM firewall AS t WHERE t.project_id = $1 AND t.location = $2 AND t.id = $3"
+    );
+    c.fetch_optional::<Firewall>(sql, &[&project, &location, &id])
         .await
 }
 
-/// One of a location, by name.
+/// Looks up a firewall of a location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
-    place: (&str, &str),
+    (project, location): (&ProjectId, &Location),
     name: &str,
 ) -> Result<Option<Firewall>, StorageError> {
-    let sql = "SELECT id, location, name, description, is_declared FROM firewall \
-               WHERE project_id = $1 AND location = $2 AND name = $3";
-    c.fetch_optional::<Firewall>(sql, &[&place.0, &place.1, &name])
+    let sql = concat!(
+        "SELECT ",
+        firewall_columns!(),
+        " FROM firewall AS t WHERE t.project_id = $1 AND t.location = $2 AND t.name = $3"
+    );
+    c.fetch_optional::<Firewall>(sql, &[&project, &location, &name])
         .await
 }
 
-/// All of a project.
+/// Returns all firewalls of a project, by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
 ) -> Result<Vec<Firewall>, StorageError> {
-    let sql = "SELECT id, location, name, description, is_declared FROM firewall WHERE project_id = $1 ORDER BY location, name";
+    let sql = concat!(
+        "SELECT ",
+        firewall_columns!(),
+        " FROM firewall AS t WHERE t.project_id = $1 ORDER BY t.location, t.name"
+    );
     c.fetch_all::<Firewall>(sql, &[&project]).await
 }
 
-/// Those that guard a subnet, by id.
+/// Returns the firewalls of a subnet, by id.
 pub async fn of_subnet(
     c: &mut Connection<'_>,
-    project: &str,
-    subnet: &str,
+    project: &ProjectId,
+    subnet: &PrivateSubnetId,
 ) -> Result<Vec<Firewall>, StorageError> {
-    let sql = "SELECT f.id, f.location, f.name, f.description, f.is_declared FROM firewall_subnet AS attached JOIN firewall AS f \
-               ON f.project_id = attached.project_id AND f.id = attached.firewall_id \
-               WHERE attached.project_id = $1 AND attached.subnet_id = $2 ORDER BY f.id";
+    let sql = concat!(
+        "SELECT ",
+        firewall_columns!(),
+        " FROM firewall_subnet AS attached JOIN firewall AS t \
+         ON t.project_id = attached.project_id AND t.id = attached.firewall_id \
+         WHERE attached.project_id = $1 AND attached.subnet_id = $2 ORDER BY t.id"
+    );
     c.fetch_all::<Firewall>(sql, &[&project, &subnet]).await
 }
 
-/// The rules of a firewall, by id.
+/// Returns the rules of a firewall, by id.
 pub async fn rules(
     c: &mut Connection<'_>,
-    project: &str,
-    firewall: &str,
+    project: &ProjectId,
+    firewall: &FirewallId,
 ) -> Result<Vec<Rule>, StorageError> {
-    let sql = "SELECT firewall_id, id, cidr, port_range FROM firewall_rule \
-               WHERE project_id = $1 AND firewall_id = $2 ORDER BY id";
+    let sql = concat!(
+        "SELECT ",
+        rule_columns!(),
+        " FROM firewall_rule AS t WHERE t.project_id = $1 AND t.firewall_id = $2 ORDER BY t.id"
+    );
     c.fetch_all::<Rule>(sql, &[&project, &firewall]).await
 }
 
-/// The rules of all firewalls of a subnet, by firewall and id.
+/// Returns the rules of all firewalls of a subnet, by firewall and id.
 pub async fn rules_of_subnet(
     c: &mut Connection<'_>,
-    project: &str,
-    subnet: &str,
+    project: &ProjectId,
+    subnet: &PrivateSubnetId,
 ) -> Result<Vec<Rule>, StorageError> {
-    let sql = "SELECT r.firewall_id, r.id, r.cidr, r.port_range FROM firewall_subnet AS attached \
-               JOIN firewall_rule AS r ON r.project_id = attached.project_id AND r.firewall_id = attached.firewall_id \
-               WHERE attached.project_id = $1 AND attached.subnet_id = $2 ORDER BY r.firewall_id, r.id";
+    let sql = concat!(
+        "SELECT ",
+        rule_columns!(),
+        " FROM firewall_subnet AS attached \
+         JOIN firewall_rule AS t ON t.project_id = attached.project_id AND t.firewall_id = attached.firewall_id \
+         WHERE attached.project_id = $1 AND attached.subnet_id = $2 ORDER BY t.firewall_id, t.id"
+    );
     c.fetch_all::<Rule>(sql, &[&project, &subnet]).await
 }
 
-/// The ids of the subnets that a firewall guards, in order.
+/// Returns the ids of the subnets that a firewall guards, in order.
 pub async fn subnets(
     c: &mut Connection<'_>,
-    project: &str,
-    firewall: &str,
-) -> Result<Vec<String>, StorageError> {
+    project: &ProjectId,
+    firewall: &FirewallId,
+) -> Result<Vec<PrivateSubnetId>, StorageError> {
     let sql = "SELECT subnet_id FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2 ORDER BY subnet_id";
-    let guarded = c.fetch_all::<Guarded>(sql, &[&project, &firewall]).await?;
+    let guarded = c
+        .fetch_all::<GuardedId>(sql, &[&project, &firewall])
+        .await?;
     Ok(guarded
         .into_iter()
         .map(|guarded| guarded.subnet_id)
         .collect())
 }
 
-/// The names of the subnets that a firewall guards, in order.
+/// Returns the names of the subnets that a firewall guards, in order.
 pub async fn names_of_subnets(
     c: &mut Connection<'_>,
-    project: &str,
-    firewall: &str,
-) -> Result<Vec<String>, StorageError> {
+    project: &ProjectId,
+    firewall: &FirewallId,
+) -> Result<Vec<Name>, StorageError> {
     let sql = "SELECT s.name FROM firewall_subnet AS attached JOIN private_subnet AS s \
                ON s.project_id = attached.project_id AND s.id = attached.subnet_id \
                WHERE attached.project_id = $1 AND attached.firewall_id = $2 ORDER BY s.name";
-    let guarded = c.fetch_all::<Named>(sql, &[&project, &firewall]).await?;
+    let guarded = c
+        .fetch_all::<GuardedName>(sql, &[&project, &firewall])
+        .await?;
     Ok(guarded.into_iter().map(|guarded| guarded.name).collect())
 }
 
-/// Makes a firewall without rules.
+/// Inserts a firewall without rules.
 pub async fn insert(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     new: &Firewall,
 ) -> Result<(), StorageError> {
     let sql = "INSERT INTO firewall (project_id, id, location, name, description, is_declared) \
@@ -167,10 +198,10 @@ pub async fn insert(
     Ok(())
 }
 
-/// Changes what a firewall says of itself, and makes it the operator's.
+/// Writes the description of a firewall, and marks it as declared by the operator.
 pub async fn declare(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     changed: &Firewall,
 ) -> Result<(), StorageError> {
     let sql = "UPDATE firewall SET description = $3, is_declared = TRUE WHERE project_id = $1 AND id = $2";
@@ -179,10 +210,10 @@ pub async fn declare(
     Ok(())
 }
 
-/// Adds a rule.
+/// Inserts a rule.
 pub async fn insert_rule(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     rule: &Rule,
 ) -> Result<(), StorageError> {
     let sql = "INSERT INTO firewall_rule (project_id, firewall_id, id, cidr, port_range) VALUES ($1, $2, $3, $4, $5)";
@@ -200,10 +231,10 @@ pub async fn insert_rule(
     Ok(())
 }
 
-/// Removes a rule.
+/// Deletes a rule.
 pub async fn delete_rule(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     rule: &Rule,
 ) -> Result<(), StorageError> {
     let sql = "DELETE FROM firewall_rule WHERE project_id = $1 AND firewall_id = $2 AND id = $3";
@@ -212,12 +243,12 @@ pub async fn delete_rule(
     Ok(())
 }
 
-/// Puts a firewall before a subnet; nothing happens if it is there.
+/// Attaches a firewall to a subnet, unless it is attached already.
 pub async fn attach(
     c: &mut Connection<'_>,
-    project: &str,
-    firewall: &str,
-    subnet: &str,
+    project: &ProjectId,
+    firewall: &FirewallId,
+    subnet: &PrivateSubnetId,
 ) -> Result<(), StorageError> {
     let sql = "INSERT INTO firewall_subnet (project_id, firewall_id, subnet_id) VALUES ($1, $2, $3) \
                ON CONFLICT (project_id, firewall_id, subnet_id) DO NOTHING";
@@ -225,12 +256,12 @@ pub async fn attach(
     Ok(())
 }
 
-/// Takes a firewall away from a subnet.
+/// Detaches a firewall from a subnet.
 pub async fn detach(
     c: &mut Connection<'_>,
-    project: &str,
-    firewall: &str,
-    subnet: &str,
+    project: &ProjectId,
+    firewall: &FirewallId,
+    subnet: &PrivateSubnetId,
 ) -> Result<(), StorageError> {
     let sql =
         "DELETE FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2 AND subnet_id = $3";
@@ -238,8 +269,12 @@ pub async fn detach(
     Ok(())
 }
 
-/// Removes a firewall with its rules.
-pub async fn delete(c: &mut Connection<'_>, project: &str, id: &str) -> Result<(), StorageError> {
+/// Deletes a firewall with its rules.
+pub async fn delete(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &FirewallId,
+) -> Result<(), StorageError> {
     c.execute(
         "DELETE FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2",
         &[&project, &id],

@@ -1,17 +1,20 @@
-//! Inference API keys: what is left of them once they were shown.
+//! Inference API keys. Of the secret, only a hash is stored.
+
+use api_types::{InferenceApiKeyId, ProjectId};
 
 use super::{Connection, StorageError};
 
-/// Keeps a new key's hash. `now` is in milliseconds since 1970.
+/// Inserts a key. `now` is in milliseconds since 1970.
 pub async fn insert(
     c: &mut Connection<'_>,
-    project: &str,
-    id: &str,
+    project: &ProjectId,
+    id: &InferenceApiKeyId,
     hash: &[u8],
     now: i64,
 ) -> Result<(), StorageError> {
     let sql =
         "INSERT INTO inference_api_key (project_id, id, hash, created_at) VALUES ($1, $2, $3, $4)";
-    c.execute(sql, &[&project, &id, &hash, &now]).await?;
+    c.execute(sql, &[&project, &id.as_str(), &hash, &now])
+        .await?;
     Ok(())
 }

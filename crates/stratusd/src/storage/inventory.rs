@@ -1,13 +1,13 @@
-//! What keeps inventories apart.
+//! The lock of `stratusd apply`.
 
 use super::statement::Sql;
 use super::{Connection, StorageError};
 
-/// Waits until nobody else applies an inventory; the transaction's end frees it.
+/// Waits until no other process applies an inventory. The lock ends with the transaction.
 ///
-/// SQLite lets one transaction write at a time anyway.
+/// SQLite needs no lock: it runs one writing transaction at a time.
 pub async fn lock(c: &mut Connection<'_>) -> Result<(), StorageError> {
-    // The number is of no meaning, but for being no other lock's.
+    // The number means nothing; it must differ from that of the migrations' lock.
     c.exists(
         Sql {
             sqlite: "SELECT 1",

@@ -1,4 +1,4 @@
-//! A change on its way through a backend, without its types.
+//! Jobs: changes on their way through a backend, which does not know their types.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -9,18 +9,18 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Aborted, Change, Connection, StorageError};
 
-/// A change that a backend runs, perhaps again, and then lets answer.
+/// A change that a backend runs, perhaps several times, and whose result is sent to the caller afterwards.
 pub(super) trait Job: Send {
-    /// Runs the change.
+    /// Applies the change once.
     fn run<'a>(&'a mut self, tx: &'a mut Connection<'_>) -> BoxFuture<'a, Ran>;
-    /// Tells whoever waits what came out, or how it failed.
-    fn answer(self: Box<Self>, committed: Result<(), StorageError>);
-    /// Takes the change up. Whether there is one: whoever waited may have withdrawn it.
-    fn begin(&mut self) -> bool;
+    /// Sends the caller the result of the last run, or the failure to commit it.
+    fn send(self: Box<Self>, committed: Result<(), StorageError>);
+    /// Claims the change; false if the caller has withdrawn it.
+    fn claim(&mut self) -> bool;
 }
 
-/// A change that waits for a backend to take it up. Until then whoever submitted it may withdraw it, and with it goes
-/// what it holds: jobs whose callers have gone weigh next to nothing.
+/// A change that waits to be claimed. The caller and the worker share it, and the first to take it has it: a caller that
+/// goes away takes it out, and with it the memory of its body. So a queue of abandoned jobs stays small.
 pub(super) struct Offer<C>(Arc<Mutex<Option<C>>>);
 
 impl<C> Offer<C> {
@@ -28,7 +28,7 @@ impl<C> Offer<C> {
         Self(Arc::new(Mutex::new(Some(change))))
     }
 
-    /// The change, for the first who asks.
+    /// Takes the change out; `None` if the other side was faster.
     pub(super) fn take(&self) -> Option<C> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -40,7 +40,7 @@ impl<C> Clone for Offer<C> {
     }
 }
 
-/// Withdraws an offer when it is dropped.
+/// The caller's side of an offer, which withdraws the change when it is dropped.
 pub(super) struct Withdrawn<C>(pub(super) Offer<C>);
 
 impl<C> Drop for Withdrawn<C> {
@@ -49,10 +49,11 @@ impl<C> Drop for Withdrawn<C> {
     }
 }
 
-/// Where changes wait for whoever makes them, who ends once it is closed and empty.
+/// The queue of pending changes; the worker exits when it is closed and drained. It is
+/// unbounded: a caller waits no longer than [`super::WAIT`], and the entry of a caller that is gone holds nothing.
 pub(super) struct Queue(RwLock<Option<mpsc::UnboundedSender<Box<dyn Job>>>>);
 
-/// The other end of a queue.
+/// The worker's end of a queue.
 pub(super) type Waiting = mpsc::UnboundedReceiver<Box<dyn Job>>;
 
 impl Queue {
@@ -61,7 +62,7 @@ impl Queue {
         (Self(RwLock::new(Some(jobs))), waiting)
     }
 
-    /// Adds a job; one that comes too late is answered at once.
+    /// Adds a job. After `close` the job fails at once.
     pub(super) fn submit(&self, job: Box<dyn Job>) {
         let jobs = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let unsent = match &*jobs {
@@ -69,11 +70,11 @@ impl Queue {
             None => Some(job),
         };
         if let Some(job) = unsent {
-            job.answer(Err(StorageError::Closed));
+            job.send(Err(StorageError::Closed));
         }
     }
 
-    /// Lets nothing more come.
+    /// Closes the queue to further jobs.
     pub(super) fn close(&self) {
         self.0
             .write()
@@ -85,15 +86,15 @@ impl Queue {
 /// How a run ended.
 #[derive(Debug)]
 pub(super) enum Ran {
-    /// It shall be committed.
+    /// The change is to be committed.
     Done,
-    /// The change refused: what it wrote must go.
+    /// The change refused, and what it wrote is to be rolled back.
     Refused,
-    /// The database failed, or another change got in between.
+    /// The database failed, or a concurrent change has committed first.
     Failed(StorageError),
 }
 
-/// A change with whoever waits for it.
+/// A change with the channel to its caller.
 pub(super) struct Pending<C: Change> {
     offer: Offer<C>,
     change: Option<C>,
@@ -121,7 +122,7 @@ impl<C: Change> Job for Pending<C> {
             let Some(change) = &self.change else {
                 return Ran::Failed(StorageError::Closed);
             };
-            // A panic in one change is no reason to lose the others of its batch.
+            // A panic in one change must not lose the others of its batch.
             let ran = AssertUnwindSafe(change.apply(tx)).catch_unwind().await;
             match ran {
                 Ok(Ok(answer)) => {
@@ -138,19 +139,19 @@ impl<C: Change> Job for Pending<C> {
         })
     }
 
-    fn begin(&mut self) -> bool {
+    fn claim(&mut self) -> bool {
         self.change = self.offer.take();
         self.change.is_some()
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), StorageError>) {
+    fn send(self: Box<Self>, committed: Result<(), StorageError>) {
         let result = match committed {
             Ok(()) => self
                 .result
                 .unwrap_or(Err(Aborted::Failed(StorageError::Closed))),
             Err(error) => Err(Aborted::Failed(error)),
         };
-        // Whoever waited may have gone.
+        // The caller may be gone; the change is made all the same.
         let _ = self.reply.send(result);
     }
 }

@@ -1,61 +1,67 @@
-//! Load balancers and what is attached to them.
+//! Load balancers and the virtual machines that are attached to them.
 
-use diesel::QueryableByName;
-use diesel::sql_types::Text;
+use api_types::{
+    Count, HealthCheckEndpoint, HealthCheckProtocol, LoadBalancerAlgorithm, LoadBalancerId,
+    Location, Name, NetworkStack, Port, PrivateSubnetId, ProjectId, VmId,
+};
 
 use super::page::{PageSql, fetch, page_sql};
-use super::schema::load_balancer;
-use super::statement::Sql;
-use super::vm::Vm;
+use super::record::record;
+use super::statement::{JsonArray, Sql};
+use super::vm::{Vm, vm_columns};
 use super::{Connection, StorageError, count};
 use crate::domain::list::{Order, Page};
 
-/// A load balancer.
-#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
-#[diesel(table_name = load_balancer)]
-pub struct LoadBalancer {
-    /// Its id.
-    pub id: String,
-    /// Where it is.
-    pub location: String,
-    /// Its name.
-    pub name: String,
-    /// How it chooses.
-    pub algorithm: String,
-    /// The port that it listens on.
-    pub src_port: i64,
-    /// The port of the virtual machines.
-    pub dst_port: i64,
-    /// What it asks for health.
-    pub health_check_endpoint: String,
-    /// How it asks.
-    pub health_check_protocol: String,
-    /// Which versions of IP it speaks.
-    pub stack: String,
-    /// Whether it has a certificate.
-    pub cert_enabled: bool,
-    /// Its private subnet's id.
-    pub subnet_id: String,
-    /// Its private subnet's name.
-    #[diesel(sql_type = Text)]
-    pub subnet: String,
-    /// How often it was changed: a change counts only on the revision that it has seen.
-    pub revision: i64,
+record! {
+    /// A load balancer.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct LoadBalancer in "load_balancer" {
+        /// The id.
+        pub id: LoadBalancerId,
+        /// The location.
+        pub location: Location,
+        /// The name, unique in its location.
+        pub name: Name,
+        /// How the load balancer chooses a virtual machine.
+        pub algorithm: LoadBalancerAlgorithm,
+        /// The port that the load balancer listens on.
+        pub src_port: Port,
+        /// The port of the virtual machines.
+        pub dst_port: Port,
+        /// The path or URL of health checks.
+        pub health_check_endpoint: HealthCheckEndpoint,
+        /// The protocol of health checks.
+        pub health_check_protocol: HealthCheckProtocol,
+        /// The versions of IP that the load balancer speaks.
+        pub stack: NetworkStack,
+        /// Whether the load balancer has a certificate.
+        pub cert_enabled: bool,
+        /// The id of the private subnet.
+        pub subnet_id: PrivateSubnetId,
+        /// The number of changes so far. A change counts only if it has read the latest revision.
+        pub revision: i64,
+    } with {
+        /// The name of the private subnet.
+        pub subnet: Name,
+    }
+    columns load_balancer_columns;
 }
 
-/// A page of the load balancers of a project, or of one location, and how many there are.
+/// Returns a page of the load balancers of a project or of one location, and the size of the whole list.
 pub async fn page(
     c: &mut Connection<'_>,
-    project: &str,
-    location: Option<&str>,
+    project: &ProjectId,
+    location: Option<&Location>,
     page: &Page,
-) -> Result<(i64, Vec<LoadBalancer>), StorageError> {
+) -> Result<(Count, Vec<LoadBalancer>), StorageError> {
     macro_rules! sql {
         ($location:literal, $after:literal, $order:literal, $index:literal) => {
             page_sql!(
-                "t.id, t.location, t.name, t.algorithm, t.src_port, t.dst_port, t.health_check_endpoint, \
-                 t.health_check_protocol, t.stack, t.cert_enabled, t.subnet_id, t.revision, \
-                 (SELECT s.name FROM private_subnet AS s WHERE s.project_id = $1 AND s.id = t.subnet_id) AS subnet",
+                concat!(
+                    load_balancer_columns!(),
+                    ", (SELECT s.name FROM private_subnet AS s WHERE s.project_id = $1 AND s.id = t.subnet_id) \
+                     AS subnet"
+                ),
                 "load_balancer",
                 "load_balancer",
                 location: $location,
@@ -88,64 +94,70 @@ pub async fn page(
 macro_rules! select {
     ($where:literal) => {
         concat!(
-            "SELECT t.id, t.location, t.name, t.algorithm, t.src_port, t.dst_port, t.health_check_endpoint, \
-             t.health_check_protocol, t.stack, t.cert_enabled, t.subnet_id, t.revision, s.name AS subnet \
-             FROM load_balancer AS t JOIN private_subnet AS s \
+            "SELECT ",
+            load_balancer_columns!(),
+            ", s.name AS subnet FROM load_balancer AS t JOIN private_subnet AS s \
              ON s.project_id = t.project_id AND s.id = t.subnet_id WHERE t.project_id = $1 AND ",
             $where
         )
     };
 }
 
-/// One of a location, by id.
+/// Looks up a load balancer of a location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
-    place: (&str, &str),
+    (project, location): (&ProjectId, &Location),
     id: &str,
 ) -> Result<Option<LoadBalancer>, StorageError> {
     c.fetch_optional::<LoadBalancer>(
         select!("t.location = $2 AND t.id = $3"),
-        &[&place.0, &place.1, &id],
+        &[&project, &location, &id],
     )
     .await
 }
 
-/// One of a location, by name.
+/// Looks up a load balancer of a location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
-    place: (&str, &str),
+    (project, location): (&ProjectId, &Location),
     name: &str,
 ) -> Result<Option<LoadBalancer>, StorageError> {
     c.fetch_optional::<LoadBalancer>(
         select!("t.location = $2 AND t.name = $3"),
-        &[&place.0, &place.1, &name],
+        &[&project, &location, &name],
     )
     .await
 }
 
-/// All of a project.
+/// Returns all load balancers of a project, by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
 ) -> Result<Vec<LoadBalancer>, StorageError> {
     c.fetch_all::<LoadBalancer>(select!("TRUE ORDER BY t.location, t.name"), &[&project])
         .await
 }
 
-/// What is attached to one, by id.
-pub async fn vms(c: &mut Connection<'_>, project: &str, id: &str) -> Result<Vec<Vm>, StorageError> {
-    let sql = "SELECT vm.id, vm.location, vm.name, vm.ip4, vm.ip4_enabled, vm.ip6, vm.size, vm.state, \
-               vm.storage_size_gib, vm.unix_user \
-               FROM load_balancer_vm AS attached JOIN vm \
-               ON vm.project_id = attached.project_id AND vm.id = attached.vm_id \
-               WHERE attached.project_id = $1 AND attached.load_balancer_id = $2 ORDER BY vm.id";
+/// Returns the virtual machines that are attached to a load balancer, by id.
+pub async fn vms(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &LoadBalancerId,
+) -> Result<Vec<Vm>, StorageError> {
+    let sql = concat!(
+        "SELECT ",
+        vm_columns!(),
+        " FROM load_balancer_vm AS attached JOIN vm AS t \
+         ON t.project_id = attached.project_id AND t.id = attached.vm_id \
+         WHERE attached.project_id = $1 AND attached.load_balancer_id = $2 ORDER BY t.id"
+    );
     c.fetch_all::<Vm>(sql, &[&project, &id]).await
 }
 
-/// Makes a load balancer.
+/// Inserts a load balancer.
 pub async fn insert(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     new: &LoadBalancer,
 ) -> Result<(), StorageError> {
     let sql = "INSERT INTO load_balancer (project_id, id, location, name, algorithm, src_port, dst_port, \
@@ -172,20 +184,20 @@ pub async fn insert(
     count::add(
         c,
         count::Kind::LoadBalancer,
-        (project, &new.location, &new.id),
+        (project, &new.location, new.id.as_str()),
         1,
     )
     .await
 }
 
-/// Changes everything but id, location and name.
+/// Writes all columns except id, location and name.
 ///
 /// # Errors
 ///
-/// A conflict if it is not at the revision any more that `changed` was read at.
+/// A conflict if the row is no longer at the revision of `changed`.
 pub async fn update(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     changed: &LoadBalancer,
 ) -> Result<(), StorageError> {
     let sql = "UPDATE load_balancer SET algorithm = $4, src_port = $5, dst_port = $6, health_check_endpoint = $7, \
@@ -216,13 +228,17 @@ pub async fn update(
     }
 }
 
-/// Attaches exactly these, a JSON array of ids, in place of what is attached.
+/// Attaches exactly these virtual machines, in place of those that are attached.
 pub async fn attach_only(
     c: &mut Connection<'_>,
-    project: &str,
-    id: &str,
-    vms: &str,
+    project: &ProjectId,
+    id: &LoadBalancerId,
+    vms: &[&VmId],
 ) -> Result<(), StorageError> {
+    let vms: Vec<&str> = vms.iter().map(|vm| vm.as_str()).collect();
+    let vms = JsonArray(&vms);
+    // Only the difference is written: a row that stays keeps its place, and an update that attaches nothing new writes no
+    // rows. The key rejects a virtual machine that a concurrent change has attached elsewhere.
     c.execute(
         Sql {
             sqlite: "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2 \
@@ -248,17 +264,17 @@ pub async fn attach_only(
     Ok(())
 }
 
-/// Detaches one.
+/// Detaches a virtual machine.
 ///
 /// # Errors
 ///
-/// A conflict if the load balancer is not at the revision any more that `of` was read at: whoever attaches at the same
-/// time would take for attached what is about to go.
+/// A conflict if the row is no longer at the revision of `of`. Without this check, a concurrent update could read the
+/// virtual machine as attached, keep it, and return it although it is gone.
 pub async fn detach(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     of: &LoadBalancer,
-    vm: &str,
+    vm: &VmId,
 ) -> Result<(), StorageError> {
     let sql = "UPDATE load_balancer SET revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3";
     if c.execute(sql, &[&project, &of.id, &of.revision]).await? == 0 {
@@ -269,10 +285,10 @@ pub async fn detach(
     Ok(())
 }
 
-/// Removes a load balancer; what was attached is free.
+/// Deletes a load balancer and detaches its virtual machines.
 pub async fn delete(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     gone: &LoadBalancer,
 ) -> Result<(), StorageError> {
     c.execute(
@@ -288,7 +304,7 @@ pub async fn delete(
     count::add(
         c,
         count::Kind::LoadBalancer,
-        (project, &gone.location, &gone.id),
+        (project, &gone.location, gone.id.as_str()),
         -1,
     )
     .await

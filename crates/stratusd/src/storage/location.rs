@@ -1,30 +1,31 @@
 //! Locations and what they offer.
 
-use diesel::QueryableByName;
-
-use super::schema::location;
+use super::record::record;
 use super::{Connection, StorageError};
 
-/// A location.
-#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
-#[diesel(table_name = location)]
-pub struct Location {
-    /// Its name, as paths have it.
-    pub name: String,
-    /// Whether Postgres databases can be created here.
-    pub offers_postgres: bool,
+record! {
+    /// A location.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Location in "location" {
+        /// The name that paths contain.
+        pub name: api_types::Location,
+        /// Whether Postgres databases can be created here.
+        pub offers_postgres: bool,
+    }
+    columns location_columns;
 }
 
-/// All locations, by name.
+/// Returns all locations, by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Location>, StorageError> {
-    c.fetch_all::<Location>(
-        "SELECT name, offers_postgres FROM location ORDER BY name",
-        &[],
-    )
-    .await
+    let sql = concat!(
+        "SELECT ",
+        location_columns!(),
+        " FROM location AS t ORDER BY t.name"
+    );
+    c.fetch_all::<Location>(sql, &[]).await
 }
 
-/// Makes a location, or changes what it offers.
+/// Inserts a location, or updates what it offers.
 pub async fn put(c: &mut Connection<'_>, location: &Location) -> Result<(), StorageError> {
     let sql = "INSERT INTO location (name, offers_postgres) VALUES ($1, $2) \
                ON CONFLICT (name) DO UPDATE SET offers_postgres = excluded.offers_postgres";
@@ -33,8 +34,15 @@ pub async fn put(c: &mut Connection<'_>, location: &Location) -> Result<(), Stor
     Ok(())
 }
 
-/// Removes a location that nothing refers to.
-pub async fn delete(c: &mut Connection<'_>, name: &str) -> Result<(), StorageError> {
+/// Deletes a location.
+///
+/// # Errors
+///
+/// A conflict if something is in the location.
+pub async fn delete(
+    c: &mut Connection<'_>,
+    name: &api_types::Location,
+) -> Result<(), StorageError> {
     c.execute("DELETE FROM location WHERE name = $1", &[&name])
         .await?;
     Ok(())

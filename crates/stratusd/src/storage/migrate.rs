@@ -1,4 +1,4 @@
-//! Brings a database to the version of this program.
+//! Migrations: bring a database to the version of this program.
 
 use diesel::backend::Backend;
 use diesel::migration::{MigrationSource, MigrationVersion};
@@ -16,16 +16,17 @@ const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const NEWER: &str = "the database is newer than this program; start the newer program, or restore a backup from \
                      before it ran";
 
-/// How a server keeps texts.
+/// The encoding in which a server stores texts.
 #[derive(QueryableByName)]
 struct Encoding {
     #[diesel(sql_type = Text)]
     server_encoding: String,
 }
 
-/// Brings a PostgreSQL database to this version, under an advisory lock that ends with the connection.
+/// Migrates a PostgreSQL database, under an advisory lock that ends with the connection.
 pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), StorageError> {
-    // That a table is there already is no news. The number is of no meaning, but for being the same in all that migrate.
+    // Without the first setting, the server logs a notice for each table that exists. The number of the lock means
+    // nothing; all processes that migrate must use the same.
     connection
         .batch_execute("SET client_min_messages = warning; SELECT pg_advisory_lock(7597125)")
         .await?;
@@ -35,11 +36,11 @@ pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), St
     if let Some(Encoding { server_encoding }) =
         encoding.into_iter().find(|it| it.server_encoding != "UTF8")
     {
-        let told = format!(
+        let message = format!(
             "the database holds texts in {server_encoding}, and must hold them in UTF8: make another with CREATE \
              DATABASE … ENCODING 'UTF8' TEMPLATE template0"
         );
-        return Err(StorageError::Version(told));
+        return Err(StorageError::Version(message));
     }
     let run = move || {
         migrate(
@@ -52,7 +53,7 @@ pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), St
         .map_err(|error| StorageError::Other(error.into()))?
 }
 
-/// Brings an SQLite database to this version. The caller holds the lock.
+/// Migrates an SQLite database. The caller holds the lock beside the file.
 pub(super) fn sqlite(connection: &mut SqliteConnection) -> Result<(), StorageError> {
     migrate(connection, SQLITE)
 }
@@ -61,22 +62,22 @@ fn migrate<DB: Backend>(
     harness: &mut impl MigrationHarness<DB>,
     migrations: EmbeddedMigrations,
 ) -> Result<(), StorageError> {
-    let told = |error: Cause| match error.downcast::<diesel::result::Error>() {
+    let failed = |error: Cause| match error.downcast::<diesel::result::Error>() {
         Ok(error) => StorageError::from(*error),
         Err(error) => StorageError::Version(format!("the database cannot be migrated: {error}")),
     };
-    let known = MigrationSource::<DB>::migrations(&migrations).map_err(told)?;
+    let known = MigrationSource::<DB>::migrations(&migrations).map_err(failed)?;
     let is_known = |version: &MigrationVersion<'_>| {
         known.iter().any(|known| known.name().version() == *version)
     };
     if !harness
         .applied_migrations()
-        .map_err(told)?
+        .map_err(failed)?
         .iter()
         .all(is_known)
     {
         return Err(StorageError::Version(NEWER.to_owned()));
     }
-    harness.run_pending_migrations(migrations).map_err(told)?;
+    harness.run_pending_migrations(migrations).map_err(failed)?;
     Ok(())
 }

@@ -1,12 +1,10 @@
-//! A page of a list, and how many items the whole list has.
+//! Pages of lists.
 
-use diesel::backend::Backend;
-use diesel::deserialize::{self, FromSql, QueryableByName};
-use diesel::row::NamedRow;
-use diesel::sql_types::BigInt;
+use api_types::Count;
 
-use super::statement::{Parameter, Record, Sql};
-use super::{Connection, StorageError};
+use super::record::{Record, Row, column, record};
+use super::statement::{Parameter, Sql};
+use super::{Connection, Corrupt, StorageError};
 
 /// The statements of a page.
 #[derive(Debug, Clone, Copy)]
@@ -17,58 +15,62 @@ pub(super) struct PageSql {
     pub count: &'static str,
 }
 
-/// The size of a list and a page of its items.
+/// Returns the size of a list and a page of its items.
 ///
-/// A page without items asks for the size once more. As one statement that has a row in any case, each page would be
-/// sorted a second time.
+/// The size comes with each item, so an empty page needs a second statement. One statement that always has a row would
+/// join the items to the size, and the databases would sort the page a second time.
 pub(super) async fn fetch<T: Record>(
     c: &mut Connection<'_>,
     sql: PageSql,
     parameters: &[&dyn Parameter],
-) -> Result<(i64, Vec<T>), StorageError> {
+) -> Result<(Count, Vec<T>), StorageError> {
     let rows = c.fetch_all::<Listed<T>>(sql.items, parameters).await?;
     let count = match rows.first() {
         Some(first) => first.count,
-        None => c
-            .fetch_optional::<Size>(sql.count, parameters)
-            .await?
-            .map_or(0, |size| size.count),
+        None => {
+            let size = c.fetch_optional::<Size>(sql.count, parameters).await?;
+            // A sum has a row even if it is one of nothing.
+            size.map_or_else(
+                || {
+                    Err(Corrupt {
+                        table: "resource_count",
+                        column: "count",
+                    })
+                },
+                |size| Ok(size.count),
+            )?
+        }
     };
     Ok((count, rows.into_iter().map(|row| row.item).collect()))
 }
 
-/// An item of a list beside the size of the whole.
+/// An item of a list beside the size of the whole list.
 struct Listed<T> {
-    count: i64,
+    count: Count,
     item: T,
 }
 
-impl<DB, T> QueryableByName<DB> for Listed<T>
-where
-    DB: Backend,
-    T: QueryableByName<DB>,
-    i64: FromSql<BigInt, DB>,
-{
-    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+impl<T: Record> Record for Listed<T> {
+    fn read(row: &dyn Row) -> Result<Self, Corrupt> {
         Ok(Self {
-            count: NamedRow::get::<BigInt, _>(row, "count")?,
-            item: T::build(row)?,
+            count: column(row, "resource_count", "count")?,
+            item: T::read(row)?,
         })
     }
 }
 
-/// The size of a list.
-#[derive(QueryableByName)]
-struct Size {
-    #[diesel(sql_type = BigInt)]
-    count: i64,
+record! {
+    /// The size of a list.
+    struct Size in "resource_count" {
+        count: Count,
+    }
 }
 
-/// The statements for a page of a table.
+/// Builds the statements for a page of a table.
 ///
-/// SQLite plans a statement again for each new value of a bare `LIMIT $3`, which takes longer than running it. Left to
-/// itself it reads a list that is ordered by id along the primary key, and so whatever is in other locations too: there
-/// it is told the index.
+/// The limit is a cast because SQLite plans a statement again for each new value of a bare `LIMIT $3`, which takes
+/// longer than running it. `index` names an index for SQLite: for a list ordered by id it would otherwise read along
+/// the primary key, and so the rows of all other locations too.
 macro_rules! page_sql {
     (@count $kind:literal, $location:literal) => {
         concat!(
@@ -79,7 +81,7 @@ macro_rules! page_sql {
             $location
         )
     };
-    (@items $columns:literal, $from:literal, $kind:literal, $location:literal, $after:literal, $order:literal,
+    (@items $columns:expr, $from:literal, $kind:literal, $location:literal, $after:literal, $order:literal,
      $index:literal) => {
         concat!(
             "SELECT (",
@@ -99,7 +101,7 @@ macro_rules! page_sql {
             " LIMIT CAST($3 AS BIGINT)"
         )
     };
-    ($columns:literal, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
+    ($columns:expr, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
      order: $order:literal, index: $index:literal) => {
         PageSql {
             items: Sql {

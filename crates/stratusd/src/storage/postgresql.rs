@@ -1,7 +1,7 @@
-//! PostgreSQL: a transaction for each change, run again when a concurrent one got in between.
+//! PostgreSQL: a transaction for each change, which runs again when a concurrent change has committed first.
 //!
-//! Changes have connections of their own, each with a worker that takes one change after the other, so that a reading
-//! never waits for changes, and a change for no more than a worker.
+//! Changes have connections of their own, each with a worker that runs one change after the other. So a query never
+//! waits for a change, and a change waits for a free worker only.
 
 mod address;
 mod link;
@@ -27,12 +27,12 @@ pub(super) use link::Link;
 pub(super) use reader::PostgresReader;
 use server::Server;
 
-/// How often a change is run at most before it is refused as a conflict.
+/// How often a change runs before it fails as a conflict.
 const RUNS: u32 = 8;
-/// How long a change waits at most before it is run again, for each time that it was run.
+/// The longest wait before a change runs again, for each run so far.
 const STEP_ASIDE: Duration = Duration::from_millis(8);
-/// How often one is run at most that fails for a reason without a name: it may be a conflict that diesel does not know,
-/// such as a deadlock where the server speaks another language than English.
+/// How often a change runs that fails with a code unknown to diesel. It may be a conflict, such as a deadlock on a server
+/// whose messages are not in English.
 const NAMELESS_RUNS: u32 = 3;
 
 pub(super) struct Postgres {
@@ -43,7 +43,7 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    /// Half of the connections are for changes, the others for reading; there is one of each at least.
+    /// Opens the database. Half of the connections are for changes, the others for queries; there is at least one of each.
     pub(super) async fn open(url: &str, config: &StoreConfig) -> Result<Self, StorageError> {
         let StoreConfig {
             connections,
@@ -129,7 +129,7 @@ impl Backend for Postgres {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.jobs.close();
-            // Longer than this only takes a server that does not answer.
+            // A worker takes longer than this only if the server does not respond.
             let _ = tokio::time::timeout(self.server.patience() + WAIT, self.workers.wait()).await;
             self.readers.close();
             self.server.close().await;
@@ -137,37 +137,38 @@ impl Backend for Postgres {
     }
 }
 
-/// Makes changes, one after the other, on a connection of its own.
+/// Runs changes, one after the other, on a connection of its own.
 struct Worker {
     server: Server,
     world: World,
-    /// Made when it is needed, and again after it has failed.
+    /// Established when it is needed, and again after a failure.
     link: Option<Link>,
 }
 
-/// How a run of a change failed.
+/// The failure of one run of a change.
 enum Failure {
-    /// Nothing of it was made, and the next run may do better.
+    /// Nothing was committed, and the next run may succeed.
     Again(StorageError),
-    /// Another run would be no use, or it is open whether it was made.
+    /// Another run would fail too, or it is unknown whether this one was committed.
     Final(StorageError),
 }
 
 impl Worker {
     async fn work(mut self, waiting: Arc<Mutex<Waiting>>) {
-        // The first change shall not wait for this. Whatever is wrong is told to whoever needs it.
+        // Connect early, so that the first change does not wait. A failure is reported to the change that needs it.
         self.link = self.server.connect().await.ok();
         loop {
+            // The lock is held while the worker waits: the next worker to wait is the next to receive.
             let taken = waiting.lock().await.recv().await;
             let Some(mut job) = taken else { break };
-            if job.begin() {
+            if job.claim() {
                 let committed = self.run(&mut *job).await;
-                job.answer(committed);
+                job.send(committed);
             }
         }
     }
 
-    /// Runs a job until no concurrent change gets in between.
+    /// Runs a job until it is committed, refuses or fails for good.
     async fn run(&mut self, job: &mut dyn Job) -> Result<(), StorageError> {
         let mut runs = 1;
         loop {
@@ -181,7 +182,7 @@ impl Worker {
                             NAMELESS_RUNS
                         } =>
                 {
-                    // Those in each other's way step aside, each for as long as it happens to draw.
+                    // Each conflicting change waits for a random time, so that they do not meet again.
                     let [drawn] = self.world.random();
                     tokio::time::sleep(STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX))
                         .await;
@@ -197,14 +198,15 @@ impl Worker {
         let mut tx = Connection::postgres(&mut link);
         let ended = match job.run(&mut tx).await {
             Ran::Done => link.control("COMMIT").await.map_err(|error| match error {
-                // The server has rolled back by itself.
+                // The server has rolled the transaction back.
                 StorageError::Conflict => Failure::Again(StorageError::Conflict),
-                // A lost connection leaves open whether this was made, so it is not the same as unavailable.
+                // The commit may have succeeded before the connection was lost. Unavailable would promise that
+                // nothing was changed.
                 StorageError::Unavailable(error) => Failure::Final(StorageError::Other(error)),
                 other => Failure::Final(other),
             }),
             Ran::Refused => {
-                // A connection that takes no more ends its transaction by itself.
+                // If the connection is lost, the server rolls back.
                 if link.control("ROLLBACK").await.is_ok() {
                     self.link = Some(link);
                 }
@@ -224,14 +226,15 @@ impl Worker {
                 });
             }
         };
-        // After a failure of its own a connection is not used again.
+        // A connection that failed itself is not used again.
         if matches!(ended, Ok(()) | Err(Failure::Again(_))) {
             self.link = Some(link);
         }
         ended
     }
 
-    /// A connection with a transaction begun. One that was lost while it waited is made again.
+    /// Returns a connection in a new transaction. If the idle one was lost meanwhile, it is replaced: nothing has run on
+    /// it yet, so this is safe.
     async fn begun(&mut self) -> Result<Link, StorageError> {
         if let Some(mut link) = self.link.take()
             && link.control("BEGIN").await.is_ok()

@@ -1,154 +1,176 @@
-//! Private subnets, their network interfaces, and which are connected.
+//! Private subnets, their network interfaces, and their links.
 
-use diesel::QueryableByName;
-use diesel::sql_types::{Nullable, Text};
+use api_types::{
+    Ipv4Address, Ipv6Address, Location, Name, NicId, PrivateSubnetId, PrivateSubnetState,
+    ProjectId, VmId,
+};
 
-use super::schema::{nic, private_subnet};
+use super::record::record;
 use super::{Connection, StorageError};
+use crate::domain::network::{Net4, Net6};
 
-/// A private subnet.
-#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
-#[diesel(table_name = private_subnet)]
-pub struct PrivateSubnet {
-    /// Its id.
-    pub id: String,
-    /// Where it is.
-    pub location: String,
-    /// Its name.
-    pub name: String,
-    /// Its IPv4 network.
-    pub net4: String,
-    /// Its IPv6 network.
-    pub net6: String,
-    /// What it is doing.
-    pub state: String,
-    /// Whether the operator has declared it.
-    pub is_declared: bool,
+record! {
+    /// A private subnet.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct PrivateSubnet in "private_subnet" {
+        /// The id.
+        pub id: PrivateSubnetId,
+        /// The location.
+        pub location: Location,
+        /// The name, unique in its location.
+        pub name: Name,
+        /// The IPv4 network, unique in the project.
+        pub net4: Net4,
+        /// The IPv6 network, unique in the project.
+        pub net6: Net6,
+        /// The state.
+        pub state: PrivateSubnetState,
+        /// Whether the operator declared the subnet in an inventory.
+        pub is_declared: bool,
+    }
+    columns private_subnet_columns;
 }
 
-/// A network interface.
-#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
-#[diesel(table_name = nic)]
-pub struct Nic {
-    /// The private subnet's id.
-    pub subnet_id: String,
-    /// Its id.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// Its address in the subnet's IPv4 network.
-    pub private_ipv4: String,
-    /// Its address in the subnet's IPv6 network.
-    pub private_ipv6: String,
-    /// The id of the virtual machine that uses it.
-    pub vm_id: Option<String>,
-    /// The name of the virtual machine that uses it.
-    #[diesel(sql_type = Nullable<Text>)]
-    pub vm_name: Option<String>,
+record! {
+    /// A network interface.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Nic in "nic" {
+        /// The private subnet's id.
+        pub subnet_id: PrivateSubnetId,
+        /// The id.
+        pub id: NicId,
+        /// The name, unique in its subnet.
+        pub name: Name,
+        /// The address in the subnet's IPv4 network.
+        pub private_ipv4: Ipv4Address,
+        /// The address in the subnet's IPv6 network.
+        pub private_ipv6: Ipv6Address,
+        /// The id of the virtual machine that uses the interface.
+        pub vm_id: Option<VmId>,
+    } with {
+        /// The name of the virtual machine that uses the interface.
+        pub vm_name: Option<Name>,
+    }
+    columns nic_columns;
 }
 
-/// One of a location, by id.
+/// Looks up a private subnet of a location by its id.
 pub async fn lookup_id(
     c: &mut Connection<'_>,
-    place: (&str, &str),
+    (project, location): (&ProjectId, &Location),
     id: &str,
 ) -> Result<Option<PrivateSubnet>, StorageError> {
-    let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
-               WHERE project_id = $1 AND location = $2 AND id = $3";
-    c.fetch_optional::<PrivateSubnet>(sql, &[&place.0, &place.1, &id])
+    let sql = concat!(
+        "SELECT ",
+        private_subnet_columns!(),
+        " FROM private_subnet AS t WHERE t.project_id = $1 AND t.location = $2 AND t.id = $3"
+    );
+    c.fetch_optional::<PrivateSubnet>(sql, &[&project, &location, &id])
         .await
 }
 
-/// One of a location, by name.
+/// Looks up a private subnet of a location by its name.
 pub async fn lookup_name(
     c: &mut Connection<'_>,
-    place: (&str, &str),
+    (project, location): (&ProjectId, &Location),
     name: &str,
 ) -> Result<Option<PrivateSubnet>, StorageError> {
-    let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
-               WHERE project_id = $1 AND location = $2 AND name = $3";
-    c.fetch_optional::<PrivateSubnet>(sql, &[&place.0, &place.1, &name])
+    let sql = concat!(
+        "SELECT ",
+        private_subnet_columns!(),
+        " FROM private_subnet AS t WHERE t.project_id = $1 AND t.location = $2 AND t.name = $3"
+    );
+    c.fetch_optional::<PrivateSubnet>(sql, &[&project, &location, &name])
         .await
 }
 
-/// All of a project.
+/// Returns all private subnets of a project, by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
 ) -> Result<Vec<PrivateSubnet>, StorageError> {
-    let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet WHERE project_id = $1 \
-               ORDER BY location, name";
+    let sql = concat!(
+        "SELECT ",
+        private_subnet_columns!(),
+        " FROM private_subnet AS t WHERE t.project_id = $1 ORDER BY t.location, t.name"
+    );
     c.fetch_all::<PrivateSubnet>(sql, &[&project]).await
 }
 
-/// Whether a project has one of these networks already.
+/// Returns whether a subnet of a project has one of two networks.
 pub async fn has_network(
     c: &mut Connection<'_>,
-    project: &str,
-    net4: &str,
-    net6: &str,
+    project: &ProjectId,
+    net4: Net4,
+    net6: Net6,
 ) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM private_subnet WHERE project_id = $1 AND net4 = $2 \
                UNION ALL SELECT id FROM private_subnet WHERE project_id = $1 AND net6 = $3";
     c.exists(sql, &[&project, &net4, &net6]).await
 }
 
-/// The name of the subnet of a project that has a network, and where it is.
+/// Returns location and name of the subnet of a project that has a network, as `location/name`.
 pub async fn name_of_network(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     network: &str,
 ) -> Result<Option<String>, StorageError> {
-    let sql = "SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
-               WHERE project_id = $1 AND net4 = $2 UNION ALL \
-               SELECT id, location, name, net4, net6, state, is_declared FROM private_subnet \
-               WHERE project_id = $1 AND net6 = $2";
+    let sql = concat!(
+        "SELECT ",
+        private_subnet_columns!(),
+        " FROM private_subnet AS t WHERE t.project_id = $1 AND t.net4 = $2 UNION ALL SELECT ",
+        private_subnet_columns!(),
+        " FROM private_subnet AS t WHERE t.project_id = $1 AND t.net6 = $2"
+    );
     let found = c
         .fetch_optional::<PrivateSubnet>(sql, &[&project, &network])
         .await?;
     Ok(found.map(|subnet| format!("{}/{}", subnet.location, subnet.name)))
 }
 
-/// Gives a subnet other networks.
+/// Writes other networks of a subnet.
 pub async fn renumber(
     c: &mut Connection<'_>,
-    project: &str,
-    id: &str,
-    (net4, net6): (&str, &str),
+    project: &ProjectId,
+    id: &PrivateSubnetId,
+    (net4, net6): (Net4, Net6),
 ) -> Result<(), StorageError> {
     let sql = "UPDATE private_subnet SET net4 = $3, net6 = $4 WHERE project_id = $1 AND id = $2";
     c.execute(sql, &[&project, &id, &net4, &net6]).await?;
     Ok(())
 }
 
-/// The network interfaces of a subnet, by id.
+/// Returns the network interfaces of a subnet, by id.
 pub async fn nics(
     c: &mut Connection<'_>,
-    project: &str,
-    subnet: &str,
+    project: &ProjectId,
+    subnet: &PrivateSubnetId,
 ) -> Result<Vec<Nic>, StorageError> {
-    let sql = "SELECT n.subnet_id, n.id, n.name, n.private_ipv4, n.private_ipv6, n.vm_id, vm.name AS vm_name \
-               FROM nic AS n LEFT JOIN vm ON vm.project_id = n.project_id AND vm.id = n.vm_id \
-               WHERE n.project_id = $1 AND n.subnet_id = $2 ORDER BY n.id";
+    let sql = concat!(
+        "SELECT ",
+        nic_columns!(),
+        ", vm.name AS vm_name FROM nic AS t LEFT JOIN vm ON vm.project_id = t.project_id AND vm.id = t.vm_id \
+         WHERE t.project_id = $1 AND t.subnet_id = $2 ORDER BY t.id"
+    );
     c.fetch_all::<Nic>(sql, &[&project, &subnet]).await
 }
 
-/// Whether two subnets are connected, whichever comes first.
+/// Returns whether two subnets are connected, in either order.
 pub async fn is_linked(
     c: &mut Connection<'_>,
-    project: &str,
-    one: &str,
-    other: &str,
+    project: &ProjectId,
+    one: &PrivateSubnetId,
+    other: &PrivateSubnetId,
 ) -> Result<bool, StorageError> {
     let sql = "SELECT low_id FROM private_subnet_link WHERE project_id = $1 AND low_id = $2 AND high_id = $3";
     c.exists(sql, &[&project, &one.min(other), &one.max(other)])
         .await
 }
 
-/// Makes a subnet.
+/// Inserts a subnet.
 pub async fn insert(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     new: &PrivateSubnet,
 ) -> Result<(), StorageError> {
     let sql = "INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state, is_declared) \
@@ -170,8 +192,12 @@ pub async fn insert(
     Ok(())
 }
 
-/// Makes a subnet the operator's.
-pub async fn declare(c: &mut Connection<'_>, project: &str, id: &str) -> Result<(), StorageError> {
+/// Marks a subnet as declared by the operator.
+pub async fn declare(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &PrivateSubnetId,
+) -> Result<(), StorageError> {
     c.execute(
         "UPDATE private_subnet SET is_declared = TRUE WHERE project_id = $1 AND id = $2",
         &[&project, &id],
@@ -180,12 +206,12 @@ pub async fn declare(c: &mut Connection<'_>, project: &str, id: &str) -> Result<
     Ok(())
 }
 
-/// Connects two subnets.
+/// Connects two subnets. A link has one row, with the lower id first.
 pub async fn link(
     c: &mut Connection<'_>,
-    project: &str,
-    one: &str,
-    other: &str,
+    project: &ProjectId,
+    one: &PrivateSubnetId,
+    other: &PrivateSubnetId,
 ) -> Result<(), StorageError> {
     let sql = "INSERT INTO private_subnet_link (project_id, low_id, high_id) VALUES ($1, $2, $3)";
     c.execute(sql, &[&project, &one.min(other), &one.max(other)])
@@ -193,10 +219,10 @@ pub async fn link(
     Ok(())
 }
 
-/// Makes a network interface.
+/// Inserts a network interface.
 pub async fn insert_nic(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     nic: &Nic,
 ) -> Result<(), StorageError> {
     let sql = "INSERT INTO nic (project_id, subnet_id, id, name, private_ipv4, private_ipv6, vm_id) \
@@ -217,10 +243,10 @@ pub async fn insert_nic(
     Ok(())
 }
 
-/// Removes a network interface.
+/// Deletes a network interface.
 pub async fn delete_nic(
     c: &mut Connection<'_>,
-    project: &str,
+    project: &ProjectId,
     nic: &Nic,
 ) -> Result<(), StorageError> {
     let sql = "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2 AND id = $3";
@@ -228,8 +254,16 @@ pub async fn delete_nic(
     Ok(())
 }
 
-/// Removes a subnet with its interfaces and links. A load balancer in it is in the way.
-pub async fn delete(c: &mut Connection<'_>, project: &str, id: &str) -> Result<(), StorageError> {
+/// Deletes a subnet with its interfaces and links.
+///
+/// # Errors
+///
+/// A conflict if a load balancer is in the subnet.
+pub async fn delete(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &PrivateSubnetId,
+) -> Result<(), StorageError> {
     c.execute(
         "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2",
         &[&project, &id],

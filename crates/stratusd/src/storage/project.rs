@@ -1,27 +1,33 @@
 //! Projects.
 
-use diesel::QueryableByName;
+use api_types::{Name, ProjectId};
 
-use super::schema::project;
+use super::record::record;
 use super::{Connection, StorageError};
 
-/// A project.
-#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
-#[diesel(table_name = project)]
-pub struct Project {
-    /// Its id.
-    pub id: String,
-    /// Its name, for the operator.
-    pub name: String,
+record! {
+    /// A project.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Project in "project" {
+        /// The id.
+        pub id: ProjectId,
+        /// The name, for the operator.
+        pub name: Name,
+    }
+    columns project_columns;
 }
 
-/// All projects, by name.
+/// Returns all projects, by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Project>, StorageError> {
-    c.fetch_all::<Project>("SELECT id, name FROM project ORDER BY name", &[])
-        .await
+    let sql = concat!(
+        "SELECT ",
+        project_columns!(),
+        " FROM project AS t ORDER BY t.name"
+    );
+    c.fetch_all::<Project>(sql, &[]).await
 }
 
-/// Makes a project. `now` is in milliseconds since 1970.
+/// Inserts a project. `now` is in milliseconds since 1970.
 pub async fn insert(
     c: &mut Connection<'_>,
     project: &Project,
@@ -32,19 +38,19 @@ pub async fn insert(
     Ok(())
 }
 
-/// Whether a project has Postgres databases.
-pub async fn has_databases(c: &mut Connection<'_>, id: &str) -> Result<bool, StorageError> {
+/// Returns whether a project has Postgres databases.
+pub async fn has_databases(c: &mut Connection<'_>, id: &ProjectId) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM postgres_database WHERE project_id = $1 LIMIT 1";
     c.exists(sql, &[&id]).await
 }
 
-/// Removes a project with everything in it.
+/// Deletes a project with everything in it.
 ///
 /// # Errors
 ///
-/// A conflict if it has databases.
-pub async fn delete(c: &mut Connection<'_>, id: &str) -> Result<(), StorageError> {
-    // Whoever refers comes before what is referred to.
+/// A conflict if the project has databases.
+pub async fn delete(c: &mut Connection<'_>, id: &ProjectId) -> Result<(), StorageError> {
+    // Delete referencing rows first. The foreign keys do not cascade, so that no other statement deletes by accident.
     c.execute("DELETE FROM load_balancer_vm WHERE project_id = $1", &[&id])
         .await?;
     c.execute("DELETE FROM load_balancer WHERE project_id = $1", &[&id])

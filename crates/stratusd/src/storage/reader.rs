@@ -1,4 +1,4 @@
-//! A connection to read with, returned to where it came from when it is dropped.
+//! A connection that is read with, and that goes back to where it came from when it is dropped.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::Connection;
 use super::postgresql::PostgresReader;
 use super::sqlite::SqliteReader;
 
-/// A connection to read with.
+/// A connection that is read with.
 pub struct Reader(pub(super) Held);
 
 pub(super) enum Held {
@@ -21,7 +21,7 @@ impl fmt::Debug for Reader {
 }
 
 impl Reader {
-    /// The connection.
+    /// Returns the connection.
     ///
     /// # Panics
     ///

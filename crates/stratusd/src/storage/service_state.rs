@@ -1,17 +1,15 @@
-//! What the service itself must remember.
+//! State of the service itself, such as its certificate authority, by name.
 
-use diesel::QueryableByName;
-
-use super::schema::service_state;
+use super::record::record;
 use super::{Connection, StorageError};
 
-#[derive(QueryableByName)]
-#[diesel(table_name = service_state)]
-struct Value {
-    value: Vec<u8>,
+record! {
+    struct Value in "service_state" {
+        value: Vec<u8>,
+    }
 }
 
-/// A value by its name.
+/// Looks up a value.
 pub async fn lookup(c: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>>, StorageError> {
     let found = c
         .fetch_optional::<Value>("SELECT value FROM service_state WHERE name = $1", &[&name])
@@ -19,7 +17,11 @@ pub async fn lookup(c: &mut Connection<'_>, name: &str) -> Result<Option<Vec<u8>
     Ok(found.map(|found| found.value))
 }
 
-/// Keeps a value under a name that has none.
+/// Inserts a value.
+///
+/// # Errors
+///
+/// A conflict if the name has a value.
 pub async fn insert(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
     c.execute(
         "INSERT INTO service_state (name, value) VALUES ($1, $2)",

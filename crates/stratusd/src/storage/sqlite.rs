@@ -1,8 +1,8 @@
-//! SQLite: one thread writes, whoever reads does so by itself, and changes that wait are committed together.
+//! SQLite: one thread writes, and commits the changes that wait together; readers read in their own threads.
 //!
-//! Each commit waits for the disk (`synchronous=FULL` on a write-ahead log), which costs about as much for one
-//! change as for many. So a writer takes whatever has come while it waited, runs it as one transaction, and
-//! acknowledges all of it after that one wait.
+//! A commit waits for the disk (`synchronous=FULL` on a write-ahead log), which takes about as long for one change as
+//! for many. So the writer collects the changes that came while it waited, runs them in one transaction, and sends
+//! their results after that one wait. SQLite has a single write lock, so a second writer would gain nothing.
 
 mod reader;
 
@@ -26,19 +26,19 @@ use crate::causes::Causes;
 pub(super) use reader::SqliteReader;
 use reader::{Idle, execute};
 
-/// Changes that one transaction holds at most.
+/// The number of changes in one transaction, at most.
 const BATCH: usize = 512;
-/// How long the writer sleeps before it looks again whether more has come.
+/// How long the writer sleeps before it looks for more changes.
 const NAP: Duration = Duration::from_micros(100);
-/// How long it waits at most, however long a commit has taken.
+/// How long the writer waits for more changes at most, however long the last commit took.
 const LONGEST: Duration = Duration::from_millis(20);
-/// How much of the file the writer keeps in memory, in KiB.
+/// The page cache of the writer, in KiB.
 const WRITER_CACHE: u32 = 32 << 10;
-/// How much of it each reader keeps, in KiB.
+/// The page cache of each reader, in KiB.
 const READER_CACHE: u32 = 8 << 10;
-/// How many pages the log has before it is folded into the file. Each fold waits for the disk twice.
+/// The number of pages in the log before they are copied into the file. Each checkpoint waits for the disk twice.
 const CHECKPOINT: u32 = 4000;
-/// How often whoever waits for the lock beside the file looks whether it is free.
+/// How often a waiting process tries the lock beside the file.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long another process may hold the file's write lock before a change is refused.
 const BUSY: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ const BUSY: Duration = Duration::from_secs(5);
 pub(super) struct Sqlite {
     idle: Arc<Idle>,
     jobs: Queue,
-    /// Told when the writer has ended.
+    /// Resolves when the writer has ended.
     ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
@@ -65,7 +65,7 @@ impl Sqlite {
             committing: Duration::ZERO,
         };
         let work = move || {
-            // Its connection is closed with it; the last one out folds the log into the file.
+            // The writer closes its connection when it ends; the last connection copies the log into the file.
             writer.work();
             let _ = end.send(());
         };
@@ -95,7 +95,7 @@ impl Sqlite {
             connection
         } else {
             let mut connection = connect(&self.idle.file)?;
-            // A reader that writes by mistake fails.
+            // A statement that writes through a reader by mistake fails.
             connection.batch_execute("PRAGMA query_only = TRUE")?;
             connection
         };
@@ -112,17 +112,17 @@ impl Sqlite {
 }
 
 fn connect(file: &Path) -> Result<SqliteConnection, StorageError> {
-    let told = |error: &dyn std::fmt::Display| {
+    let failed = |error: &dyn std::fmt::Display| {
         StorageError::Unavailable(format!("failed to open {}: {error}", file.display()).into())
     };
-    // SQLite would take a name that begins with `file:` for an address.
-    let path = std::path::absolute(file).map_err(|error| told(&error))?;
+    // An absolute path never begins with `file:`, which SQLite would parse as a URI.
+    let path = std::path::absolute(file).map_err(|error| failed(&error))?;
     let path = path
         .to_str()
-        .ok_or_else(|| told(&"its path is not in UTF-8"))?;
-    make_private(file).map_err(|error| told(&error))?;
-    let mut connection = SqliteConnection::establish(path).map_err(|error| told(&error))?;
-    // First of all, since the others may have to wait as well.
+        .ok_or_else(|| failed(&"its path is not in UTF-8"))?;
+    make_private(file).map_err(|error| failed(&error))?;
+    let mut connection = SqliteConnection::establish(path).map_err(|error| failed(&error))?;
+    // Before the other pragmas, since these may have to wait for a lock as well.
     connection.batch_execute(&format!("PRAGMA busy_timeout = {}", BUSY.as_millis()))?;
     connection.batch_execute(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = TRUE; \
@@ -131,11 +131,11 @@ fn connect(file: &Path) -> Result<SqliteConnection, StorageError> {
     Ok(connection)
 }
 
-/// Makes a file that is not there yet, for nobody else to read. SQLite gives its log the same permissions.
+/// Creates a file that does not exist yet, readable by its owner alone. SQLite gives its log the same permissions.
 ///
-/// One that is there is not opened: a process that closes a file loses all locks that it has on it, those of SQLite's
-/// connections too, and whoever opens the database next takes it for abandoned (<https://sqlite.org/howtocorrupt.html>,
-/// section 2.2).
+/// An existing file is not opened: when a process closes any handle of a file, it loses all POSIX locks on it, also
+/// those of SQLite's connections, and the next process to open the database takes it for abandoned
+/// (<https://sqlite.org/howtocorrupt.html>, section 2.2).
 fn make_private(file: &Path) -> io::Result<()> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -147,49 +147,50 @@ fn make_private(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens the file beside a database that has another ending; the database may be named by a link.
+/// Opens the file whose name is that of the database and an ending. Links are followed first, so that two names of one
+/// database lead to one lock.
 fn beside(file: &Path, ending: &str) -> io::Result<File> {
     make_private(file)?;
     let mut path = file.canonicalize()?.into_os_string();
     path.push(ending);
     let mut options = File::options();
     options.create(true).write(true).truncate(false);
-    // Whoever can open it can lock it.
+    // A process that can open the file can lock it.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
 }
 
-/// Waits for the lock beside a database, so that whoever waits can be told to stop.
+/// Waits for the lock beside a database. It polls instead of blocking, so that the wait can be cancelled.
 async fn lock_file(file: &Path) -> Result<File, StorageError> {
-    let told = |error: io::Error| {
+    let failed = |error: io::Error| {
         StorageError::InUse(format!("failed to lock {}: {error}", file.display()))
     };
-    let lock = beside(file, ".lock").map_err(told)?;
+    let lock = beside(file, ".lock").map_err(failed)?;
     loop {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),
             Err(TryLockError::WouldBlock) => tokio::time::sleep(LOOK).await,
-            Err(TryLockError::Error(error)) => return Err(told(error)),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
     }
 }
 
-/// Claims a database for one service: two that reconcile the same file would do each step twice.
+/// Claims a database for one service. Two services that reconcile the same file would take each step twice.
 ///
 /// # Errors
 ///
-/// If another service has it.
+/// If another service has claimed the database.
 pub fn claim(file: &Path) -> Result<File, StorageError> {
-    let told =
+    let failed =
         |words: String| StorageError::InUse(format!("failed to claim {}: {words}", file.display()));
-    let claim = beside(file, ".serve").map_err(|error| told(error.to_string()))?;
+    let claim = beside(file, ".serve").map_err(|error| failed(error.to_string()))?;
     match claim.try_lock() {
         Ok(()) => Ok(claim),
-        Err(TryLockError::WouldBlock) => Err(told(
+        Err(TryLockError::WouldBlock) => Err(failed(
             "another stratusd serves it; use PostgreSQL for several replicas".to_owned(),
         )),
-        Err(TryLockError::Error(error)) => Err(told(error.to_string())),
+        Err(TryLockError::Error(error)) => Err(failed(error.to_string())),
     }
 }
 
@@ -226,77 +227,86 @@ impl Backend for Sqlite {
     }
 }
 
-/// Runs whatever comes, together where it has come together.
+/// Runs the submitted changes, in batches.
 struct Writer {
     connection: SqliteConnection,
     waiting: Waiting,
-    /// How long the last commit waited for the disk.
+    /// How long the last commit took.
     committing: Duration,
 }
 
 impl Writer {
     fn work(mut self) {
         let mut batch = Vec::with_capacity(BATCH);
-        let mut answered = 1;
+        // The first commit waits for nobody.
+        let mut committed_last = 1;
         while let Some(first) = self.waiting.blocking_recv() {
             batch.push(first);
-            self.gather(&mut batch, answered);
-            answered = batch.len();
+            self.gather(&mut batch, committed_last);
+            committed_last = batch.len();
             self.commit(&mut batch);
         }
     }
 
-    /// Takes what has come. Callers that were answered together come again together, but not at once: a commit that
-    /// begins without them leaves them to wait for two, so they are waited for, up to half as long as a commit takes.
-    fn gather(&mut self, batch: &mut Vec<Box<dyn Job>>, answered: usize) {
+    /// Collects the changes that have come. Callers whose results were sent together submit their next changes at about
+    /// the same time, a moment later. A commit that begins without them makes them wait for two commits, so the writer
+    /// waits for as many changes as it has just committed, up to half as long as a commit takes.
+    fn gather(&mut self, batch: &mut Vec<Box<dyn Job>>, committed_last: usize) {
         let (begun, patience) = (Instant::now(), (self.committing / 2).min(LONGEST));
         loop {
             batch.extend(self.come().take(BATCH - batch.len()));
-            // Nothing can be waited for that is shorter than a nap.
-            if batch.len() >= answered || begun.elapsed() + NAP > patience {
+            // A wait that is shorter than a nap cannot be measured by naps.
+            if batch.len() >= committed_last || begun.elapsed() + NAP > patience {
                 return;
             }
+            // A channel with a timeout would wake the thread for each change; a nap collects several.
             std::thread::sleep(NAP);
         }
     }
 
-    /// What has come by now.
+    /// Returns the changes that have come by now.
     fn come(&mut self) -> impl Iterator<Item = Box<dyn Job>> {
         std::iter::from_fn(|| self.waiting.try_recv().ok())
     }
 
-    /// Commits a batch as one transaction; where one of its jobs spoils that, each in one of its own.
+    /// Commits a batch as one transaction. If one of its jobs fails, each job runs again in a transaction of its own: the
+    /// others must not fail with it, and which of them depend on its writes is not known.
     fn commit(&mut self, batch: &mut Vec<Box<dyn Job>>) {
-        batch.retain_mut(|job| job.begin());
+        // Changes whose callers went away while they waited cost no statement.
+        batch.retain_mut(|job| job.claim());
         if batch.len() > 1 {
             match self.together(batch) {
-                Ok(true) => return batch.drain(..).for_each(|job| job.answer(Ok(()))),
+                Ok(true) => return batch.drain(..).for_each(|job| job.send(Ok(()))),
                 Err(error @ StorageError::Unavailable(_)) => {
-                    return self.refuse(batch.drain(..), &error);
+                    return self.fail(batch.drain(..), &error);
                 }
                 Ok(false) | Err(_) => {}
             }
         }
+        // Alone, each job waits for the disk. That is slower, but rare: operations of the API check before they write.
         let mut jobs = batch.drain(..);
         while let Some(mut job) = jobs.next() {
             match self.alone(&mut *job) {
                 Err(error @ StorageError::Unavailable(_)) => {
-                    return self.refuse(std::iter::once(job).chain(jobs), &error);
+                    return self.fail(std::iter::once(job).chain(jobs), &error);
                 }
-                committed => job.answer(committed),
+                committed => job.send(committed),
             }
         }
     }
 
-    /// Whether all jobs are committed now. Otherwise none is, and nobody was answered.
+    /// Runs all jobs in one transaction, and returns whether it was committed. If not, nothing has changed and no result
+    /// has been sent.
     fn together(&mut self, batch: &mut [Box<dyn Job>]) -> Result<bool, StorageError> {
+        // IMMEDIATE takes the write lock at once: a lock that is upgraded later can fail without waiting for it.
         self.execute("BEGIN IMMEDIATE")?;
         let mut is_sound = true;
         for job in batch {
             let mut tx = Connection::sqlite(&mut self.connection);
             is_sound = match run(&mut **job, &mut tx) {
                 Ran::Done => true,
-                // What has only read can stay: it left nothing behind.
+                // A job that has only read leaves nothing to roll back. A savepoint for each job would allow more, but
+                // costs every job what few need.
                 Ran::Refused => !tx.wrote,
                 Ran::Failed(_) => false,
             };
@@ -328,12 +338,13 @@ impl Writer {
         ended
     }
 
-    /// Refuses jobs, and whatever came meanwhile, because nobody can write at the moment: it has waited as well.
-    fn refuse(&mut self, jobs: impl Iterator<Item = Box<dyn Job>>, error: &StorageError) {
-        let told =
+    /// Fails jobs, and all that came meanwhile, because the file cannot be written. The later ones have waited for the
+    /// same lock, so trying each would only make each wait again.
+    fn fail(&mut self, jobs: impl Iterator<Item = Box<dyn Job>>, error: &StorageError) {
+        let message =
             std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
         for job in jobs.chain(self.come()) {
-            job.answer(Err(StorageError::Unavailable(told.clone().into())));
+            job.send(Err(StorageError::Unavailable(message.clone().into())));
         }
     }
 
@@ -348,7 +359,7 @@ impl Writer {
         Ok(execute(&mut self.connection, sql)?)
     }
 
-    /// Undoes what is left of a transaction. SQLite may have done so by itself, then there is nothing to undo.
+    /// Rolls a transaction back, unless SQLite has already done so because of an error.
     fn roll_back(&mut self) {
         if let Err(error) = self.execute("ROLLBACK") {
             tracing::debug!(error = %Causes(&error), "there was no transaction to roll back");
@@ -356,7 +367,8 @@ impl Writer {
     }
 }
 
-/// Runs a job to its end: there is nothing in it that waits, but for statements, which SQLite ends before they return.
+/// Runs a job to its end. A change awaits nothing but statements, and these never suspend on SQLite, so polling it once
+/// is enough and the writer needs no runtime.
 fn run(job: &mut dyn Job, tx: &mut Connection<'_>) -> Ran {
     job.run(tx)
         .now_or_never()

@@ -1,16 +1,18 @@
-//! Statements in SQL that both databases take, and what goes in and comes out of them.
+//! Statements in SQL that both databases understand, and the parameters that they bind.
 //!
-//! They are written with PostgreSQL's `$1`. A parameter is never part of the text: each place that names one is
-//! bound on its own, whatever the database calls it.
+//! Parameters are written as PostgreSQL's `$1`. A parameter never becomes part of the text, so no value can change
+//! what a statement does.
 
+use std::borrow::Cow;
+
+use api_types::{PostgresFirewallRule, Tag};
 use diesel::QueryResult;
-use diesel::backend::Backend;
-use diesel::deserialize::{self, QueryableByName};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::row::NamedRow;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text, Untyped};
 use diesel::sqlite::Sqlite;
+
+use crate::domain::network::{Net4, Net6};
 
 /// The text of a statement, for each database where they differ.
 #[derive(Debug, Clone, Copy)]
@@ -30,39 +32,66 @@ impl From<&'static str> for Sql {
 
 /// A statement with its parameters. Connections keep it prepared, by its text.
 pub(super) struct Statement<'p> {
-    pub sql: Sql,
-    pub parameters: &'p [&'p dyn Parameter],
+    sql: Sql,
+    values: Vec<Value<'p>>,
 }
 
-impl Statement<'_> {
-    /// Writes a text, and binds the parameter that each `$1` in it means.
-    fn walk<'b, DB: Backend>(
-        &'b self,
-        text: &str,
-        mut out: AstPass<'_, 'b, DB>,
-        bind: impl Fn(&'b dyn Parameter, AstPass<'_, 'b, DB>) -> QueryResult<()>,
-    ) -> QueryResult<()> {
-        let mut parts = text.split('$');
-        out.push_sql(parts.next().unwrap_or_default());
-        for part in parts {
-            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-            let (number, rest) = part.split_at(digits);
-            let number: usize = number
-                .parse()
-                .map_err(|_| wrong("a `$` is followed by a number"))?;
-            let parameter = self.parameters.get(number.wrapping_sub(1));
-            bind(
-                *parameter.ok_or_else(|| wrong("there is a parameter of each number"))?,
-                out.reborrow(),
-            )?;
-            out.push_sql(rest);
+impl<'p> Statement<'p> {
+    /// Creates a statement with a value for each `$1`, `$2` and so on.
+    pub(super) fn new(sql: Sql, parameters: &'p [&'p dyn Parameter]) -> Self {
+        let values = parameters.iter().map(|parameter| parameter.value());
+        Self {
+            sql,
+            values: values.collect(),
         }
-        Ok(())
     }
 }
 
-fn wrong(rule: &'static str) -> diesel::result::Error {
-    diesel::result::Error::QueryBuilderError(rule.into())
+/// Writes a statement for one database: its text, with a bound value at each `$1`.
+macro_rules! fragment {
+    ($database:ty, $text:ident) => {
+        impl QueryFragment<$database> for Statement<'_> {
+            fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, $database>) -> QueryResult<()> {
+                let mut parts = self.sql.$text.split('$');
+                out.push_sql(parts.next().unwrap_or_default());
+                for part in parts {
+                    let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+                    let (number, rest) = part.split_at(digits);
+                    // A number that is named twice is bound twice: SQLite numbers its `?` by where they stand.
+                    match value(&self.values, number)? {
+                        Value::Text(Some(text)) => out.push_bind_param::<Text, str>(text)?,
+                        Value::Text(None) => {
+                            out.push_bind_param::<Nullable<Text>, _>(&None::<String>)?;
+                        }
+                        Value::Integer(Some(number)) => {
+                            out.push_bind_param::<BigInt, _>(number)?;
+                        }
+                        Value::Integer(None) => {
+                            out.push_bind_param::<Nullable<BigInt>, _>(&None::<i64>)?;
+                        }
+                        Value::Boolean(boolean) => out.push_bind_param::<Bool, _>(boolean)?,
+                        Value::Bytes(bytes) => out.push_bind_param::<Binary, [u8]>(bytes)?,
+                    }
+                    out.push_sql(rest);
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+fragment!(Sqlite, sqlite);
+fragment!(Pg, postgres);
+
+/// Returns the value that a number in a statement's text means.
+fn value<'v>(values: &'v [Value<'v>], number: &str) -> QueryResult<&'v Value<'v>> {
+    let wrong = |rule: &'static str| diesel::result::Error::QueryBuilderError(rule.into());
+    let number: usize = number
+        .parse()
+        .map_err(|_| wrong("a `$` must be followed by a number"))?;
+    values
+        .get(number.wrapping_sub(1))
+        .ok_or_else(|| wrong("there must be a parameter for each number"))
 }
 
 impl QueryId for Statement<'_> {
@@ -75,79 +104,64 @@ impl Query for Statement<'_> {
     type SqlType = Untyped;
 }
 
-impl QueryFragment<Sqlite> for Statement<'_> {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        self.walk(self.sql.sqlite, out, |parameter, out| {
-            parameter.bind_sqlite(out)
-        })
-    }
-}
-
-impl QueryFragment<Pg> for Statement<'_> {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        self.walk(self.sql.postgres, out, |parameter, out| {
-            parameter.bind_postgres(out)
-        })
-    }
-}
-
 impl<C> diesel::RunQueryDsl<C> for Statement<'_> {}
 
-/// A value that a statement takes.
+/// A value as a statement binds it. A NULL has a type too: PostgreSQL asks for the type of each parameter.
+pub(super) enum Value<'v> {
+    Text(Option<Cow<'v, str>>),
+    Integer(Option<i64>),
+    Boolean(bool),
+    Bytes(&'v [u8]),
+}
+
+/// A type whose values statements take.
 pub(super) trait Parameter: Sync {
-    fn bind_sqlite<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()>;
-    fn bind_postgres<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()>;
+    /// Returns the value in the form in which its column stores it.
+    fn value(&self) -> Value<'_>;
 }
 
 impl<T: Parameter + ?Sized> Parameter for &T {
-    fn bind_sqlite<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        T::bind_sqlite(self, out)
-    }
-
-    fn bind_postgres<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        T::bind_postgres(self, out)
+    fn value(&self) -> Value<'_> {
+        T::value(self)
     }
 }
 
-/// Says which type of SQL a type of Rust is bound as.
 macro_rules! parameter {
-    ($($rust:ty: $sql:ty),* $(,)?) => {
+    ($($rust:ty: |$value:ident| $stored:expr),* $(,)?) => {
         $(impl Parameter for $rust {
-            fn bind_sqlite<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-                out.push_bind_param::<$sql, Self>(self)
-            }
-
-            fn bind_postgres<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-                out.push_bind_param::<$sql, Self>(self)
+            fn value(&self) -> Value<'_> {
+                let $value = self;
+                $stored
             }
         })*
     };
 }
 
 parameter! {
-    str: Text,
-    String: Text,
-    Option<String>: Nullable<Text>,
-    i64: BigInt,
-    Option<i64>: Nullable<BigInt>,
-    bool: Bool,
-    [u8]: Binary,
-    Vec<u8>: Binary,
+    str: |text| Value::Text(Some(text.into())),
+    String: |text| Value::Text(Some(text.into())),
+    Option<String>: |text| Value::Text(text.as_deref().map(Cow::from)),
+    i64: |number| Value::Integer(Some(*number)),
+    Option<i64>: |number| Value::Integer(*number),
+    bool: |boolean| Value::Boolean(*boolean),
+    [u8]: |bytes| Value::Bytes(bytes),
+    Vec<u8>: |bytes| Value::Bytes(bytes),
+    Net4: |network| Value::Text(Some(network.to_string().into())),
+    Net6: |network| Value::Text(Some(network.to_string().into())),
+    Vec<Tag>: |tags| json(tags),
+    Vec<PostgresFirewallRule>: |rules| json(rules),
 }
 
-/// A value that is made from a row of either database, its columns by their names.
-pub(super) trait Record:
-    QueryableByName<Sqlite> + QueryableByName<Pg> + Send + 'static
-{
-}
+/// Texts that a statement takes as one JSON array: SQLite binds no lists.
+pub(super) struct JsonArray<'t>(pub &'t [&'t str]);
 
-impl<T: QueryableByName<Sqlite> + QueryableByName<Pg> + Send + 'static> Record for T {}
-
-/// A row of which nothing matters but that it is there.
-pub(super) struct Present;
-
-impl<DB: Backend> QueryableByName<DB> for Present {
-    fn build<'a>(_: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
-        Ok(Self)
+impl Parameter for JsonArray<'_> {
+    fn value(&self) -> Value<'_> {
+        json(&self.0)
     }
+}
+
+fn json(value: &impl serde::Serialize) -> Value<'static> {
+    let text = serde_json::to_string(value).expect("values of the contract can be written as JSON");
+    Value::Text(Some(text.into()))
 }

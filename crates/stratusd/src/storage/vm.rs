@@ -1,62 +1,75 @@
 //! Virtual machines.
 
-use diesel::QueryableByName;
-use diesel::sql_types::{Nullable, Text};
+use api_types::{
+    Count, Ipv4Address, Ipv6Address, LoadBalancerId, Location, Name, ProjectId, StorageSizeGib,
+    VmId, VmSize, VmState,
+};
 
 use super::page::{PageSql, fetch, page_sql};
-use super::schema::vm;
-use super::statement::Sql;
-use super::{Connection, StorageError, count};
+use super::record::{Record, Row, column, record};
+use super::statement::{JsonArray, Sql};
+use super::{Connection, Corrupt, StorageError, count};
 use crate::domain::list::{Order, Page};
 
-/// A virtual machine.
-#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
-#[diesel(table_name = vm)]
-pub struct Vm {
-    /// Its id.
-    pub id: String,
-    /// Where it is.
-    pub location: String,
-    /// Its name.
-    pub name: String,
-    /// Its public IPv4 address.
-    pub ip4: Option<String>,
-    /// Whether it shall have one.
-    pub ip4_enabled: bool,
-    /// Its public IPv6 address.
-    pub ip6: Option<String>,
-    /// Its size.
-    pub size: String,
-    /// What it is doing.
-    pub state: String,
-    /// Its storage in GiB.
-    pub storage_size_gib: i64,
-    /// The user to log in as.
-    pub unix_user: String,
+record! {
+    /// A virtual machine.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Vm in "vm" {
+        /// The id.
+        pub id: VmId,
+        /// The location.
+        pub location: Location,
+        /// The name, unique in its location.
+        pub name: Name,
+        /// The public IPv4 address.
+        pub ip4: Option<Ipv4Address>,
+        /// Whether the virtual machine is to have a public IPv4 address.
+        pub ip4_enabled: bool,
+        /// The public IPv6 address.
+        pub ip6: Option<Ipv6Address>,
+        /// The size.
+        pub size: VmSize,
+        /// The state.
+        pub state: VmState,
+        /// The storage in GiB.
+        pub storage_size_gib: StorageSizeGib,
+        /// The user to log in as.
+        pub unix_user: String,
+    }
+    columns vm_columns;
 }
 
-/// A virtual machine beside the load balancer that it is attached to.
-#[derive(Debug, Clone, QueryableByName)]
+pub(super) use vm_columns;
+
+/// A virtual machine and the load balancer that it is attached to.
+#[derive(Debug, Clone)]
 pub struct AttachedVm {
     /// The virtual machine.
-    #[diesel(embed)]
     pub vm: Vm,
-    /// The load balancer that has it.
-    #[diesel(sql_type = Nullable<Text>)]
-    pub load_balancer_id: Option<String>,
+    /// The id of the load balancer.
+    pub load_balancer_id: Option<LoadBalancerId>,
 }
 
-/// A page of the virtual machines of a location, and how many there are.
+impl Record for AttachedVm {
+    fn read(row: &dyn Row) -> Result<Self, Corrupt> {
+        Ok(Self {
+            vm: Vm::read(row)?,
+            load_balancer_id: column(row, "load_balancer_vm", "load_balancer_id")?,
+        })
+    }
+}
+
+/// Returns a page of the virtual machines of a location, and the size of the whole list.
 pub async fn page(
     c: &mut Connection<'_>,
-    project: &str,
-    location: &str,
+    project: &ProjectId,
+    location: &Location,
     page: &Page,
-) -> Result<(i64, Vec<Vm>), StorageError> {
+) -> Result<(Count, Vec<Vm>), StorageError> {
     macro_rules! sql {
         ($after:literal, $order:literal, $index:literal) => {
             page_sql!(
-                "id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user",
+                vm_columns!(),
                 "vm",
                 "vm",
                 location: " AND location = $4",
@@ -73,23 +86,23 @@ pub async fn page(
     fetch(c, sql, &[&project, &page.after, &page.size, &location]).await
 }
 
-/// Those of a location that have one of these ids, with whom they are attached to; by id. `ids` is a JSON array.
+/// Returns the virtual machines of a location with given ids, each with the load balancer that it is attached to.
 pub async fn of_ids(
     c: &mut Connection<'_>,
-    project: &str,
-    location: &str,
-    ids: &str,
+    project: &ProjectId,
+    location: &Location,
+    ids: &[&str],
 ) -> Result<Vec<AttachedVm>, StorageError> {
     macro_rules! sql {
         ($ids:literal) => {
             concat!(
-                "SELECT vm.id, vm.location, vm.name, vm.ip4, vm.ip4_enabled, vm.ip6, vm.size, vm.state, \
-                 vm.storage_size_gib, vm.unix_user, attached.load_balancer_id \
-                 FROM vm LEFT JOIN load_balancer_vm AS attached \
-                 ON attached.project_id = vm.project_id AND attached.vm_id = vm.id \
-                 WHERE vm.project_id = $1 AND vm.location = $2 AND vm.id IN (",
+                "SELECT ",
+                vm_columns!(),
+                ", attached.load_balancer_id FROM vm AS t LEFT JOIN load_balancer_vm AS attached \
+                 ON attached.project_id = t.project_id AND attached.vm_id = t.id \
+                 WHERE t.project_id = $1 AND t.location = $2 AND t.id IN (",
                 $ids,
-                ") ORDER BY vm.id"
+                ") ORDER BY t.id"
             )
         };
     }
@@ -98,20 +111,30 @@ pub async fn of_ids(
             sqlite: sql!("SELECT value FROM json_each($3)"),
             postgres: sql!("SELECT jsonb_array_elements_text($3::jsonb)"),
         },
-        &[&project, &location, &ids],
+        &[&project, &location, &JsonArray(ids)],
     )
     .await
 }
 
-/// All of a project.
-pub async fn of_project(c: &mut Connection<'_>, project: &str) -> Result<Vec<Vm>, StorageError> {
-    let sql = "SELECT id, location, name, ip4, ip4_enabled, ip6, size, state, storage_size_gib, unix_user \
-               FROM vm WHERE project_id = $1 ORDER BY location, name";
+/// Returns all virtual machines of a project, by location and name.
+pub async fn of_project(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+) -> Result<Vec<Vm>, StorageError> {
+    let sql = concat!(
+        "SELECT ",
+        vm_columns!(),
+        " FROM vm AS t WHERE t.project_id = $1 ORDER BY t.location, t.name"
+    );
     c.fetch_all::<Vm>(sql, &[&project]).await
 }
 
-/// Makes a virtual machine.
-pub async fn insert(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
+/// Inserts a virtual machine.
+pub async fn insert(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    vm: &Vm,
+) -> Result<(), StorageError> {
     let sql = "INSERT INTO vm (project_id, id, location, name, ip4, ip4_enabled, ip6, size, state, \
                storage_size_gib, unix_user) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
     c.execute(
@@ -131,11 +154,21 @@ pub async fn insert(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<()
         ],
     )
     .await?;
-    count::add(c, count::Kind::Vm, (project, &vm.location, &vm.id), 1).await
+    count::add(
+        c,
+        count::Kind::Vm,
+        (project, &vm.location, vm.id.as_str()),
+        1,
+    )
+    .await
 }
 
-/// Changes everything but id, location and name.
-pub async fn update(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
+/// Writes all columns except id, location and name.
+pub async fn update(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    vm: &Vm,
+) -> Result<(), StorageError> {
     let sql = "UPDATE vm SET ip4 = $3, ip4_enabled = $4, ip6 = $5, size = $6, state = $7, storage_size_gib = $8, \
                unix_user = $9 WHERE project_id = $1 AND id = $2";
     c.execute(
@@ -156,8 +189,12 @@ pub async fn update(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<()
     Ok(())
 }
 
-/// Removes a virtual machine, also from whatever has it.
-pub async fn delete(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<(), StorageError> {
+/// Deletes a virtual machine, after detaching it from its load balancer and its network interfaces.
+pub async fn delete(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    vm: &Vm,
+) -> Result<(), StorageError> {
     c.execute(
         "DELETE FROM load_balancer_vm WHERE project_id = $1 AND vm_id = $2",
         &[&project, &vm.id],
@@ -173,5 +210,11 @@ pub async fn delete(c: &mut Connection<'_>, project: &str, vm: &Vm) -> Result<()
         &[&project, &vm.id],
     )
     .await?;
-    count::add(c, count::Kind::Vm, (project, &vm.location, &vm.id), -1).await
+    count::add(
+        c,
+        count::Kind::Vm,
+        (project, &vm.location, vm.id.as_str()),
+        -1,
+    )
+    .await
 }

@@ -1,4 +1,4 @@
--- What exists. Every table of a project's resources leads with the project, so that projects can be spread over several servers.
+-- The resources. The key of each table of a project's resources begins with the project, so that projects can be distributed over several servers.
 
 CREATE TABLE project (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
@@ -24,7 +24,7 @@ CREATE TABLE location (
     offers_postgres BOOLEAN NOT NULL
 );
 
--- How many items a list has. Sums of a few rows stand for counting all of them.
+-- The number of items of each list, as the sum of a few rows (slots), so that pages do not count the items.
 CREATE TABLE resource_count (
     project_id TEXT COLLATE "C" NOT NULL REFERENCES project (id),
     kind TEXT COLLATE "C" NOT NULL,
@@ -52,7 +52,7 @@ CREATE TABLE vm (
 
 CREATE INDEX vm_by_location ON vm (project_id, location, id);
 
--- What the operator has declared (`is_declared`) is the operator's to take away; the rest belongs to callers.
+-- `is_declared`: an inventory declares the row, so `stratusd apply --prune` may delete it. The other rows belong to callers.
 CREATE TABLE private_subnet (
     project_id TEXT COLLATE "C" NOT NULL REFERENCES project (id),
     id TEXT COLLATE "C" NOT NULL,
@@ -68,7 +68,7 @@ CREATE TABLE private_subnet (
     UNIQUE (project_id, net6)
 );
 
--- Two connected subnets, the lower id first, so that a pair has one row whoever asked.
+-- Two connected subnets, the lower id first, so that a pair has one row.
 CREATE TABLE private_subnet_link (
     project_id TEXT COLLATE "C" NOT NULL,
     low_id TEXT COLLATE "C" NOT NULL,
@@ -155,7 +155,7 @@ CREATE INDEX load_balancer_by_location ON load_balancer (project_id, location, i
 CREATE INDEX load_balancer_by_name ON load_balancer (project_id, name, id);
 CREATE INDEX load_balancer_by_subnet ON load_balancer (project_id, subnet_id);
 
--- The key says it: a virtual machine is attached to one load balancer at most.
+-- The key has no load balancer, so a virtual machine is attached to at most one.
 CREATE TABLE load_balancer_vm (
     project_id TEXT COLLATE "C" NOT NULL,
     vm_id TEXT COLLATE "C" NOT NULL,
@@ -175,8 +175,8 @@ CREATE TABLE inference_api_key (
     PRIMARY KEY (project_id, id)
 );
 
--- What a database is, what it shall be, and when somebody must look at the difference (`due_at`).
--- A worker that looks holds the lease; its result counts only while it does.
+-- The state of a database, its targets (`target_…`), and when the reconciler is to compare them (`due_at`).
+-- A worker that does so holds the lease; its result is written only while it does.
 CREATE TABLE postgres_database (
     project_id TEXT COLLATE "C" NOT NULL REFERENCES project (id),
     id TEXT COLLATE "C" NOT NULL,
@@ -214,7 +214,7 @@ CREATE TABLE postgres_database (
 CREATE INDEX postgres_database_by_name ON postgres_database (project_id, name, id);
 CREATE INDEX postgres_database_by_due ON postgres_database (due_at) WHERE due_at IS NOT NULL;
 
--- What the service itself must remember, such as its certificate authority.
+-- State of the service itself, such as its certificate authority.
 CREATE TABLE service_state (
     name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     value BYTEA NOT NULL

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::{Done, Ids, Placed, Run, by_place, key, or};
-use crate::domain::id::Kind;
+use api_types::{FirewallId, FirewallRuleId};
+
+use super::{Done, Ids, Placed, Run, by_place, checked, key, or};
+use crate::domain::id::Id;
 use crate::domain::refusal::enumerate;
 use crate::inventory::{FirewallEntry, StepKind};
 use crate::storage;
@@ -16,7 +18,7 @@ impl Run<'_, '_> {
         &mut self,
         project: &Project,
         entries: &[FirewallEntry],
-    ) -> Done<Ids> {
+    ) -> Done<Ids<FirewallId>> {
         let existing = storage::firewall::of_project(self.tx, &project.id).await?;
         let by_name = by_place(&existing);
         let mut ids = Ids::new();
@@ -37,9 +39,9 @@ impl Run<'_, '_> {
             } else {
                 self.step(StepKind::Create, what.clone());
                 let firewall = Firewall {
-                    id: Kind::Firewall.new_id(self.world),
-                    location: location.clone(),
-                    name: name.clone(),
+                    id: FirewallId::generate(self.world),
+                    location: checked(&entry.location),
+                    name: checked(&entry.name),
                     description: description.to_owned(),
                     is_declared: true,
                 };
@@ -56,14 +58,14 @@ impl Run<'_, '_> {
     async fn rules(
         &mut self,
         project: &Project,
-        firewall: &str,
+        firewall: &FirewallId,
         entry: &FirewallEntry,
         what: &str,
     ) -> Done<()> {
         let existing = storage::firewall::rules(self.tx, &project.id, firewall).await?;
         let known: HashSet<_> = existing
             .iter()
-            .map(|rule| (&*rule.cidr, &*rule.port_range))
+            .map(|rule| (rule.cidr.as_str(), rule.port_range.as_str()))
             .collect();
         let asked: HashSet<_> = entry
             .rules
@@ -81,14 +83,14 @@ impl Run<'_, '_> {
             );
             let rule = Rule {
                 firewall_id: firewall.to_owned(),
-                id: Kind::FirewallRule.new_id(self.world),
-                cidr: cidr.clone(),
-                port_range: port_range.clone(),
+                id: FirewallRuleId::generate(self.world),
+                cidr: checked(&wanted.cidr),
+                port_range: checked(&wanted.port_range),
             };
             storage::firewall::insert_rule(self.tx, &project.id, &rule).await?;
         }
         for rule in &existing {
-            let is_wanted = asked.contains(&(&*rule.cidr, &*rule.port_range));
+            let is_wanted = asked.contains(&(rule.cidr.as_str(), rule.port_range.as_str()));
             if !is_wanted && self.prunes(format!("{what}: rule {} {}", rule.cidr, rule.port_range))
             {
                 storage::firewall::delete_rule(self.tx, &project.id, rule).await?;

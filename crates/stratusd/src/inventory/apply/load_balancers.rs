@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use api_types::{HealthCheckProtocol, LoadBalancerAlgorithm, NetworkStack};
+use api_types::{
+    HealthCheckProtocol, LoadBalancerAlgorithm, LoadBalancerId, NetworkStack, Port,
+    PrivateSubnetId, VmId,
+};
 use serde_saphyr::Spanned;
 
-use super::{Done, Ids, Placed, Run, by_place, inconsistent, key, or};
-use crate::domain::id::Kind;
+use super::{Done, Ids, Placed, Run, by_place, checked, inconsistent, key};
+use crate::domain::id::Id;
 use crate::inventory::{LoadBalancerEntry, StepKind};
 use crate::storage;
 use crate::storage::load_balancer::LoadBalancer;
@@ -17,8 +20,8 @@ impl Run<'_, '_> {
         &mut self,
         project: &Project,
         entries: &[LoadBalancerEntry],
-        vms: &Ids,
-        subnets: &Ids,
+        vms: &Ids<VmId>,
+        subnets: &Ids<PrivateSubnetId>,
     ) -> Done<()> {
         let existing = storage::load_balancer::of_project(self.tx, &project.id).await?;
         let (by_name, wanted) = (by_place(&existing), by_place(entries));
@@ -57,18 +60,16 @@ impl Run<'_, '_> {
         project: &Project,
         found: &LoadBalancer,
         entry: &LoadBalancerEntry,
-        subnet: &str,
+        subnet: &PrivateSubnetId,
         what: &str,
     ) -> Done<()> {
-        let protocol = or(
-            entry.health_check_protocol.as_ref(),
-            HealthCheckProtocol::Http.as_str(),
-        );
-        if found.subnet_id != subnet || found.health_check_protocol != protocol {
+        let protocol = entry.health_check_protocol.as_ref();
+        let protocol = protocol.map_or(HealthCheckProtocol::Http, checked);
+        if found.subnet_id != *subnet || found.health_check_protocol != protocol {
             self.step(StepKind::Update, what.to_owned());
             let changed = LoadBalancer {
-                subnet_id: subnet.to_owned(),
-                health_check_protocol: protocol.to_owned(),
+                subnet_id: subnet.clone(),
+                health_check_protocol: protocol,
                 ..found.clone()
             };
             storage::load_balancer::update(self.tx, &project.id, &changed).await?;
@@ -82,14 +83,14 @@ impl Run<'_, '_> {
         project: &Project,
         found: &LoadBalancer,
         entry: &LoadBalancerEntry,
-        vms: &Ids,
+        vms: &Ids<VmId>,
     ) -> Done<Vec<&'static str>> {
         let attached = storage::load_balancer::vms(self.tx, &project.id, &found.id).await?;
-        let attached: BTreeSet<&str> = attached.iter().map(|vm| &*vm.id).collect();
-        let wanted: BTreeSet<&str> = entry
+        let attached: BTreeSet<&VmId> = attached.iter().map(|vm| &vm.id).collect();
+        let wanted: BTreeSet<&VmId> = entry
             .vms
             .iter()
-            .map(|vm| &*vms[&key(&found.location, &vm.value)])
+            .map(|vm| &vms[&key(found.location.as_str(), &vm.value)])
             .collect();
         let is_other = |given: Option<&Spanned<String>>, has: &str| {
             given.is_some_and(|given| given.value != has)
@@ -97,21 +98,18 @@ impl Run<'_, '_> {
         let differing = [
             (
                 "algorithm",
-                is_other(entry.algorithm.as_ref(), &found.algorithm),
+                is_other(entry.algorithm.as_ref(), found.algorithm.as_str()),
             ),
-            (
-                "src_port",
-                i64::from(entry.src_port.value) != found.src_port,
-            ),
-            (
-                "dst_port",
-                i64::from(entry.dst_port.value) != found.dst_port,
-            ),
+            ("src_port", entry.src_port.value != found.src_port.get()),
+            ("dst_port", entry.dst_port.value != found.dst_port.get()),
             (
                 "health_check_endpoint",
-                entry.health_check_endpoint.value != found.health_check_endpoint,
+                found.health_check_endpoint != *entry.health_check_endpoint.value,
             ),
-            ("stack", is_other(entry.stack.as_ref(), &found.stack)),
+            (
+                "stack",
+                is_other(entry.stack.as_ref(), found.stack.as_str()),
+            ),
             ("cert_enabled", entry.cert_enabled != found.cert_enabled),
             ("vms", attached != wanted),
         ];
@@ -126,45 +124,42 @@ impl Run<'_, '_> {
         &mut self,
         project: &Project,
         entry: &LoadBalancerEntry,
-        vms: &Ids,
-        subnet: &str,
+        vms: &Ids<VmId>,
+        subnet: &PrivateSubnetId,
         what: &str,
     ) -> Done<()> {
+        let port = |value| Port::try_from(value).expect("the inventory has been checked");
+        let (algorithm, protocol) = (&entry.algorithm, &entry.health_check_protocol);
         let made = LoadBalancer {
-            id: Kind::LoadBalancer.new_id(self.world),
-            location: entry.location.value.clone(),
-            name: entry.name.value.clone(),
-            algorithm: or(
-                entry.algorithm.as_ref(),
-                LoadBalancerAlgorithm::RoundRobin.as_str(),
-            )
-            .to_owned(),
-            src_port: i64::from(entry.src_port.value),
-            dst_port: i64::from(entry.dst_port.value),
-            health_check_endpoint: entry.health_check_endpoint.value.clone(),
-            health_check_protocol: or(
-                entry.health_check_protocol.as_ref(),
-                HealthCheckProtocol::Http.as_str(),
-            )
-            .to_owned(),
-            stack: or(entry.stack.as_ref(), NetworkStack::Dual.as_str()).to_owned(),
+            id: LoadBalancerId::generate(self.world),
+            location: checked(&entry.location),
+            name: checked(&entry.name),
+            algorithm: algorithm
+                .as_ref()
+                .map_or(LoadBalancerAlgorithm::RoundRobin, checked),
+            src_port: port(entry.src_port.value),
+            dst_port: port(entry.dst_port.value),
+            health_check_endpoint: checked(&entry.health_check_endpoint),
+            health_check_protocol: protocol.as_ref().map_or(HealthCheckProtocol::Http, checked),
+            stack: entry.stack.as_ref().map_or(NetworkStack::Dual, checked),
             cert_enabled: entry.cert_enabled,
-            subnet_id: subnet.to_owned(),
-            subnet: entry.subnet.value.clone(),
+            subnet_id: subnet.clone(),
+            subnet: checked(&entry.subnet),
             revision: 0,
         };
         storage::load_balancer::insert(self.tx, &project.id, &made).await?;
-        let attached = entry
+        let attached: Vec<&VmId> = entry
             .vms
             .iter()
-            .map(|vm| vms[&key(&entry.location.value, &vm.value)].as_str());
-        let attached = attached.collect::<serde_json::Value>().to_string();
-        let found = storage::vm::of_ids(self.tx, &project.id, &made.location, &attached).await?;
+            .map(|vm| &vms[&key(&entry.location.value, &vm.value)])
+            .collect();
+        let ids: Vec<&str> = attached.iter().map(|id| id.as_str()).collect();
+        let found = storage::vm::of_ids(self.tx, &project.id, &made.location, &ids).await?;
         if let Some(vm) = found.iter().find(|vm| vm.load_balancer_id.is_some()) {
             let at = entry
                 .vms
                 .iter()
-                .find(|it| it.value == vm.vm.name)
+                .find(|it| vm.vm.name == *it.value)
                 .unwrap_or(&entry.name);
             let message = format!(
                 "{what}: vm {} is attached to another load balancer, which must let it go",

@@ -2,27 +2,29 @@
 
 use std::collections::HashSet;
 
-use api_types::PrivateSubnetState;
+use api_types::{FirewallId, NicId, PrivateSubnetId, PrivateSubnetState, VmId};
 use serde_saphyr::Spanned;
 
-use super::{Done, Ids, Placed, Run, by_place, in_the_way, inconsistent, key};
-use crate::domain::id::Kind;
+use super::{
+    Done, Ids, Placed, Run, by_place, checked, checked_text, in_the_way, inconsistent, key,
+};
+use crate::domain::id::Id;
 use crate::domain::network::{Net4, Net6};
 use crate::inventory::{NicEntry, PrivateSubnetEntry, StepKind};
 use crate::operations::private_subnet::free_networks;
 use crate::storage::firewall::Firewall;
 use crate::storage::private_subnet::{Nic, PrivateSubnet};
 use crate::storage::project::Project;
-use crate::storage::{self, Aborted, StorageError};
+use crate::storage::{self, Aborted};
 
 impl Run<'_, '_> {
     pub(super) async fn subnets(
         &mut self,
         project: &Project,
         entries: &[PrivateSubnetEntry],
-        vms: &Ids,
-        firewalls: &Ids,
-    ) -> Done<Ids> {
+        vms: &Ids<VmId>,
+        firewalls: &Ids<FirewallId>,
+    ) -> Done<Ids<PrivateSubnetId>> {
         let existing = storage::private_subnet::of_project(self.tx, &project.id).await?;
         self.free_networks_of_those_that_go(project, entries, &existing)
             .await?;
@@ -32,7 +34,7 @@ impl Run<'_, '_> {
         for entry in entries {
             let (location, name) = (&entry.location.value, &entry.name.value);
             let what = format!("project {}: private subnet {location}/{name}", project.name);
-            let guards: Vec<&String> = entry
+            let guards: Vec<&FirewallId> = entry
                 .firewalls
                 .iter()
                 .map(|firewall| &firewalls[&key(location, &firewall.value)])
@@ -66,21 +68,22 @@ impl Run<'_, '_> {
         let (wanted, asked) = (by_place(entries), asked_networks(entries));
         let goes =
             |subnet: &&PrivateSubnet| subnet.is_declared && !wanted.contains_key(&subnet.known());
-        let is_asked = |it: &&PrivateSubnet| asked.contains(&*it.net4) || asked.contains(&*it.net6);
+        let is_asked = |it: &&PrivateSubnet| {
+            asked.contains(&*it.net4.to_string()) || asked.contains(&*it.net6.to_string())
+        };
         for subnet in existing
             .iter()
             .filter(goes)
             .filter(is_asked)
             .filter(|_| self.mode.prunes)
         {
-            let (net4, net6) = match free_networks(self.tx, &project.id, self.world, &asked).await {
+            let networks = match free_networks(self.tx, &project.id, self.world, &asked).await {
                 Ok(free) => free,
                 Err(Aborted::Refused(refusal)) => {
                     return in_the_way(format!("project {}: {refusal}", project.name));
                 }
                 Err(Aborted::Failed(error)) => return Err(error.into()),
             };
-            let networks = (&*net4.to_string(), &*net6.to_string());
             storage::private_subnet::renumber(self.tx, &project.id, &subnet.id, networks).await?;
         }
         Ok(())
@@ -94,9 +97,12 @@ impl Run<'_, '_> {
         entry: &PrivateSubnetEntry,
         what: &str,
     ) -> Done<PrivateSubnet> {
-        let networks = [(&entry.net4, &found.net4), (&entry.net6, &found.net6)];
+        let networks = [
+            (&entry.net4, found.net4.to_string()),
+            (&entry.net6, found.net6.to_string()),
+        ];
         for (wanted, has) in networks {
-            if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.value != *has) {
+            if let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.value != has) {
                 return inconsistent(
                     wanted,
                     format!("{what} has the network {has}, which cannot change"),
@@ -116,8 +122,8 @@ impl Run<'_, '_> {
         &mut self,
         project: &Project,
         subnet: &PrivateSubnet,
-        wanted: &[&String],
-        declared: &Ids,
+        wanted: &[&FirewallId],
+        declared: &Ids<FirewallId>,
         what: &str,
     ) -> Done<()> {
         let attached = storage::firewall::of_subnet(self.tx, &project.id, &subnet.id).await?;
@@ -161,16 +167,15 @@ impl Run<'_, '_> {
             }
             Err(Aborted::Failed(error)) => return Err(error.into()),
         };
-        let given = |given: &Option<Spanned<String>>, free: String| {
-            given.as_ref().map_or(free, |it| it.value.clone())
-        };
+        let given4 = entry.net4.as_ref().and_then(|it| Net4::parse(&it.value));
+        let given6 = entry.net6.as_ref().and_then(|it| Net6::parse(&it.value));
         let subnet = PrivateSubnet {
-            id: Kind::PrivateSubnet.new_id(self.world),
-            location: entry.location.value.clone(),
-            name: entry.name.value.clone(),
-            net4: given(&entry.net4, net4.to_string()),
-            net6: given(&entry.net6, net6.to_string()),
-            state: PrivateSubnetState::Available.as_str().to_owned(),
+            id: PrivateSubnetId::generate(self.world),
+            location: checked(&entry.location),
+            name: checked(&entry.name),
+            net4: given4.unwrap_or(net4),
+            net6: given6.unwrap_or(net6),
+            state: PrivateSubnetState::Available,
             is_declared: true,
         };
         for network in [&entry.net4, &entry.net6].into_iter().flatten() {
@@ -191,14 +196,14 @@ impl Run<'_, '_> {
         project: &Project,
         subnet: &PrivateSubnet,
         entry: &PrivateSubnetEntry,
-        vms: &Ids,
+        vms: &Ids<VmId>,
         what: &str,
     ) -> Done<()> {
         let mut existing = storage::private_subnet::nics(self.tx, &project.id, &subnet.id).await?;
         existing.sort_by(|one, other| one.name.cmp(&other.name));
         let mut standing = Vec::new();
         for nic in existing.extract_if(.., |nic| {
-            !entry.nics.iter().any(|it| it.name.value == nic.name)
+            !entry.nics.iter().any(|it| nic.name == *it.name.value)
         }) {
             if self.prunes(format!("{what}: nic {}", nic.name)) {
                 storage::private_subnet::delete_nic(self.tx, &project.id, &nic).await?;
@@ -210,7 +215,7 @@ impl Run<'_, '_> {
         let mut placed = Vec::new();
         for wanted in &entry.nics {
             let what = format!("{what}: nic {}", wanted.name.value);
-            let found = existing.iter().find(|nic| nic.name == wanted.name.value);
+            let found = existing.iter().find(|nic| nic.name == *wanted.name.value);
             let Some((private_ipv4, private_ipv6)) = addresses.next(wanted, found) else {
                 return inconsistent(
                     &wanted.name,
@@ -219,15 +224,15 @@ impl Run<'_, '_> {
             };
             let nic = Nic {
                 subnet_id: subnet.id.clone(),
-                id: found.map_or_else(|| Kind::Nic.new_id(self.world), |nic| nic.id.clone()),
-                name: wanted.name.value.clone(),
-                private_ipv4,
-                private_ipv6,
+                id: found.map_or_else(|| NicId::generate(self.world), |nic| nic.id.clone()),
+                name: checked(&wanted.name),
+                private_ipv4: checked_text(&private_ipv4),
+                private_ipv6: checked_text(&private_ipv6),
                 vm_id: wanted
                     .vm
                     .as_ref()
-                    .map(|vm| vms[&key(&subnet.location, &vm.value)].clone()),
-                vm_name: wanted.vm.as_ref().map(|vm| vm.value.clone()),
+                    .map(|vm| vms[&key(subnet.location.as_str(), &vm.value)].clone()),
+                vm_name: wanted.vm.as_ref().map(checked),
             };
             if found == Some(&nic) {
                 continue;
@@ -301,14 +306,13 @@ impl Addresses {
         existing: &[Nic],
         standing: &[Nic],
     ) -> Done<Self> {
-        let corrupt = || StorageError::Corrupt("the network of a subnet");
         let given = |entry: &NicEntry| {
             [entry.private_ipv4.clone(), entry.private_ipv6.clone()]
                 .into_iter()
                 .flatten()
         };
         for address in entries.iter().flat_map(given) {
-            let has = |nic: &&Nic| [&nic.private_ipv4, &nic.private_ipv6].contains(&&address.value);
+            let has = |nic: &&Nic| addresses_of(nic).contains(&address.value);
             if let Some(nic) = standing.iter().find(has) {
                 let message = format!(
                     "the network interface {} has this address, and is not in the inventory; --prune removes it",
@@ -323,14 +327,10 @@ impl Addresses {
             .map(|address| address.value)
             .collect();
         let all = existing.iter().chain(standing);
-        let taken = all
-            .flat_map(|nic| [nic.private_ipv4.clone(), nic.private_ipv6.clone()])
-            .collect();
-        let net4 = Net4::parse(&subnet.net4).ok_or_else(corrupt)?;
-        let net6 = Net6::parse(&subnet.net6).ok_or_else(corrupt)?;
+        let taken = all.flat_map(addresses_of).collect();
         Ok(Self {
-            net4,
-            net6,
+            net4: subnet.net4,
+            net6: subnet.net6,
             asked,
             taken,
         })
@@ -342,13 +342,13 @@ impl Addresses {
         let hosts4 = net4.hosts().map(|host| host.to_string());
         let ipv4 = self.one(
             entry.private_ipv4.as_ref(),
-            found.map(|nic| &nic.private_ipv4),
+            found.map(|nic| nic.private_ipv4.as_str()),
             hosts4,
         )?;
         let hosts6 = (4..).map(|number| net6.host(number).to_string());
         let ipv6 = self.one(
             entry.private_ipv6.as_ref(),
-            found.map(|nic| &nic.private_ipv6),
+            found.map(|nic| nic.private_ipv6.as_str()),
             hosts6,
         )?;
         Some((ipv4, ipv6))
@@ -357,15 +357,22 @@ impl Addresses {
     fn one(
         &mut self,
         given: Option<&Spanned<String>>,
-        has: Option<&String>,
+        has: Option<&str>,
         mut hosts: impl Iterator<Item = String>,
     ) -> Option<String> {
         let address = given.map(|given| given.value.clone());
-        let address = address.or_else(|| has.filter(|has| !self.asked.contains(*has)).cloned());
+        let address = address.or_else(|| {
+            has.filter(|has| !self.asked.contains(*has))
+                .map(str::to_owned)
+        });
         let address = address.or_else(|| {
             hosts.find(|host| !self.asked.contains(host) && !self.taken.contains(host))
         })?;
         self.taken.insert(address.clone());
         Some(address)
     }
+}
+
+fn addresses_of(nic: &Nic) -> [String; 2] {
+    [nic.private_ipv4.to_string(), nic.private_ipv6.to_string()]
 }

@@ -1,9 +1,9 @@
 //! Virtual machines.
 
-use api_types::VmState;
+use api_types::{StorageSizeGib, VmId, VmState};
 
-use super::{Done, Ids, Placed, Run, by_place, key, or};
-use crate::domain::id::Kind;
+use super::{Done, Ids, Placed, Run, by_place, checked, key};
+use crate::domain::id::Id;
 use crate::inventory::{StepKind, VmEntry};
 use crate::storage;
 use crate::storage::project::Project;
@@ -11,18 +11,21 @@ use crate::storage::vm::Vm;
 
 impl Run<'_, '_> {
     /// Ids by location and name.
-    pub(super) async fn vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<Ids> {
+    pub(super) async fn vms(&mut self, project: &Project, entries: &[VmEntry]) -> Done<Ids<VmId>> {
         let existing = storage::vm::of_project(self.tx, &project.id).await?;
-        let mut ids: Ids = existing
+        let mut ids: Ids<VmId> = existing
             .iter()
-            .map(|vm| (key(&vm.location, &vm.name), vm.id.clone()))
+            .map(|vm| (key(vm.location.as_str(), vm.name.as_str()), vm.id.clone()))
             .collect();
         let by_name = by_place(&existing);
         for entry in entries {
             let existing = by_name.get(&entry.known());
-            let id = existing.map_or_else(|| Kind::Vm.new_id(self.world), |vm| vm.id.clone());
+            let id = existing.map_or_else(|| VmId::generate(self.world), |vm| vm.id.clone());
             let wanted = vm(entry, id);
-            ids.insert(key(&wanted.location, &wanted.name), wanted.id.clone());
+            ids.insert(
+                key(wanted.location.as_str(), wanted.name.as_str()),
+                wanted.id.clone(),
+            );
             let what = format!(
                 "project {}: vm {}/{}",
                 project.name, wanted.location, wanted.name
@@ -58,17 +61,18 @@ impl Run<'_, '_> {
     }
 }
 
-fn vm(entry: &VmEntry, id: String) -> Vm {
+fn vm(entry: &VmEntry, id: VmId) -> Vm {
     Vm {
         id,
-        location: entry.location.value.clone(),
-        name: entry.name.value.clone(),
-        ip4: entry.ip4.as_ref().map(|ip4| ip4.value.clone()),
+        location: checked(&entry.location),
+        name: checked(&entry.name),
+        ip4: entry.ip4.as_ref().map(checked),
         ip4_enabled: entry.ip4_enabled.unwrap_or(entry.ip4.is_some()),
-        ip6: entry.ip6.as_ref().map(|ip6| ip6.value.clone()),
-        size: entry.size.value.clone(),
-        state: or(entry.state.as_ref(), VmState::Running.as_str()).to_owned(),
-        storage_size_gib: i64::from(entry.storage_size_gib.value),
+        ip6: entry.ip6.as_ref().map(checked),
+        size: checked(&entry.size),
+        state: entry.state.as_ref().map_or(VmState::Running, checked),
+        storage_size_gib: StorageSizeGib::try_from(entry.storage_size_gib.value)
+            .expect("the inventory has been checked"),
         unix_user: entry.unix_user.value.clone(),
     }
 }

@@ -1,4 +1,4 @@
-//! The address of a PostgreSQL server: what `libpq` takes as one, with its `sslmode`, `sslrootcert`, `sslcert` and
+//! The address of a PostgreSQL server: a connection URI of `libpq`, with its `sslmode`, `sslrootcert`, `sslcert` and
 //! `sslkey` (<https://www.postgresql.org/docs/current/libpq-connect.html>).
 
 use std::fmt;
@@ -12,16 +12,16 @@ use tokio_postgres::config::{Host, SslMode};
 
 use super::tls::{Judgement, Tls};
 
-/// Where a server is. Its Debug shows nothing of that, since a password is part of it.
+/// The address of a server. Its `Debug` shows nothing, since the address contains a password.
 #[derive(Clone)]
 pub struct Address {
     pub(super) config: Config,
     pub(super) tls: Tls,
-    /// The options of the query that may be shown, as they were written.
+    /// The options of the query that can be shown, as they were written.
     options: Vec<String>,
 }
 
-/// Options that can hold no secret, whatever was mistaken for their value, and that the rest of an address does not show.
+/// Options that hold no secret, and that the rest of an address does not show.
 const PLAIN_OPTIONS: [&str; 14] = [
     "channel_binding",
     "connect_timeout",
@@ -39,51 +39,51 @@ const PLAIN_OPTIONS: [&str; 14] = [
     "tcp_user_timeout",
 ];
 
-/// Why a text is no address.
+/// Why a text is not an address.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// It is not formed like one. The text is not in here: a password is part of it.
+    /// The text is not a connection URI. The error does not contain it, since a password is part of it.
     #[error("it is not the URL of a PostgreSQL server")]
     Malformed(#[source] tokio_postgres::Error),
-    /// A setting has no such value.
+    /// An option has an unknown value.
     #[error("{name} must be one of {values}")]
     Value {
-        /// The setting.
+        /// The option.
         name: &'static str,
-        /// What it may be.
+        /// The known values.
         values: &'static str,
     },
-    /// It does not say where the server is.
+    /// The address names no host.
     #[error(
         "it names no host: write postgres://HOST/NAME, or postgres:///NAME?host=FOLDER for a socket"
     )]
     NoHost,
-    /// There are more of one than of the other.
+    /// The numbers of hosts, addresses and ports do not go together.
     #[error(
         "it names {hosts} hosts, {addresses} addresses (hostaddr) and {ports} ports, which do not belong together"
     )]
     Unequal {
-        /// Names of hosts.
+        /// The number of host names.
         hosts: usize,
-        /// Addresses of hosts.
+        /// The number of host addresses.
         addresses: usize,
-        /// Ports.
+        /// The number of ports.
         ports: usize,
     },
-    /// Only half of what proves who we are.
+    /// A client certificate without its key, or a key without its certificate.
     #[error("sslcert and sslkey must be given together")]
     HalfIdentity,
 }
 
 impl Address {
-    /// What connects to each host alone, in their order.
+    /// Returns a configuration for each host alone, in their order.
     pub(super) fn hosts(&self) -> Vec<Config> {
         (0..count(&self.config))
             .map(|index| self.host(index))
             .collect()
     }
 
-    /// The settings with one of the hosts: a `Config` lets none be taken away.
+    /// Returns the configuration with one of the hosts. Hosts cannot be removed from a `Config`, so all else is copied.
     fn host(&self, index: usize) -> Config {
         let all = &self.config;
         let mut one = Config::new();
@@ -142,7 +142,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Without a secret: of the query, where a password may be, only what is known to be none is shown.
+/// Shows the address without its password. Of the query, which may contain one, only known options are shown.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
@@ -161,7 +161,7 @@ impl fmt::Display for Address {
         for index in 0..count(&self.config) {
             f.write_str(if index == 0 { "" } else { "," })?;
             match (self.config.get_hosts().get(index), addresses.get(index)) {
-                // Only an address of IPv6 has colons.
+                // Only an IPv6 address has colons.
                 (Some(Host::Tcp(name)), _) if name.contains(':') => write!(f, "[{name}]")?,
                 (Some(Host::Tcp(name)), _) => f.write_str(&encoded(name))?,
                 (Some(Host::Unix(folder)), _) => {
@@ -171,7 +171,7 @@ impl fmt::Display for Address {
                 (None, Some(address)) => address.fmt(f)?,
                 (None, None) => {}
             }
-            // One port is for all hosts.
+            // A single port is for all hosts.
             let port = if let [port] = ports {
                 Some(port)
             } else {
@@ -183,7 +183,7 @@ impl fmt::Display for Address {
             .get_dbname()
             .map_or(Ok(()), |name| write!(f, "/{}", encoded(name)))?;
         let mut options = self.options.clone();
-        // Where a name and an address are given, the address is where it connects to.
+        // If a host has a name and an address, the address is what is connected to.
         if !self.config.get_hosts().is_empty() && !addresses.is_empty() {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
             options.insert(0, format!("hostaddr={}", addresses.join(",")));
@@ -196,7 +196,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// How many hosts there are, by name or by address.
+/// Returns the number of hosts, by name or by address.
 fn count(config: &Config) -> usize {
     config.get_hosts().len().max(config.get_hostaddrs().len())
 }
@@ -206,7 +206,7 @@ impl FromStr for Address {
 
     fn from_str(url: &str) -> Result<Self, Self::Err> {
         const MODES: &str = "disable, prefer, require, verify-ca, verify-full";
-        // A password may have a `?`, and ends with the `@`.
+        // A password may contain a `?`, so the query is searched for behind the `@`.
         let host = url.find('@').unwrap_or_default();
         let query = url[host..].find('?').map(|mark| host + mark);
         let (server, query) = query.map_or((url, ""), |mark| (&url[..mark], &url[mark + 1..]));
@@ -243,7 +243,7 @@ impl FromStr for Address {
         if tls.certificate.is_some() != tls.key.is_some() {
             return Err(AddressError::HalfIdentity);
         }
-        // As libpq has it: whoever names an authority and asks for protection means that it be checked.
+        // As in libpq: `require` with a root certificate means `verify-ca`.
         if mode == SslMode::Require
             && tls.root_certificates.is_some()
             && tls.judgement == Judgement::Nothing
@@ -270,7 +270,7 @@ impl FromStr for Address {
                 ports,
             });
         }
-        // As libpq has it: nobody is in between on a socket of the same machine. An address counts more than a name.
+        // As in libpq: a Unix socket needs no TLS. An address takes precedence over a name.
         let is_local = addresses == 0
             && config
                 .get_hosts()

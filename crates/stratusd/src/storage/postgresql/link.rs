@@ -1,4 +1,4 @@
-//! A connection to PostgreSQL, on which nothing waits for ever.
+//! A connection to PostgreSQL with a limit on the time of each statement.
 
 use std::time::Duration;
 
@@ -9,18 +9,20 @@ use futures_util::FutureExt;
 use tokio::task::AbortHandle;
 
 use crate::storage::StorageError;
-use crate::storage::statement::{Record, Statement};
+use crate::storage::record::{Read, Record};
+use crate::storage::statement::Statement;
 
-/// A connection, as long as the server keeps it up.
+/// A connection.
 pub struct Link {
     connection: AsyncPgConnection,
+    /// The task that moves bytes between the connection and its socket.
     carrier: AbortHandle,
-    /// How long a statement may take, the locks that it waits for included.
+    /// How long a statement may take, including the locks that it waits for.
     patience: Duration,
 }
 
 impl Link {
-    /// A connection that lives as long as the task that carries it.
+    /// Wraps a connection that lives as long as its task.
     pub(super) fn new(
         connection: AsyncPgConnection,
         carrier: AbortHandle,
@@ -33,31 +35,31 @@ impl Link {
         }
     }
 
-    /// Whether the server, or somebody on the way to it, has ended the connection.
+    /// Returns whether the connection was closed by the other side or on the way.
     pub(super) fn is_lost(&self) -> bool {
         self.carrier.is_finished()
     }
 
-    /// The connection, for whoever waits by itself.
+    /// Returns the connection without its time limit.
     pub fn into_inner(self) -> AsyncPgConnection {
         self.connection
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     ///
     /// # Errors
     ///
-    /// If it fails, or takes longer than it may, after which the connection is of no use any more.
+    /// If the statement fails or takes too long. After the latter the connection cannot be used any more.
     pub async fn load<R: Record>(
         &mut self,
         statement: Statement<'_>,
-    ) -> Result<Vec<R>, StorageError> {
+    ) -> Result<Vec<Read<R>>, StorageError> {
         let rows = RunQueryDsl::load(statement, &mut self.connection);
         let rows = within((&self.carrier, self.patience), rows).await?;
         self.judged(rows).await
     }
 
-    /// Runs a statement that writes; gives how many rows it touched.
+    /// Runs a statement that writes, and returns the number of rows that it changed.
     ///
     /// # Errors
     ///
@@ -79,13 +81,13 @@ impl Link {
         self.judged(done).await
     }
 
-    /// Sends what ends a transaction, without waiting: whoever has the connection next is served after it.
+    /// Sends the end of a transaction without waiting for it: the server handles it before the next statement.
     pub fn leave(&mut self) {
         let _ = self.connection.batch_execute("COMMIT").now_or_never();
     }
 
-    /// Tells a server that goes away from one that refuses a statement: diesel does not pass PostgreSQL's codes on,
-    /// but a connection that is gone takes nothing more.
+    /// Distinguishes a server that shuts down from one that rejects a statement. diesel does not pass PostgreSQL's codes
+    /// on, so an empty statement shows whether the connection still works.
     async fn judged<T>(&mut self, done: QueryResult<T>) -> Result<T, StorageError> {
         let error = match done {
             Ok(done) => return Ok(done),
@@ -106,7 +108,8 @@ impl Link {
     }
 }
 
-/// Waits for a statement. A server that does not answer is not asked again on this connection.
+/// Waits for a statement. After a timeout the connection is given up: its next response would be that of the old
+/// statement.
 async fn within<T>(
     (carrier, patience): (&AbortHandle, Duration),
     statement: impl Future<Output = T>,
@@ -119,7 +122,7 @@ async fn within<T>(
         })
 }
 
-/// What is said of a server that does not answer.
+/// Returns the error of a server that does not respond.
 pub(super) fn silent() -> StorageError {
     StorageError::Unavailable("the server does not answer in time".into())
 }

@@ -4,10 +4,10 @@ use deadpool::managed::Object;
 
 use super::server::Server;
 
-/// A connection to PostgreSQL, for one reader at a time.
+/// A pooled connection that one reader holds.
 pub(in crate::storage) struct PostgresReader {
     pub link: Box<Object<Server>>,
-    /// Whether it sees one state of everything until it is dropped.
+    /// Whether a transaction holds one state until the drop.
     pub is_snapshot: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A PostgreSQL server, and how to get connections to it.
+//! A PostgreSQL server and the connections to it.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ use crate::causes::Causes;
 use crate::storage::{StorageError, WAIT};
 use crate::world::World;
 
-/// A server, with what protects the way to it.
+/// A server: its hosts, and TLS if the address asks for it.
 #[derive(Clone)]
 pub struct Server {
-    /// Where it may be, one place at least: each is tried in turn.
+    /// The hosts, at least one. They are tried in turn.
     hosts: Vec<Config>,
-    /// Whether they are tried from any of them on, not from the first.
+    /// Whether the first host to try is drawn at random.
     is_balanced: bool,
     tls: Option<MakeRustlsConnect>,
     links: TaskTracker,
@@ -31,11 +31,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reads the files that an address names.
+    /// Creates a server from an address, and reads the files that the address names.
     ///
     /// # Errors
     ///
-    /// If one cannot be read, or is not what it should be.
+    /// If a file cannot be read or does not hold certificates or a key.
     pub fn new(address: &Address, patience: Duration, world: World) -> Result<Self, StorageError> {
         let is_balanced = address.config.get_load_balance_hosts() == LoadBalanceHosts::Random;
         let tls = if address.config.get_ssl_mode() == SslMode::Disable {
@@ -56,17 +56,17 @@ impl Server {
         })
     }
 
-    /// How long a statement may take.
+    /// Returns how long a statement may take.
     pub fn patience(&self) -> Duration {
         self.patience
     }
 
-    /// Makes a connection to the first host that takes one. A host that says nothing is passed over like one that
-    /// refuses, within its share of the time.
+    /// Connects to the first host that accepts. Each host has an equal share of [`WAIT`], so a host that does not respond
+    /// leaves time for the next.
     ///
     /// # Errors
     ///
-    /// What the last host said, or that it said nothing, after [`WAIT`] at the latest.
+    /// The error of the last host, after [`WAIT`] at the latest.
     pub async fn connect(&self) -> Result<Link, StorageError> {
         let hosts = self.hosts.len();
         let share = WAIT / u32::try_from(hosts).unwrap_or(u32::MAX);
@@ -88,7 +88,7 @@ impl Server {
         made
     }
 
-    /// Which host is tried first.
+    /// Returns the index of the host that is tried first.
     fn first(&self) -> usize {
         let drawn = if self.is_balanced {
             usize::from_be_bytes(self.world.random())
@@ -103,7 +103,7 @@ impl Server {
         T: MakeTlsConnect<Socket, Stream: Send + 'static>,
     {
         let (client, connection) = host.connect(tls).await.map_err(unconnected)?;
-        // It ends with the client, or when the server goes: then whatever is asked of the client fails as closed.
+        // This task ends with the client, or when the server closes the connection; then statements fail as closed.
         let carrier = self.links.spawn(async move {
             if let Err(error) = connection.await {
                 tracing::warn!(error = %Causes(&error), "a connection to the database was lost");
@@ -114,10 +114,10 @@ impl Server {
         Ok(Link::new(connection, carrier.abort_handle(), self.patience))
     }
 
-    /// Waits until the connections, which nobody may hold any more, have taken their leave of the server.
+    /// Waits until the connections have said goodbye to the server. None may be in use.
     pub async fn close(&self) {
         self.links.close();
-        // Longer than this only takes who holds one still, or a server that is gone.
+        // It takes longer only if a connection is still held or the server is gone.
         let _ = tokio::time::timeout(WAIT, self.links.wait()).await;
     }
 }
@@ -130,7 +130,7 @@ impl Manager for Server {
         self.connect().await
     }
 
-    /// Without asking the server, which would cost each request a round trip more.
+    /// Checks whether the connection was lost, without a round trip to the server for each request.
     async fn recycle(&self, link: &mut Link, _: &Metrics) -> RecycleResult<StorageError> {
         if link.is_lost() {
             Err(RecycleError::message("the connection was lost"))
@@ -140,9 +140,10 @@ impl Manager for Server {
     }
 }
 
-/// Whoever is refused for good need not try again; everything else may be better in a moment.
+/// Classifies the error of a connection that was not established. A rejected user or a missing database stays wrong;
+/// any other error may pass.
 fn unconnected(error: tokio_postgres::Error) -> StorageError {
-    // Classes 28 (who it is) and 3D (no such database).
+    // Classes 28 (invalid authorization) and 3D (no such database).
     let is_final = error
         .code()
         .is_some_and(|code| code.code().starts_with("28") || code.code().starts_with("3D"));

@@ -1,4 +1,4 @@
-//! TLS to a PostgreSQL server, whose certificate is judged as `libpq` does by `sslmode`.
+//! TLS to a PostgreSQL server. Its certificate is checked as `libpq` does for each `sslmode`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use rustls::{
 
 use crate::storage::Cause;
 
-/// How connections are protected.
+/// The settings of TLS.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tls {
     pub judgement: Judgement,
@@ -24,19 +24,19 @@ pub(super) struct Tls {
     pub key: Option<PathBuf>,
 }
 
-/// What a server's certificate must prove.
+/// What the server's certificate must prove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// Nothing: the connection is encrypted, to whomever.
+    /// Nothing: the connection is encrypted, but the server may be any.
     #[default]
     Nothing,
-    /// That a trusted authority has issued it.
+    /// A trusted authority has issued it.
     Authority,
-    /// That, and that it is for this host.
+    /// A trusted authority has issued it for this host.
     Host,
 }
 
-/// Reads the files that it names.
+/// Creates the configuration, and reads the files that the settings name.
 pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Cause> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -60,7 +60,7 @@ pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Cause> {
     Ok(builder.with_client_auth_cert(certificates(certificate)?, key)?)
 }
 
-/// Who is trusted: the authorities of a file, or those of the system.
+/// Returns the trusted authorities: those of a file, or those of the system.
 fn roots(file: Option<&Path>) -> Result<RootCertStore, Cause> {
     let mut roots = RootCertStore::empty();
     let found = match file {
@@ -68,7 +68,7 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, Cause> {
         None => rustls_native_certs::load_native_certs().certs,
     };
     for certificate in found {
-        // A system may hold some that nobody can read any more.
+        // A system may hold outdated certificates that cannot be parsed. In a file that the operator names, each counts.
         if let Err(error) = roots.add(certificate)
             && file.is_some()
         {
@@ -92,7 +92,7 @@ fn unreadable(file: &Path, error: &dyn fmt::Display) -> Cause {
     format!("failed to read {}: {error}", file.display()).into()
 }
 
-/// Judges a server's certificate. That the server has its key is checked in any case.
+/// Checks a server's certificate. That the server has the key of the certificate is always checked.
 #[derive(Debug)]
 struct Judge {
     judgement: Judgement,

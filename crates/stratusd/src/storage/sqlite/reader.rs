@@ -7,18 +7,18 @@ use diesel::{QueryResult, SqliteConnection};
 
 use crate::storage::statement::Statement;
 
-/// Connections that nobody reads with at the moment. There are as many as there were readers at the same time, which
-/// is no more than the run time has threads, but for snapshots.
+/// The idle connections. There are as many as there were readers at one time: snapshots aside, no more than the runtime
+/// has threads, since a statement on SQLite does not suspend its task.
 pub(in crate::storage) struct Idle {
     pub(super) file: PathBuf,
     pub(super) connections: Mutex<Vec<SqliteConnection>>,
 }
 
-/// A connection to SQLite, for one reader at a time.
+/// A connection to SQLite that one reader holds.
 pub(in crate::storage) struct SqliteReader {
-    /// Taken when it is dropped.
+    /// `Some` until the drop.
     pub connection: Option<SqliteConnection>,
-    /// Whether it sees one state of everything until it is dropped.
+    /// Whether a transaction holds one state until the drop.
     pub is_snapshot: bool,
     pub idle: Arc<Idle>,
 }
@@ -28,7 +28,7 @@ impl Drop for SqliteReader {
         let Some(mut connection) = self.connection.take() else {
             return;
         };
-        // One whose transaction does not end is of no use to the next.
+        // The next reader cannot use a connection whose transaction does not end.
         if self.is_snapshot && execute(&mut connection, "COMMIT").is_err() {
             return;
         }
@@ -40,11 +40,8 @@ impl Drop for SqliteReader {
     }
 }
 
-/// Runs a statement that begins or ends a transaction, kept prepared as the others are.
+/// Runs a statement that begins or ends a transaction, and keeps it prepared as the others are.
 pub(super) fn execute(connection: &mut SqliteConnection, sql: &'static str) -> QueryResult<()> {
-    let statement = Statement {
-        sql: sql.into(),
-        parameters: &[],
-    };
+    let statement = Statement::new(sql.into(), &[]);
     diesel::RunQueryDsl::execute(statement, connection).map(|_| ())
 }

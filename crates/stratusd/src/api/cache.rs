@@ -1,0 +1,52 @@
+//! A cache whose values expire.
+//!
+//! Not moka: two lookups of small tables need a bound and an age, but no eviction by use, no listeners and no further
+//! crate. The lock is held for one lookup in a hash map.
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+/// Values by key, each with the moment since when it is cached.
+#[derive(Debug)]
+pub(super) struct Cache<K, V> {
+    lifetime: Duration,
+    capacity: usize,
+    values: RwLock<HashMap<K, (Instant, V)>>,
+}
+
+impl<K: Eq + Hash, V: Clone> Cache<K, V> {
+    /// Creates a cache of up to `capacity` values, each of which is returned for at most `lifetime`.
+    pub(super) fn new(lifetime: Duration, capacity: usize) -> Self {
+        Self {
+            lifetime,
+            capacity,
+            values: RwLock::default(),
+        }
+    }
+
+    /// Returns the cached value of a key, unless it has expired.
+    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        let values = self.values.read().unwrap_or_else(PoisonError::into_inner);
+        let (since, value) = values.get(key)?;
+        (since.elapsed() < self.lifetime).then(|| value.clone())
+    }
+
+    /// Caches a value from now on.
+    pub(super) fn insert(&self, key: K, value: V) {
+        let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
+        if values.len() >= self.capacity {
+            values.retain(|_, (since, _)| since.elapsed() < self.lifetime);
+            // All are fresh: dropping them costs a lookup each, and keeping them would have no bound.
+            if values.len() >= self.capacity {
+                values.clear();
+            }
+        }
+        values.insert(key, (Instant::now(), value));
+    }
+}

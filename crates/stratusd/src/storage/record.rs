@@ -1,0 +1,284 @@
+//! Records: rows of a statement, parsed into the domain's types where a column is read.
+
+use api_types::{
+    CaCertificates, Cidr, Count, FirewallId, FirewallRuleId, HealthCheckEndpoint,
+    HealthCheckProtocol, Ipv4Address, Ipv6Address, LoadBalancerAlgorithm, LoadBalancerId, Location,
+    MaintenanceHour, Name, NetworkStack, NicId, Port, PortRange, PostgresFirewallRule,
+    PostgresFlavor, PostgresHaType, PostgresId, PostgresParent, PostgresSize, PostgresState,
+    PostgresVersion, PrivateSubnetId, PrivateSubnetState, ProjectId, StorageSizeGib, Tag, VmId,
+    VmSize, VmState,
+};
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromSql, QueryableByName};
+use diesel::row::NamedRow;
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+
+use super::error::Corrupt;
+use super::statement::{Parameter, Value};
+use crate::domain::network::{Net4, Net6};
+
+/// A value that is made from a row, its columns by their names.
+pub(super) trait Record: Sized + Send + 'static {
+    /// Parses a row.
+    fn read(row: &dyn Row) -> Result<Self, Corrupt>;
+}
+
+/// A row that may be unreadable: one of them does not make the others of its statement unreadable.
+impl<R: Record> Record for Result<R, Corrupt> {
+    fn read(row: &dyn Row) -> Result<Self, Corrupt> {
+        Ok(R::read(row))
+    }
+}
+
+/// A row of which nothing matters but that it exists.
+pub(super) struct Present;
+
+impl Record for Present {
+    fn read(_: &dyn Row) -> Result<Self, Corrupt> {
+        Ok(Self)
+    }
+}
+
+/// Defines a record: a struct whose fields are the columns of a table, and where a statement needs it, a macro with
+/// the list of these columns, each of the alias `t`. Fields after `with` come from other tables and are not in the
+/// list.
+macro_rules! record {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident in $table:literal {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty,)*
+        }
+        $(with { $($(#[$other_meta:meta])* $other_vis:vis $other:ident: $other_type:ty,)* })?
+        $(columns $columns:ident;)?
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($(#[$field_meta])* $field_vis $field: $type,)*
+            $($($(#[$other_meta])* $other_vis $other: $other_type,)*)?
+        }
+
+        impl $crate::storage::record::Record for $name {
+            fn read(
+                row: &dyn $crate::storage::record::Row,
+            ) -> Result<Self, $crate::storage::error::Corrupt> {
+                Ok(Self {
+                    $($field: $crate::storage::record::column(row, $table, stringify!($field))?,)*
+                    $($($other: $crate::storage::record::column(row, $table, stringify!($other))?,)*)?
+                })
+            }
+        }
+
+        $crate::storage::record::columns!($($columns)?: $($field)*);
+    };
+}
+
+macro_rules! columns {
+    (: $($field:ident)*) => {};
+    ($columns:ident: $($field:ident)*) => {
+        macro_rules! $columns {
+            () => {
+                $crate::storage::record::column_list!($($field)*)
+            };
+        }
+    };
+}
+
+macro_rules! column_list {
+    ($first:ident $($rest:ident)*) => {
+        concat!("t.", stringify!($first) $(, ", t.", stringify!($rest))*)
+    };
+}
+
+pub(super) use {column_list, columns, record};
+
+/// Reads one column of a row.
+///
+/// # Errors
+///
+/// Names the table and the column if the stored value does not fit the type. The value itself may be a secret.
+pub(super) fn column<T: Field>(
+    row: &dyn Row,
+    table: &'static str,
+    column: &'static str,
+) -> Result<T, Corrupt> {
+    T::read(row, column).map_err(|_| Corrupt { table, column })
+}
+
+/// A row of either database. It can be made an object, so that a record is read by one function for both.
+pub(super) trait Row {
+    fn text(&self, column: &str) -> deserialize::Result<Option<String>>;
+    fn integer(&self, column: &str) -> deserialize::Result<Option<i64>>;
+    fn boolean(&self, column: &str) -> deserialize::Result<Option<bool>>;
+    fn bytes(&self, column: &str) -> deserialize::Result<Option<Vec<u8>>>;
+}
+
+/// A record as diesel reads it.
+pub(super) struct Read<R>(pub R);
+
+impl<DB, R> QueryableByName<DB> for Read<R>
+where
+    DB: Backend,
+    R: Record,
+    String: FromSql<Text, DB>,
+    i64: FromSql<BigInt, DB>,
+    bool: FromSql<Bool, DB>,
+    Vec<u8>: FromSql<Binary, DB>,
+{
+    fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        let row = DieselRow {
+            row,
+            database: std::marker::PhantomData,
+        };
+        Ok(Self(R::read(&row)?))
+    }
+}
+
+struct DieselRow<'r, R, DB> {
+    row: &'r R,
+    database: std::marker::PhantomData<DB>,
+}
+
+impl<'a, DB, R> Row for DieselRow<'_, R, DB>
+where
+    DB: Backend,
+    R: NamedRow<'a, DB>,
+    String: FromSql<Text, DB>,
+    i64: FromSql<BigInt, DB>,
+    bool: FromSql<Bool, DB>,
+    Vec<u8>: FromSql<Binary, DB>,
+{
+    fn text(&self, column: &str) -> deserialize::Result<Option<String>> {
+        NamedRow::get::<Nullable<Text>, _>(self.row, column)
+    }
+
+    fn integer(&self, column: &str) -> deserialize::Result<Option<i64>> {
+        NamedRow::get::<Nullable<BigInt>, _>(self.row, column)
+    }
+
+    fn boolean(&self, column: &str) -> deserialize::Result<Option<bool>> {
+        NamedRow::get::<Nullable<Bool>, _>(self.row, column)
+    }
+
+    fn bytes(&self, column: &str) -> deserialize::Result<Option<Vec<u8>>> {
+        NamedRow::get::<Nullable<Binary>, _>(self.row, column)
+    }
+}
+
+/// A column cannot be read, or its value does not fit the type.
+pub(super) struct Unfit;
+
+/// A type that a column is parsed into.
+pub(super) trait Column: Sized {
+    /// Parses a column; `None` if it is NULL.
+    fn read(row: &dyn Row, column: &str) -> Result<Option<Self>, Unfit>;
+}
+
+/// The type of a record's field: a column, or an `Option` of one where the column may be NULL.
+pub(super) trait Field: Sized {
+    fn read(row: &dyn Row, column: &str) -> Result<Self, Unfit>;
+}
+
+impl<T: Column> Field for T {
+    fn read(row: &dyn Row, column: &str) -> Result<Self, Unfit> {
+        T::read(row, column)?.ok_or(Unfit)
+    }
+}
+
+impl<T: Column> Field for Option<T> {
+    fn read(row: &dyn Row, column: &str) -> Result<Self, Unfit> {
+        T::read(row, column)
+    }
+}
+
+/// Types that a column is stored as, or parsed from by a function of their own.
+macro_rules! column {
+    ($($type:ty: $read:ident $(, $parse:expr)?;)*) => {
+        $(impl Column for $type {
+            fn read(row: &dyn Row, column: &str) -> Result<Option<Self>, Unfit> {
+                let stored = row.$read(column).map_err(|_| Unfit)?;
+                $(let stored = stored.map($parse).transpose().map_err(|_| Unfit)?;)?
+                Ok(stored)
+            }
+        })*
+    };
+}
+
+column! {
+    String: text;
+    i64: integer;
+    bool: boolean;
+    Vec<u8>: bytes;
+    Net4: text, |text| Net4::parse(&text).ok_or(Unfit);
+    Net6: text, |text| Net6::parse(&text).ok_or(Unfit);
+    Vec<Tag>: text, |text| serde_json::from_str(&text);
+    Vec<PostgresFirewallRule>: text, |text| serde_json::from_str(&text);
+    Count: integer, Count::try_from;
+}
+
+/// Types of the contract that are stored as texts.
+macro_rules! text {
+    ($($type:ty: $parse:expr;)*) => {
+        column! { $($type: text, $parse;)* }
+
+        $(impl Parameter for $type {
+            fn value(&self) -> Value<'_> {
+                Value::Text(Some(self.as_str().into()))
+            }
+        }
+
+        impl Parameter for Option<$type> {
+            fn value(&self) -> Value<'_> {
+                Value::Text(self.as_ref().map(|value| value.as_str().into()))
+            }
+        })*
+    };
+}
+
+text! {
+    CaCertificates: CaCertificates::try_from;
+    Cidr: Cidr::try_from;
+    FirewallId: FirewallId::try_from;
+    FirewallRuleId: FirewallRuleId::try_from;
+    HealthCheckEndpoint: HealthCheckEndpoint::try_from;
+    HealthCheckProtocol: |text| text.parse();
+    Ipv4Address: Ipv4Address::try_from;
+    Ipv6Address: Ipv6Address::try_from;
+    LoadBalancerAlgorithm: |text| text.parse();
+    LoadBalancerId: LoadBalancerId::try_from;
+    Location: Location::try_from;
+    Name: Name::try_from;
+    NetworkStack: |text| text.parse();
+    NicId: NicId::try_from;
+    PortRange: PortRange::try_from;
+    PostgresFlavor: |text| text.parse();
+    PostgresHaType: |text| text.parse();
+    PostgresId: PostgresId::try_from;
+    PostgresParent: PostgresParent::try_from;
+    PostgresSize: |text| text.parse();
+    PostgresState: |text| text.parse();
+    PostgresVersion: |text| text.parse();
+    PrivateSubnetId: PrivateSubnetId::try_from;
+    PrivateSubnetState: |text| text.parse();
+    ProjectId: ProjectId::try_from;
+    VmId: VmId::try_from;
+    VmSize: |text| text.parse();
+    VmState: |text| text.parse();
+}
+
+/// Types of the contract that hold an `i32`. Their columns have 64 bits, as all numbers have.
+macro_rules! number {
+    ($($type:ty),* $(,)?) => {
+        column! { $($type: integer, |number| {
+            let number = i32::try_from(number).ok();
+            number.and_then(|number| number.try_into().ok()).ok_or(Unfit)
+        };)* }
+
+        $(impl Parameter for $type {
+            fn value(&self) -> Value<'_> {
+                Value::Integer(Some(i64::from(self.get())))
+            }
+        })*
+    };
+}
+
+number!(MaintenanceHour, Port, StorageSizeGib);
