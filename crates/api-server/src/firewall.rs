@@ -5,15 +5,16 @@ use api_runtime::server;
 use crate::responses;
 use crate::security;
 
-/// Firewalls decide which connections reach a private subnet.
+/// Firewalls control which connections reach a private subnet.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
 pub trait FirewallApi<P>: Send + Sync + 'static {
     /// Detach a private subnet from a firewall
     ///
-    /// Takes a private subnet out of a firewall, and answers the firewall without it.
-    /// A subnet that is not attached changes nothing, and the answer is 200 all the same.
-    /// Refused as 400 `InvalidRequest` with `details.private_subnet_id` when the subnet is unknown, in another project or location, malformed, or a name.
+    /// Detaches a private subnet from a firewall.
+    /// Returns the firewall; its `private_subnets` no longer contains the subnet.
+    /// If the subnet is not attached, nothing changes and the response is still 200.
+    /// Returns 400 `InvalidRequest` with `details.private_subnet_id` if `private_subnet_id` is not the id of a private subnet in this project and location.
     ///
     /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`
     fn firewall_detach_subnet(
@@ -28,15 +29,15 @@ pub trait FirewallApi<P>: Send + Sync + 'static {
 /// What `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet` takes.
 #[derive(Debug, Clone)]
 pub struct FirewallDetachSubnetRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The firewall's id (prefix `fw`) or name.
+    /// The id (prefix `fw`) or the name of the firewall.
     pub firewall_reference: api_types::Reference,
-    /// Which private subnet to detach.
+    /// The private subnet to detach.
     pub body: api_types::FirewallDetachSubnet,
 }
 
@@ -76,7 +77,7 @@ impl FirewallDetachSubnetRequest {
 /// What `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet` returns.
 #[derive(Debug, Clone)]
 pub enum FirewallDetachSubnetResponse {
-    /// 200: The firewall without the subnet.
+    /// 200: The firewall, without the subnet.
     Ok(api_types::Firewall),
 }
 
@@ -102,36 +103,37 @@ impl From<api_types::Firewall> for FirewallDetachSubnetResponse {
 /// What `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet` refuses with.
 #[derive(Debug, Clone)]
 pub enum FirewallDetachSubnetError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 403: The token may read only, and the operation makes a change (`Forbidden`).
+    /// 403: The token has read-only access, and the operation changes something (`Forbidden`).
     /// Nothing was changed.
     Forbidden(responses::Forbidden),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
-    /// 409: A concurrent change got in between (`Conflict`).
-    /// Nothing was changed; the same request may succeed when it is sent again.
+    /// 409: The request conflicts with a concurrent change (`Conflict`).
+    /// Nothing was changed, and the same request may succeed if you send it again.
     Conflict(responses::Conflict),
-    /// 413: The body is larger than the service takes (`PayloadTooLarge`).
+    /// 413: The body is larger than the service accepts (`PayloadTooLarge`).
     /// Nothing was changed.
     PayloadTooLarge(responses::PayloadTooLarge),
     /// 415: The body's content type is not `application/json` (`UnsupportedMediaType`).
     /// Nothing was changed.
     UnsupportedMediaType(responses::UnsupportedMediaType),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 

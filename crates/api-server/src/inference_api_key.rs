@@ -5,14 +5,14 @@ use api_runtime::server;
 use crate::responses;
 use crate::security;
 
-/// Keys for the inference endpoints.
+/// API keys for the inference endpoints.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
 pub trait InferenceApiKeyApi<P>: Send + Sync + 'static {
     /// Create an inference API key
     ///
-    /// Makes a new key each time it is called.
-    /// The key is shown in this answer only, the service keeps no more than its hash.
+    /// Creates a new key with every call.
+    /// Store the key: it is returned only in this response, and the service keeps only its hash.
     ///
     /// `POST /project/{project_id}/inference-api-key`
     fn inference_api_key_create(
@@ -27,10 +27,10 @@ pub trait InferenceApiKeyApi<P>: Send + Sync + 'static {
 /// What `POST /project/{project_id}/inference-api-key` takes.
 #[derive(Debug, Clone)]
 pub struct InferenceApiKeyCreateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// An object without properties, or nothing.
+    /// An empty object, or an empty body.
     pub body: Option<api_types::InferenceApiKeyCreate>,
 }
 
@@ -87,36 +87,37 @@ impl From<InferenceApiKeyCreateOk> for InferenceApiKeyCreateResponse {
 /// What `POST /project/{project_id}/inference-api-key` refuses with.
 #[derive(Debug, Clone)]
 pub enum InferenceApiKeyCreateError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 403: The token may read only, and the operation makes a change (`Forbidden`).
+    /// 403: The token has read-only access, and the operation changes something (`Forbidden`).
     /// Nothing was changed.
     Forbidden(responses::Forbidden),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
-    /// 409: A concurrent change got in between (`Conflict`).
-    /// Nothing was changed; the same request may succeed when it is sent again.
+    /// 409: The request conflicts with a concurrent change (`Conflict`).
+    /// Nothing was changed, and the same request may succeed if you send it again.
     Conflict(responses::Conflict),
-    /// 413: The body is larger than the service takes (`PayloadTooLarge`).
+    /// 413: The body is larger than the service accepts (`PayloadTooLarge`).
     /// Nothing was changed.
     PayloadTooLarge(responses::PayloadTooLarge),
     /// 415: The body's content type is not `application/json` (`UnsupportedMediaType`).
     /// Nothing was changed.
     UnsupportedMediaType(responses::UnsupportedMediaType),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -249,7 +250,7 @@ impl From<responses::Unavailable> for InferenceApiKeyCreateError {
 pub struct InferenceApiKeyCreateOk {
     /// The body.
     pub body: api_types::InferenceApiKey,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     pub cache_control: api_types::NoStore,
 }
 

@@ -5,13 +5,13 @@ use api_runtime::server;
 use crate::responses;
 use crate::security;
 
-/// Load balancers spread connections over virtual machines of a private subnet.
+/// Load balancers distribute connections among the virtual machines of a private subnet.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
 pub trait LoadBalancerApi<P>: Send + Sync + 'static {
     /// List the load balancers of a location
     ///
-    /// Answers one page of the project's load balancers in a location.
+    /// Returns one page of the load balancers that the project has in the location.
     ///
     /// `GET /project/{project_id}/location/{location}/load-balancer`
     fn load_balancer_list(
@@ -24,8 +24,8 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
 
     /// List the load balancers of a project
     ///
-    /// Answers one page of the project's load balancers, whatever their location.
-    /// Names are unique within a location only, so a page that ends between two load balancers of one name is continued after both; order by `id` to be sure to see every one.
+    /// Returns one page of the project's load balancers in all locations.
+    /// If you order by `name`, load balancers that have the same name in different locations can be skipped between pages; order by `id` to see all of them.
     ///
     /// `GET /project/{project_id}/load-balancer`
     fn project_load_balancer_list(
@@ -38,9 +38,9 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
 
     /// Update a load balancer
     ///
-    /// Sets how a load balancer works and which virtual machines it serves.
-    /// The health check's protocol stays as it is.
-    /// Refused as 400 `InvalidRequest` with `details.vms` when an entry is unknown, in another project or location, malformed, a name, twice in the list, or attached to another load balancer.
+    /// Updates the settings of a load balancer and replaces the virtual machines that are attached to it.
+    /// The protocol of the health check does not change.
+    /// Returns 400 `InvalidRequest` with `details.vms` if an entry of `vms` is not the id of a virtual machine in this project and location, appears twice, or is attached to another load balancer.
     ///
     /// `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`
     fn load_balancer_update(
@@ -53,9 +53,10 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
 
     /// Detach a virtual machine from a load balancer
     ///
-    /// Takes a virtual machine out of a load balancer, so that it is gone from `vms` in this very answer.
-    /// A virtual machine that is not attached changes nothing, and the answer is 200 all the same.
-    /// Refused as 400 `InvalidRequest` with `details.vm_id` when the virtual machine is unknown, in another project or location, malformed, or a name.
+    /// Detaches a virtual machine from a load balancer.
+    /// Returns the load balancer; its `vms` no longer contains the virtual machine.
+    /// If the virtual machine is not attached, nothing changes and the response is still 200.
+    /// Returns 400 `InvalidRequest` with `details.vm_id` if `vm_id` is not the id of a virtual machine in this project and location.
     ///
     /// `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`
     fn load_balancer_detach_vm(
@@ -70,22 +71,24 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
 /// What `GET /project/{project_id}/location/{location}/load-balancer` takes.
 #[derive(Debug, Clone)]
 pub struct LoadBalancerListRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// Where the page starts: after this value of the ordering column, which itself is left out.
-    /// When ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.
-    /// When ordered by `name`, it may be any text.
-    /// Without it, the list starts at its beginning.
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     pub start_after: Option<api_types::StartAfter>,
-    /// How many items a page has at most.
-    /// A value above 1000 counts as 1000.
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
     pub page_size: api_types::PageSize,
-    /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
-    /// Anything else is 400 `InvalidRequest` with `details.order_column`.
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     pub order_column: api_types::OrderColumn,
 }
 
@@ -152,24 +155,25 @@ impl From<api_types::LoadBalancerPage> for LoadBalancerListResponse {
 /// What `GET /project/{project_id}/location/{location}/load-balancer` refuses with.
 #[derive(Debug, Clone)]
 pub enum LoadBalancerListError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -290,19 +294,21 @@ pub static LOAD_BALANCER_LIST: server::Operation = server::Operation {
 /// What `GET /project/{project_id}/load-balancer` takes.
 #[derive(Debug, Clone)]
 pub struct ProjectLoadBalancerListRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// Where the page starts: after this value of the ordering column, which itself is left out.
-    /// When ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.
-    /// When ordered by `name`, it may be any text.
-    /// Without it, the list starts at its beginning.
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     pub start_after: Option<api_types::StartAfter>,
-    /// How many items a page has at most.
-    /// A value above 1000 counts as 1000.
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
     pub page_size: api_types::PageSize,
-    /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
-    /// Anything else is 400 `InvalidRequest` with `details.order_column`.
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     pub order_column: api_types::OrderColumn,
 }
 
@@ -366,24 +372,25 @@ impl From<api_types::LoadBalancerPage> for ProjectLoadBalancerListResponse {
 /// What `GET /project/{project_id}/load-balancer` refuses with.
 #[derive(Debug, Clone)]
 pub enum ProjectLoadBalancerListError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -503,15 +510,15 @@ pub static PROJECT_LOAD_BALANCER_LIST: server::Operation = server::Operation {
 /// What `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}` takes.
 #[derive(Debug, Clone)]
 pub struct LoadBalancerUpdateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The load balancer's id (prefix `1b`) or name.
+    /// The id (prefix `1b`) or the name of the load balancer.
     pub load_balancer_reference: api_types::Reference,
-    /// What the load balancer shall be like.
+    /// The new settings of the load balancer.
     pub body: api_types::LoadBalancerUpdate,
 }
 
@@ -551,7 +558,7 @@ impl LoadBalancerUpdateRequest {
 /// What `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}` returns.
 #[derive(Debug, Clone)]
 pub enum LoadBalancerUpdateResponse {
-    /// 200: The load balancer as it is now.
+    /// 200: The updated load balancer.
     Ok(api_types::LoadBalancer),
 }
 
@@ -577,36 +584,37 @@ impl From<api_types::LoadBalancer> for LoadBalancerUpdateResponse {
 /// What `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}` refuses with.
 #[derive(Debug, Clone)]
 pub enum LoadBalancerUpdateError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 403: The token may read only, and the operation makes a change (`Forbidden`).
+    /// 403: The token has read-only access, and the operation changes something (`Forbidden`).
     /// Nothing was changed.
     Forbidden(responses::Forbidden),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
-    /// 409: A concurrent change got in between (`Conflict`).
-    /// Nothing was changed; the same request may succeed when it is sent again.
+    /// 409: The request conflicts with a concurrent change (`Conflict`).
+    /// Nothing was changed, and the same request may succeed if you send it again.
     Conflict(responses::Conflict),
-    /// 413: The body is larger than the service takes (`PayloadTooLarge`).
+    /// 413: The body is larger than the service accepts (`PayloadTooLarge`).
     /// Nothing was changed.
     PayloadTooLarge(responses::PayloadTooLarge),
     /// 415: The body's content type is not `application/json` (`UnsupportedMediaType`).
     /// Nothing was changed.
     UnsupportedMediaType(responses::UnsupportedMediaType),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -773,15 +781,15 @@ pub static LOAD_BALANCER_UPDATE: server::Operation = server::Operation {
 /// What `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm` takes.
 #[derive(Debug, Clone)]
 pub struct LoadBalancerDetachVmRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The load balancer's id (prefix `1b`) or name.
+    /// The id (prefix `1b`) or the name of the load balancer.
     pub load_balancer_reference: api_types::Reference,
-    /// Which virtual machine to detach.
+    /// The virtual machine to detach.
     pub body: api_types::LoadBalancerDetachVm,
 }
 
@@ -821,7 +829,7 @@ impl LoadBalancerDetachVmRequest {
 /// What `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm` returns.
 #[derive(Debug, Clone)]
 pub enum LoadBalancerDetachVmResponse {
-    /// 200: The load balancer without the virtual machine.
+    /// 200: The load balancer, without the virtual machine.
     Ok(api_types::LoadBalancer),
 }
 
@@ -847,36 +855,37 @@ impl From<api_types::LoadBalancer> for LoadBalancerDetachVmResponse {
 /// What `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm` refuses with.
 #[derive(Debug, Clone)]
 pub enum LoadBalancerDetachVmError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 403: The token may read only, and the operation makes a change (`Forbidden`).
+    /// 403: The token has read-only access, and the operation changes something (`Forbidden`).
     /// Nothing was changed.
     Forbidden(responses::Forbidden),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
-    /// 409: A concurrent change got in between (`Conflict`).
-    /// Nothing was changed; the same request may succeed when it is sent again.
+    /// 409: The request conflicts with a concurrent change (`Conflict`).
+    /// Nothing was changed, and the same request may succeed if you send it again.
     Conflict(responses::Conflict),
-    /// 413: The body is larger than the service takes (`PayloadTooLarge`).
+    /// 413: The body is larger than the service accepts (`PayloadTooLarge`).
     /// Nothing was changed.
     PayloadTooLarge(responses::PayloadTooLarge),
     /// 415: The body's content type is not `application/json` (`UnsupportedMediaType`).
     /// Nothing was changed.
     UnsupportedMediaType(responses::UnsupportedMediaType),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 

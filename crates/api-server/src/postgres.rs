@@ -11,8 +11,8 @@ use crate::security;
 pub trait PostgresApi<P>: Send + Sync + 'static {
     /// List the Postgres databases of a project
     ///
-    /// Answers one page of the project's Postgres databases, whatever their location.
-    /// Names are unique within a location only, so a page that ends between two databases of one name is continued after both; order by `id` to be sure to see every one.
+    /// Returns one page of the project's Postgres databases in all locations.
+    /// If you order by `name`, databases that have the same name in different locations can be skipped between pages; order by `id` to see all of them.
     ///
     /// `GET /project/{project_id}/postgres`
     fn project_postgres_list(
@@ -25,8 +25,8 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
 
     /// View a Postgres database
     ///
-    /// Answers everything about a Postgres database.
-    /// The answer carries a secret, the connection string.
+    /// Returns a Postgres database with all of its details.
+    /// The response contains a secret, the connection string.
     ///
     /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_view(
@@ -37,14 +37,14 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
 
     /// Create a Postgres database
     ///
-    /// Creates a Postgres database; the reference in the path is its name.
-    /// The answer comes at once, with the state `creating`.
-    /// Refused as 400 `InvalidRequest`, with nothing changed:
+    /// Creates a Postgres database, with the reference in the path as its name.
+    /// Returns the database at once, in the state `creating`; get it again to see when it is `running`.
+    /// Returns 400 `InvalidRequest` and creates nothing, with:
     ///
-    /// - `details.name` when the name looks like the id of a Postgres database, or when a database of that name exists already in this location;
-    /// - `details.location` when the location offers no Postgres, naming those that do;
-    /// - `details.size` when the size is none of the allowed ones, naming them;
-    /// - `details.storage_size` when the storage does not go with the size, naming what does.
+    /// - `details.name` if the name has the form of a Postgres database's id, or if the location already has a database with that name;
+    /// - `details.location` if the location does not offer Postgres; the text lists the locations that do;
+    /// - `details.size` if the size is not allowed; the text lists the allowed sizes;
+    /// - `details.storage_size` if the size does not allow this storage; the text lists what it allows.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_create(
@@ -57,13 +57,14 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
 
     /// Update a Postgres database
     ///
-    /// Merges the body with the database's current targets, then checks the result as a create is checked.
-    /// The targets change at once, the actual values follow.
-    /// An empty object, or no body at all, changes nothing.
-    /// Refused as 400 `InvalidRequest`, with nothing changed:
+    /// Changes the target values of a Postgres database.
+    /// Properties that you leave out keep their current targets, and the result is checked in the same way as for a create.
+    /// The targets change at once, and the actual values follow.
+    /// An empty object or an empty body changes nothing.
+    /// Returns 400 `InvalidRequest` and changes nothing, with:
     ///
-    /// - `details.size` when the size is none of the allowed ones, naming them;
-    /// - `details.storage_size` when the storage does not go with the size, naming what does, or when it shrinks so far that the used space is not under 80 % of the new size.
+    /// - `details.size` if the size is not allowed; the text lists the allowed sizes;
+    /// - `details.storage_size` if the size does not allow this storage, in which case the text lists what it allows, or if the storage would shrink so far that the used space is not under 80 % of it.
     ///
     /// `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_update(
@@ -74,10 +75,10 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
         Output = Result<PostgresUpdateResponse, PostgresUpdateError>,
     > + Send;
 
-    /// Reset a Postgres database's superuser password
+    /// Reset the superuser password of a Postgres database
     ///
-    /// Sets the password of the user `postgres`.
-    /// Refused as 400 `InvalidRequest` with `details.password`, an array of every rule that the password fails: at least 12 characters, a lower-case letter, an upper-case letter, a digit, no control characters.
+    /// Sets the password of the superuser `postgres`.
+    /// Returns 400 `InvalidRequest` with `details.password`, an array of all rules that the password breaks, if it is too weak: it needs at least 12 characters, a lowercase letter, an uppercase letter and a digit, and must not contain control characters.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`
     fn postgres_reset_superuser_password(
@@ -95,19 +96,21 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
 /// What `GET /project/{project_id}/postgres` takes.
 #[derive(Debug, Clone)]
 pub struct ProjectPostgresListRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// Where the page starts: after this value of the ordering column, which itself is left out.
-    /// When ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.
-    /// When ordered by `name`, it may be any text.
-    /// Without it, the list starts at its beginning.
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     pub start_after: Option<api_types::StartAfter>,
-    /// How many items a page has at most.
-    /// A value above 1000 counts as 1000.
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
     pub page_size: api_types::PageSize,
-    /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
-    /// Anything else is 400 `InvalidRequest` with `details.order_column`.
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     pub order_column: api_types::OrderColumn,
 }
 
@@ -171,24 +174,25 @@ impl From<api_types::PostgresPage> for ProjectPostgresListResponse {
 /// What `GET /project/{project_id}/postgres` refuses with.
 #[derive(Debug, Clone)]
 pub enum ProjectPostgresListError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -308,14 +312,14 @@ pub static PROJECT_POSTGRES_LIST: server::Operation = server::Operation {
 /// What `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` takes.
 #[derive(Debug, Clone)]
 pub struct PostgresViewRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     pub postgres_database_reference: api_types::Reference,
 }
 
@@ -373,24 +377,25 @@ impl From<PostgresViewOk> for PostgresViewResponse {
 /// What `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` refuses with.
 #[derive(Debug, Clone)]
 pub enum PostgresViewError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -479,7 +484,7 @@ impl From<responses::Unavailable> for PostgresViewError {
 pub struct PostgresViewOk {
     /// The body.
     pub body: api_types::Postgres,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     pub cache_control: api_types::NoStore,
 }
 
@@ -540,16 +545,16 @@ pub static POSTGRES_VIEW: server::Operation = server::Operation {
 /// What `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` takes.
 #[derive(Debug, Clone)]
 pub struct PostgresCreateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     pub postgres_database_reference: api_types::Reference,
-    /// What the database shall be like.
+    /// The size, storage and options of the new database.
     pub body: api_types::PostgresCreate,
 }
 
@@ -616,36 +621,37 @@ impl From<PostgresCreateOk> for PostgresCreateResponse {
 /// What `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` refuses with.
 #[derive(Debug, Clone)]
 pub enum PostgresCreateError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 403: The token may read only, and the operation makes a change (`Forbidden`).
+    /// 403: The token has read-only access, and the operation changes something (`Forbidden`).
     /// Nothing was changed.
     Forbidden(responses::Forbidden),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
-    /// 409: A concurrent change got in between (`Conflict`).
-    /// Nothing was changed; the same request may succeed when it is sent again.
+    /// 409: The request conflicts with a concurrent change (`Conflict`).
+    /// Nothing was changed, and the same request may succeed if you send it again.
     Conflict(responses::Conflict),
-    /// 413: The body is larger than the service takes (`PayloadTooLarge`).
+    /// 413: The body is larger than the service accepts (`PayloadTooLarge`).
     /// Nothing was changed.
     PayloadTooLarge(responses::PayloadTooLarge),
     /// 415: The body's content type is not `application/json` (`UnsupportedMediaType`).
     /// Nothing was changed.
     UnsupportedMediaType(responses::UnsupportedMediaType),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -778,7 +784,7 @@ impl From<responses::Unavailable> for PostgresCreateError {
 pub struct PostgresCreateOk {
     /// The body.
     pub body: api_types::Postgres,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     pub cache_control: api_types::NoStore,
 }
 
@@ -843,16 +849,16 @@ pub static POSTGRES_CREATE: server::Operation = server::Operation {
 /// What `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` takes.
 #[derive(Debug, Clone)]
 pub struct PostgresUpdateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     pub postgres_database_reference: api_types::Reference,
-    /// What shall change.
+    /// The properties to change.
     pub body: Option<api_types::PostgresUpdate>,
 }
 
@@ -892,7 +898,7 @@ impl PostgresUpdateRequest {
 /// What `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` returns.
 #[derive(Debug, Clone)]
 pub enum PostgresUpdateResponse {
-    /// 200: The Postgres database with its new targets.
+    /// 200: The Postgres database, with its new targets.
     Ok(PostgresUpdateOk),
 }
 
@@ -918,36 +924,37 @@ impl From<PostgresUpdateOk> for PostgresUpdateResponse {
 /// What `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}` refuses with.
 #[derive(Debug, Clone)]
 pub enum PostgresUpdateError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 403: The token may read only, and the operation makes a change (`Forbidden`).
+    /// 403: The token has read-only access, and the operation changes something (`Forbidden`).
     /// Nothing was changed.
     Forbidden(responses::Forbidden),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
-    /// 409: A concurrent change got in between (`Conflict`).
-    /// Nothing was changed; the same request may succeed when it is sent again.
+    /// 409: The request conflicts with a concurrent change (`Conflict`).
+    /// Nothing was changed, and the same request may succeed if you send it again.
     Conflict(responses::Conflict),
-    /// 413: The body is larger than the service takes (`PayloadTooLarge`).
+    /// 413: The body is larger than the service accepts (`PayloadTooLarge`).
     /// Nothing was changed.
     PayloadTooLarge(responses::PayloadTooLarge),
     /// 415: The body's content type is not `application/json` (`UnsupportedMediaType`).
     /// Nothing was changed.
     UnsupportedMediaType(responses::UnsupportedMediaType),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -1075,12 +1082,12 @@ impl From<responses::Unavailable> for PostgresUpdateError {
     }
 }
 
-/// The Postgres database with its new targets.
+/// The Postgres database, with its new targets.
 #[derive(Debug, Clone)]
 pub struct PostgresUpdateOk {
     /// The body.
     pub body: api_types::Postgres,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     pub cache_control: api_types::NoStore,
 }
 
@@ -1145,14 +1152,14 @@ pub static POSTGRES_UPDATE: server::Operation = server::Operation {
 /// What `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password` takes.
 #[derive(Debug, Clone)]
 pub struct PostgresResetSuperuserPasswordRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     pub postgres_database_reference: api_types::Reference,
     /// The new password.
     pub body: api_types::PostgresResetSuperuserPassword,
@@ -1221,36 +1228,37 @@ impl From<PostgresResetSuperuserPasswordOk> for PostgresResetSuperuserPasswordRe
 /// What `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password` refuses with.
 #[derive(Debug, Clone)]
 pub enum PostgresResetSuperuserPasswordError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 403: The token may read only, and the operation makes a change (`Forbidden`).
+    /// 403: The token has read-only access, and the operation changes something (`Forbidden`).
     /// Nothing was changed.
     Forbidden(responses::Forbidden),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
-    /// 409: A concurrent change got in between (`Conflict`).
-    /// Nothing was changed; the same request may succeed when it is sent again.
+    /// 409: The request conflicts with a concurrent change (`Conflict`).
+    /// Nothing was changed, and the same request may succeed if you send it again.
     Conflict(responses::Conflict),
-    /// 413: The body is larger than the service takes (`PayloadTooLarge`).
+    /// 413: The body is larger than the service accepts (`PayloadTooLarge`).
     /// Nothing was changed.
     PayloadTooLarge(responses::PayloadTooLarge),
     /// 415: The body's content type is not `application/json` (`UnsupportedMediaType`).
     /// Nothing was changed.
     UnsupportedMediaType(responses::UnsupportedMediaType),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -1383,7 +1391,7 @@ impl From<responses::Unavailable> for PostgresResetSuperuserPasswordError {
 pub struct PostgresResetSuperuserPasswordOk {
     /// The body.
     pub body: api_types::Postgres,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     pub cache_control: api_types::NoStore,
 }
 

@@ -5,13 +5,13 @@ use api_runtime::server;
 use crate::responses;
 use crate::security;
 
-/// Private networks that connect virtual machines within a location.
+/// Private networks that connect the virtual machines of a location.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
 pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
     /// View a private subnet
     ///
-    /// Answers everything about a private subnet, its firewalls and network interfaces included.
+    /// Returns a private subnet, with its firewalls and network interfaces.
     ///
     /// `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`
     fn private_subnet_view(
@@ -24,14 +24,14 @@ pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
 
     /// Create a private subnet
     ///
-    /// Creates a private subnet; the reference in the path is its name.
-    /// With `firewall_id`, that firewall is attached.
-    /// Without it, a firewall named `<name>-default` is made and attached, open for IPv4 and IPv6.
-    /// `net4` becomes a free /26 of 10.0.0.0/8 and `net6` a free /64 of fd00::/8; neither overlaps another subnet of the project.
-    /// Refused as 400 `InvalidRequest`, with nothing changed:
+    /// Creates a private subnet, with the reference in the path as its name.
+    /// If you send `firewall_id`, that firewall is attached.
+    /// If you leave it out, a firewall named `<name>-default` is created and attached; it is open for IPv4 and IPv6.
+    /// The subnet gets a free /26 of 10.0.0.0/8 as `net4` and a free /64 of fd00::/8 as `net6`, which do not overlap those of other subnets of the project.
+    /// Returns 400 `InvalidRequest` and creates nothing, with:
     ///
-    /// - `details.name` when the name looks like the id of a private subnet, when a subnet of that name exists already in this location, or when the default firewall's name would be taken or longer than 63 characters;
-    /// - `details.firewall_id` when the firewall is unknown, in another project or location, malformed, or a name.
+    /// - `details.name` if the name has the form of a private subnet's id, if the location already has a subnet with that name, or if the name of the default firewall is taken or would be longer than 63 characters;
+    /// - `details.firewall_id` if it is not the id of a firewall in this project and location.
     ///
     /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`
     fn private_subnet_create(
@@ -44,8 +44,9 @@ pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
 
     /// Connect two private subnets
     ///
-    /// Connects the private subnet of the path to another one of the same location, both ways, and answers the subnet of the path.
-    /// Refused as 400 `InvalidRequest` with `details.connected-subnet-id` when the other subnet is missing, unknown, in another project or location, malformed, a name, the subnet itself, or connected already.
+    /// Connects two private subnets of the same location with each other.
+    /// Returns the subnet of the path.
+    /// Returns 400 `InvalidRequest` with `details.connected-subnet-id` if the property is missing, is not the id of a private subnet in this project and location, is the id of the subnet of the path, or if the two subnets are already connected.
     ///
     /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`
     fn private_subnet_connect(
@@ -60,14 +61,14 @@ pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
 /// What `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}` takes.
 #[derive(Debug, Clone)]
 pub struct PrivateSubnetViewRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The private subnet's id (prefix `ps`) or name.
-    /// A create takes it as the new subnet's name.
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
     pub private_subnet_reference: api_types::Reference,
 }
 
@@ -124,24 +125,25 @@ impl From<api_types::PrivateSubnet> for PrivateSubnetViewResponse {
 /// What `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}` refuses with.
 #[derive(Debug, Clone)]
 pub enum PrivateSubnetViewError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -260,16 +262,16 @@ pub static PRIVATE_SUBNET_VIEW: server::Operation = server::Operation {
 /// What `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}` takes.
 #[derive(Debug, Clone)]
 pub struct PrivateSubnetCreateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The private subnet's id (prefix `ps`) or name.
-    /// A create takes it as the new subnet's name.
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
     pub private_subnet_reference: api_types::Reference,
-    /// How the subnet shall begin.
+    /// The firewall of the new subnet.
     pub body: Option<api_types::PrivateSubnetCreate>,
 }
 
@@ -334,36 +336,37 @@ impl From<api_types::PrivateSubnet> for PrivateSubnetCreateResponse {
 /// What `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}` refuses with.
 #[derive(Debug, Clone)]
 pub enum PrivateSubnetCreateError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 403: The token may read only, and the operation makes a change (`Forbidden`).
+    /// 403: The token has read-only access, and the operation changes something (`Forbidden`).
     /// Nothing was changed.
     Forbidden(responses::Forbidden),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
-    /// 409: A concurrent change got in between (`Conflict`).
-    /// Nothing was changed; the same request may succeed when it is sent again.
+    /// 409: The request conflicts with a concurrent change (`Conflict`).
+    /// Nothing was changed, and the same request may succeed if you send it again.
     Conflict(responses::Conflict),
-    /// 413: The body is larger than the service takes (`PayloadTooLarge`).
+    /// 413: The body is larger than the service accepts (`PayloadTooLarge`).
     /// Nothing was changed.
     PayloadTooLarge(responses::PayloadTooLarge),
     /// 415: The body's content type is not `application/json` (`UnsupportedMediaType`).
     /// Nothing was changed.
     UnsupportedMediaType(responses::UnsupportedMediaType),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 
@@ -530,16 +533,16 @@ pub static PRIVATE_SUBNET_CREATE: server::Operation = server::Operation {
 /// What `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect` takes.
 #[derive(Debug, Clone)]
 pub struct PrivateSubnetConnectRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// The private subnet's id (prefix `ps`) or name.
-    /// A create takes it as the new subnet's name.
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
     pub private_subnet_reference: api_types::Reference,
-    /// Which private subnet to connect to.
+    /// The private subnet to connect to.
     pub body: api_types::PrivateSubnetConnect,
 }
 
@@ -605,36 +608,37 @@ impl From<api_types::PrivateSubnet> for PrivateSubnetConnectResponse {
 /// What `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect` refuses with.
 #[derive(Debug, Clone)]
 pub enum PrivateSubnetConnectError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 403: The token may read only, and the operation makes a change (`Forbidden`).
+    /// 403: The token has read-only access, and the operation changes something (`Forbidden`).
     /// Nothing was changed.
     Forbidden(responses::Forbidden),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
-    /// 409: A concurrent change got in between (`Conflict`).
-    /// Nothing was changed; the same request may succeed when it is sent again.
+    /// 409: The request conflicts with a concurrent change (`Conflict`).
+    /// Nothing was changed, and the same request may succeed if you send it again.
     Conflict(responses::Conflict),
-    /// 413: The body is larger than the service takes (`PayloadTooLarge`).
+    /// 413: The body is larger than the service accepts (`PayloadTooLarge`).
     /// Nothing was changed.
     PayloadTooLarge(responses::PayloadTooLarge),
     /// 415: The body's content type is not `application/json` (`UnsupportedMediaType`).
     /// Nothing was changed.
     UnsupportedMediaType(responses::UnsupportedMediaType),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 

@@ -6,9 +6,8 @@
 #[allow(unused_imports, reason = "without any tag nothing is left")]
 use api_runtime::server;
 
-/// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-/// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-/// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+/// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+/// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
 /// Nothing was changed.
 #[cfg(
     any(
@@ -50,8 +49,8 @@ impl BadRequest {
     }
 }
 
-/// A concurrent change got in between (`Conflict`).
-/// Nothing was changed; the same request may succeed when it is sent again.
+/// The request conflicts with a concurrent change (`Conflict`).
+/// Nothing was changed, and the same request may succeed if you send it again.
 #[cfg(
     any(
         feature = "load_balancer",
@@ -90,7 +89,7 @@ impl Conflict {
     }
 }
 
-/// The token may read only, and the operation makes a change (`Forbidden`).
+/// The token has read-only access, and the operation changes something (`Forbidden`).
 /// Nothing was changed.
 #[cfg(
     any(
@@ -130,7 +129,7 @@ impl Forbidden {
     }
 }
 
-/// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+/// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
 /// Nothing was changed.
 #[cfg(
     any(
@@ -172,7 +171,7 @@ impl NotFound {
     }
 }
 
-/// The body is larger than the service takes (`PayloadTooLarge`).
+/// The body is larger than the service accepts (`PayloadTooLarge`).
 /// Nothing was changed.
 #[cfg(
     any(
@@ -213,6 +212,7 @@ impl PayloadTooLarge {
 }
 
 /// The token has made too many requests (`TooManyRequests`).
+/// Wait for the number of seconds in `Retry-After`.
 /// Nothing was changed.
 #[cfg(
     any(
@@ -228,7 +228,7 @@ impl PayloadTooLarge {
 pub struct TooManyRequests {
     /// The body.
     pub body: api_types::Error,
-    /// How many seconds to wait before the next try.
+    /// The number of seconds to wait before you send the request again.
     pub retry_after: api_types::RetryAfterSeconds,
 }
 
@@ -267,7 +267,7 @@ impl TooManyRequests {
     }
 }
 
-/// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+/// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
 /// Nothing was changed.
 #[cfg(
     any(
@@ -283,7 +283,7 @@ impl TooManyRequests {
 pub struct Unauthorized {
     /// The body.
     pub body: api_types::Error,
-    /// Which kind of credential the service takes.
+    /// The authentication scheme to use.
     pub www_authenticate: api_types::BearerChallenge,
 }
 
@@ -322,7 +322,8 @@ impl Unauthorized {
     }
 }
 
-/// The service cannot answer at the moment (`Unavailable`).
+/// The service is temporarily unavailable (`Unavailable`).
+/// Wait for the number of seconds in `Retry-After`.
 #[cfg(
     any(
         feature = "load_balancer",
@@ -337,7 +338,7 @@ impl Unauthorized {
 pub struct Unavailable {
     /// The body.
     pub body: api_types::Error,
-    /// How many seconds to wait before the next try.
+    /// The number of seconds to wait before you send the request again.
     pub retry_after: api_types::RetryAfterSeconds,
 }
 
@@ -376,7 +377,7 @@ impl Unavailable {
     }
 }
 
-/// The service failed in a way that is its own fault (`UnexpectedError`).
+/// An error occurred in the service (`UnexpectedError`).
 /// A change may or may not have been made.
 #[cfg(
     any(

@@ -5,13 +5,13 @@ use api_runtime::server;
 use crate::responses;
 use crate::security;
 
-/// Virtual machines.
+/// Virtual machines in a location.
 ///
 /// `P` is who calls: what the implementation of `Security` makes of a credential.
 pub trait VmApi<P>: Send + Sync + 'static {
     /// List the virtual machines of a location
     ///
-    /// Answers one page of the project's virtual machines in a location.
+    /// Returns one page of the virtual machines that the project has in the location.
     ///
     /// `GET /project/{project_id}/location/{location}/vm`
     fn vm_list(
@@ -24,22 +24,24 @@ pub trait VmApi<P>: Send + Sync + 'static {
 /// What `GET /project/{project_id}/location/{location}/vm` takes.
 #[derive(Debug, Clone)]
 pub struct VmListRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     pub location: api_types::Location,
-    /// Where the page starts: after this value of the ordering column, which itself is left out.
-    /// When ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.
-    /// When ordered by `name`, it may be any text.
-    /// Without it, the list starts at its beginning.
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     pub start_after: Option<api_types::StartAfter>,
-    /// How many items a page has at most.
-    /// A value above 1000 counts as 1000.
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
     pub page_size: api_types::PageSize,
-    /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
-    /// Anything else is 400 `InvalidRequest` with `details.order_column`.
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     pub order_column: api_types::OrderColumn,
 }
 
@@ -106,24 +108,25 @@ impl From<api_types::VmPage> for VmListResponse {
 /// What `GET /project/{project_id}/location/{location}/vm` refuses with.
 #[derive(Debug, Clone)]
 pub enum VmListError {
-    /// 400: The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-    /// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-    /// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+    /// 400: The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+    /// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
     /// Nothing was changed.
     BadRequest(responses::BadRequest),
-    /// 401: There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// 401: The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     /// Nothing was changed.
     Unauthorized(responses::Unauthorized),
-    /// 404: The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// 404: The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     /// Nothing was changed.
     NotFound(responses::NotFound),
     /// 429: The token has made too many requests (`TooManyRequests`).
+    /// Wait for the number of seconds in `Retry-After`.
     /// Nothing was changed.
     TooManyRequests(responses::TooManyRequests),
-    /// 500: The service failed in a way that is its own fault (`UnexpectedError`).
+    /// 500: An error occurred in the service (`UnexpectedError`).
     /// A change may or may not have been made.
     InternalServerError(responses::UnexpectedError),
-    /// 503: The service cannot answer at the moment (`Unavailable`).
+    /// 503: The service is temporarily unavailable (`Unavailable`).
+    /// Wait for the number of seconds in `Retry-After`.
     ServiceUnavailable(responses::Unavailable),
 }
 

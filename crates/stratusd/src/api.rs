@@ -5,6 +5,7 @@
 //! [`crate::domain`].
 
 mod cache;
+mod details;
 mod error;
 mod firewall;
 mod gate;

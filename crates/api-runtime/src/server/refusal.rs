@@ -174,7 +174,7 @@ impl Refusal {
             ),
             AuthError::Forbidden(reason) => Self::new(RefusalKind::Forbidden, reason),
             AuthError::TooManyRequests(wait) => {
-                let message = "too many requests: wait as long as Retry-After says";
+                let message = "too many requests: wait for the seconds in `Retry-After`";
                 let mut refusal = Self::new(RefusalKind::TooManyRequests, message);
                 refusal.retry_after = Some(wait);
                 refusal
