@@ -310,22 +310,27 @@ async fn all_violations_of_a_body_are_reported_at_once() {
                 Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
                 words => words.as_str().into_iter().collect(),
             };
-            (
-                field.as_str(),
-                words
-                    .into_iter()
-                    .map(|words| words.split(": ").next().unwrap_or_default())
-                    .collect(),
-            )
+            (field.as_str(), words)
         })
         .collect();
     let expected = BTreeMap::from([
-        ("algorithm", vec!["/algorithm"]),
-        ("colour", vec!["/colour"]),
-        ("dst_port", vec!["/dst_port"]),
-        ("health_check_endpoint", vec!["/health_check_endpoint"]),
-        ("src_port", vec!["/src_port"]),
-        ("vms", vec!["/vms/1", "/vms/2"]),
+        (
+            "algorithm",
+            vec!["must be one of \"round_robin\", \"hash_based\""],
+        ),
+        ("colour", vec!["is not a known property"]),
+        ("dst_port", vec!["must be at most 65535"]),
+        (
+            "health_check_endpoint",
+            vec![
+                "must be the path or URL of a health check: 1 to 2048 characters, not only white space",
+            ],
+        ),
+        ("src_port", vec!["is required"]),
+        (
+            "vms",
+            vec!["vms[1]: must be a string", "vms[2]: must be a string"],
+        ),
     ]);
     assert_eq!(pointers, expected, "{response}");
     assert_eq!(

@@ -7,8 +7,8 @@ use api_runtime::client as runtime;
 pub trait ClientPostgresExt: crate::sealed::Sealed {
     /// List the Postgres databases of a project
     ///
-    /// Answers one page of the project's Postgres databases, whatever their location.
-    /// Names are unique within a location only, so a page that ends between two databases of one name is continued after both; order by `id` to be sure to see every one.
+    /// Returns one page of the project's Postgres databases in all locations.
+    /// If you order by `name`, databases that have the same name in different locations can be skipped between pages; order by `id` to see all of them.
     ///
     /// `GET /project/{project_id}/postgres`
     fn project_postgres_list(&self) -> ProjectPostgresList<'_> {
@@ -17,8 +17,8 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
 
     /// View a Postgres database
     ///
-    /// Answers everything about a Postgres database.
-    /// The answer carries a secret, the connection string.
+    /// Returns a Postgres database with all of its details.
+    /// The response contains a secret, the connection string.
     ///
     /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_view(&self) -> PostgresView<'_> {
@@ -27,14 +27,14 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
 
     /// Create a Postgres database
     ///
-    /// Creates a Postgres database; the reference in the path is its name.
-    /// The answer comes at once, with the state `creating`.
-    /// Refused as 400 `InvalidRequest`, with nothing changed:
+    /// Creates a Postgres database, with the reference in the path as its name.
+    /// Returns the database at once, in the state `creating`; get it again to see when it is `running`.
+    /// Returns 400 `InvalidRequest` and creates nothing, with:
     ///
-    /// - `details.name` when the name looks like the id of a Postgres database, or when a database of that name exists already in this location;
-    /// - `details.location` when the location offers no Postgres, naming those that do;
-    /// - `details.size` when the size is none of the allowed ones, naming them;
-    /// - `details.storage_size` when the storage does not go with the size, naming what does.
+    /// - `details.name` if the name has the form of a Postgres database's id, or if the location already has a database with that name;
+    /// - `details.location` if the location does not offer Postgres; the text lists the locations that do;
+    /// - `details.size` if the size is not allowed; the text lists the allowed sizes;
+    /// - `details.storage_size` if the size does not allow this storage; the text lists what it allows.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_create(&self) -> PostgresCreate<'_> {
@@ -43,23 +43,24 @@ pub trait ClientPostgresExt: crate::sealed::Sealed {
 
     /// Update a Postgres database
     ///
-    /// Merges the body with the database's current targets, then checks the result as a create is checked.
-    /// The targets change at once, the actual values follow.
-    /// An empty object, or no body at all, changes nothing.
-    /// Refused as 400 `InvalidRequest`, with nothing changed:
+    /// Changes the target values of a Postgres database.
+    /// Properties that you leave out keep their current targets, and the result is checked in the same way as for a create.
+    /// The targets change at once, and the actual values follow.
+    /// An empty object or an empty body changes nothing.
+    /// Returns 400 `InvalidRequest` and changes nothing, with:
     ///
-    /// - `details.size` when the size is none of the allowed ones, naming them;
-    /// - `details.storage_size` when the storage does not go with the size, naming what does, or when it shrinks so far that the used space is not under 80 % of the new size.
+    /// - `details.size` if the size is not allowed; the text lists the allowed sizes;
+    /// - `details.storage_size` if the size does not allow this storage, in which case the text lists what it allows, or if the storage would shrink so far that the used space is not under 80 % of it.
     ///
     /// `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_update(&self) -> PostgresUpdate<'_> {
         PostgresUpdate::new(self.transport())
     }
 
-    /// Reset a Postgres database's superuser password
+    /// Reset the superuser password of a Postgres database
     ///
-    /// Sets the password of the user `postgres`.
-    /// Refused as 400 `InvalidRequest` with `details.password`, an array of every rule that the password fails: at least 12 characters, a lower-case letter, an upper-case letter, a digit, no control characters.
+    /// Sets the password of the superuser `postgres`.
+    /// Returns 400 `InvalidRequest` with `details.password`, an array of all rules that the password breaks, if it is too weak: it needs at least 12 characters, a lowercase letter, an uppercase letter and a digit, and must not contain control characters.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`
     fn postgres_reset_superuser_password(&self) -> PostgresResetSuperuserPassword<'_> {
@@ -90,8 +91,8 @@ impl<'a> ProjectPostgresList<'a> {
         }
     }
 
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
     pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
@@ -99,10 +100,11 @@ impl<'a> ProjectPostgresList<'a> {
         self
     }
 
-    /// Where the page starts: after this value of the ordering column, which itself is left out.
-    /// When ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.
-    /// When ordered by `name`, it may be any text.
-    /// Without it, the list starts at its beginning.
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     ///
     /// Query parameter `start_after`, optional.
     pub fn start_after<V: TryInto<api_types::StartAfter>>(mut self, value: V) -> Self {
@@ -110,8 +112,8 @@ impl<'a> ProjectPostgresList<'a> {
         self
     }
 
-    /// How many items a page has at most.
-    /// A value above 1000 counts as 1000.
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
     ///
     /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
@@ -119,8 +121,9 @@ impl<'a> ProjectPostgresList<'a> {
         self
     }
 
-    /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
-    /// Anything else is 400 `InvalidRequest` with `details.order_column`.
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     ///
     /// Query parameter `order_column`, `"id"` by default.
     pub fn order_column<V: TryInto<api_types::OrderColumn>>(mut self, value: V) -> Self {
@@ -133,12 +136,12 @@ impl<'a> ProjectPostgresList<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `PostgresPage` | One page of Postgres databases. |
-    /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
-    /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
+    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
+    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
+    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
-    /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
-    /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
+    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
+    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(
         self,
     ) -> runtime::Result<api_types::PostgresPage, api_types::Error> {
@@ -214,8 +217,8 @@ impl<'a> PostgresView<'a> {
         }
     }
 
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
     pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
@@ -223,8 +226,8 @@ impl<'a> PostgresView<'a> {
         self
     }
 
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
     pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
@@ -232,8 +235,8 @@ impl<'a> PostgresView<'a> {
         self
     }
 
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     ///
     /// Path parameter `postgres_database_reference`, required.
     pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
@@ -253,12 +256,12 @@ impl<'a> PostgresView<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database. |
-    /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
-    /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
+    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
+    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
+    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
-    /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
-    /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
+    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
+    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
         let url = runtime::url(
             self.client,
@@ -298,8 +301,8 @@ impl<'a> PostgresCreate<'a> {
         }
     }
 
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
     pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
@@ -307,8 +310,8 @@ impl<'a> PostgresCreate<'a> {
         self
     }
 
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
     pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
@@ -316,8 +319,8 @@ impl<'a> PostgresCreate<'a> {
         self
     }
 
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     ///
     /// Path parameter `postgres_database_reference`, required.
     pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
@@ -332,7 +335,7 @@ impl<'a> PostgresCreate<'a> {
         self
     }
 
-    /// What the database shall be like.
+    /// The size, storage and options of the new database.
     ///
     /// Request body, `application/json`, required.
     pub fn body<V: TryInto<api_types::PostgresCreate>>(mut self, value: V) -> Self {
@@ -345,16 +348,16 @@ impl<'a> PostgresCreate<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The new Postgres database. |
-    /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
-    /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
-    /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 409 | `Error` | A concurrent change got in between (`Conflict`). |
-    /// | 413 | `Error` | The body is larger than the service takes (`PayloadTooLarge`). |
+    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
+    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`). |
+    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
-    /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
-    /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
+    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
+    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
         let url = runtime::url(
             self.client,
@@ -399,8 +402,8 @@ impl<'a> PostgresUpdate<'a> {
         }
     }
 
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
     pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
@@ -408,8 +411,8 @@ impl<'a> PostgresUpdate<'a> {
         self
     }
 
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
     pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
@@ -417,8 +420,8 @@ impl<'a> PostgresUpdate<'a> {
         self
     }
 
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     ///
     /// Path parameter `postgres_database_reference`, required.
     pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
@@ -433,7 +436,7 @@ impl<'a> PostgresUpdate<'a> {
         self
     }
 
-    /// What shall change.
+    /// The properties to change.
     ///
     /// Request body, `application/json`, optional.
     pub fn body<V: TryInto<api_types::PostgresUpdate>>(mut self, value: V) -> Self {
@@ -450,17 +453,17 @@ impl<'a> PostgresUpdate<'a> {
     ///
     /// | Status | Body | Meaning |
     /// |---|---|---|
-    /// | 200 | `Postgres` | The Postgres database with its new targets. |
-    /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
-    /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
-    /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 409 | `Error` | A concurrent change got in between (`Conflict`). |
-    /// | 413 | `Error` | The body is larger than the service takes (`PayloadTooLarge`). |
+    /// | 200 | `Postgres` | The Postgres database, with its new targets. |
+    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
+    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`). |
+    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
-    /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
-    /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
+    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
+    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
         let url = runtime::escaped_url(
             self.client,
@@ -526,8 +529,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
         }
     }
 
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     ///
     /// Path parameter `project_id`, required.
     pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
@@ -535,8 +538,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
         self
     }
 
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     ///
     /// Path parameter `location`, required.
     pub fn location<V: TryInto<api_types::Location>>(mut self, value: V) -> Self {
@@ -544,8 +547,8 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
         self
     }
 
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     ///
     /// Path parameter `postgres_database_reference`, required.
     pub fn postgres_database_reference<V: TryInto<api_types::Reference>>(
@@ -576,16 +579,16 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// | Status | Body | Meaning |
     /// |---|---|---|
     /// | 200 | `Postgres` | The Postgres database, with the new password in its connection string. |
-    /// | 400 | `Error` | The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`). |
-    /// | 401 | `Error` | There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`). |
-    /// | 403 | `Error` | The token may read only, and the operation makes a change (`Forbidden`). |
-    /// | 404 | `Error` | The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 409 | `Error` | A concurrent change got in between (`Conflict`). |
-    /// | 413 | `Error` | The body is larger than the service takes (`PayloadTooLarge`). |
+    /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
+    /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`). |
+    /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
-    /// | 500 | `Error` | The service failed in a way that is its own fault (`UnexpectedError`). |
-    /// | 503 | `Error` | The service cannot answer at the moment (`Unavailable`). |
+    /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
+    /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
         let url = runtime::url(
             self.client,

@@ -26,6 +26,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         rules: &Rules::read(input)?,
         is_text: matches!(inner, Type::Path(path) if path.path.is_ident("String")),
         component: component.as_ref(),
+        description: annotations.description.as_ref(),
     };
     let described = schema::described(input, &annotations, &keywords(&scalar), &[]);
     let serde = impls::serde(ident);
@@ -52,6 +53,8 @@ struct Scalar<'i> {
     is_text: bool,
     /// The name of the schema among the contract's components, for messages.
     component: Option<&'i String>,
+    /// The description of the schema, which gives the rule of its pattern.
+    description: Option<&'i String>,
 }
 
 impl Scalar<'_> {
@@ -151,6 +154,8 @@ fn check(scalar: &Scalar<'_>) -> TokenStream {
         let min = optional(rules.min_length.as_ref());
         let max = optional(rules.max_length.as_ref());
         let schema = optional(scalar.component);
+        // Messages for other keywords do not need it.
+        let description = optional(scalar.description.filter(|_| rules.pattern.is_some()));
         // A static, so that the pattern is compiled once and not for each value.
         let (declared, pattern) = match &rules.pattern {
             Some(pattern) => (
@@ -166,7 +171,7 @@ fn check(scalar: &Scalar<'_>) -> TokenStream {
         };
         quote! {
             #declared
-            ::api_runtime::__private::Text { schema: #schema, min_length: #min, max_length: #max, pattern: #pattern, format: #format }
+            ::api_runtime::__private::Text { schema: #schema, description: #description, min_length: #min, max_length: #max, pattern: #pattern, format: #format }
                 .check(value)?;
         }
     } else {

@@ -13,7 +13,7 @@ use crate::impls::optional;
 pub(crate) struct Annotations {
     name: Option<String>,
     inline: bool,
-    description: Option<String>,
+    pub(crate) description: Option<String>,
     title: Option<String>,
     format: Option<String>,
     examples: Option<String>,

@@ -19,9 +19,13 @@ pub enum ConstraintError {
     MinLength(usize),
     /// `maxLength`, in characters.
     MaxLength(usize),
-    /// `pattern`, with the name of the schema among the contract's components; none for an inline
-    /// schema.
-    Pattern(Option<&'static str>),
+    /// `pattern`, of which the description of the schema gives the rule.
+    Pattern {
+        /// The description of the schema.
+        description: Option<&'static str>,
+        /// The name of the schema among the contract's components; none for an inline schema.
+        schema: Option<&'static str>,
+    },
     /// `format`
     Format(&'static str),
     /// `minimum`
@@ -64,8 +68,10 @@ impl fmt::Display for ConstraintError {
             Self::MaxLength(most) => {
                 write!(f, "must be at most {most} character{} long", plural(*most))
             }
-            Self::Pattern(Some(schema)) => write!(f, "must match the pattern of `{schema}`"),
-            Self::Pattern(None) => f.write_str("must match the pattern of its schema"),
+            Self::Pattern {
+                description,
+                schema,
+            } => f.write_str(&crate::rule::message(*description, *schema)),
             Self::Format(format) => write!(f, "must have the format `{format}`"),
             Self::Minimum(bound) => write!(f, "must be at least {bound}"),
             Self::Maximum(bound) => write!(f, "must be at most {bound}"),
@@ -98,6 +104,8 @@ impl std::error::Error for ConstraintError {}
 pub struct Text {
     /// The name of the schema among the contract's components, for messages.
     pub schema: Option<&'static str>,
+    /// The description of the schema, for messages.
+    pub description: Option<&'static str>,
     /// `minLength`
     pub min_length: Option<usize>,
     /// `maxLength`
@@ -132,7 +140,10 @@ impl Text {
         if let Some(pattern) = self.pattern
             && !pattern.matches(text)
         {
-            return Err(ConstraintError::Pattern(self.schema));
+            return Err(ConstraintError::Pattern {
+                description: self.description,
+                schema: self.schema,
+            });
         }
         if let Some((name, check)) = self.format
             && !check(text)

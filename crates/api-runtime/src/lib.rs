@@ -20,6 +20,7 @@ mod mode;
 mod object;
 mod pattern;
 pub mod pointer;
+mod rule;
 #[cfg(feature = "jsonschema")]
 mod schemas;
 mod violation;

@@ -85,15 +85,19 @@ impl Schemas {
                 message: format!("the contract has no schema at {pointer}"),
             }]);
         };
+        let subject = Subject {
+            schemas: self.document(),
+            value,
+        };
         let mut violations: Vec<Violation> = Vec::new();
         let is_large = pointers(value, 0).is_none_or(|bytes| bytes > MOST_POINTERS);
         if is_large {
             if let Err(error) = validator.validate(value) {
-                report(&error, value, &mut violations, 0);
+                report(&error, &subject, &mut violations, 0);
             }
         } else {
             for error in validator.iter_errors(value) {
-                report(&error, value, &mut violations, 0);
+                report(&error, &subject, &mut violations, 0);
                 if violations.len() > MOST_VIOLATIONS {
                     break;
                 }
@@ -199,8 +203,21 @@ fn pointers(value: &Value, own: usize) -> Option<usize> {
     }
 }
 
+/// What errors of the validator are about.
+struct Subject<'s> {
+    /// The schemas of the contract.
+    schemas: &'s Value,
+    /// The whole value.
+    value: &'s Value,
+}
+
 /// Adds the violations that an error of the validator stands for.
-fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>, depth: usize) {
+fn report(
+    error: &ValidationError<'_>,
+    subject: &Subject<'_>,
+    into: &mut Vec<Violation>,
+    depth: usize,
+) {
     let whole_pointer = error.instance_path().as_str();
     let pointer = shortened(whole_pointer);
     let mut add = |pointer: String, message: String| into.push(Violation { pointer, message });
@@ -226,7 +243,8 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
         // The validator reports `additionalProperties: false` without a name where no property is
         // allowed at all.
         ValidationErrorKind::FalseSchema if is_of_properties(error) => {
-            let names = whole
+            let names = subject
+                .value
                 .pointer(whole_pointer)
                 .and_then(Value::as_object)
                 .into_iter()
@@ -238,7 +256,7 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
                 );
             }
         }
-        ValidationErrorKind::PropertyNames { error } => report_name(error, &pointer, into),
+        ValidationErrorKind::PropertyNames { error } => report_name(error, subject, &pointer, into),
         ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context }
             if depth < MAX_DEPTH =>
         {
@@ -260,13 +278,14 @@ fn report(error: &ValidationError<'_>, whole: &Value, into: &mut Vec<Violation>,
             match nearest {
                 Some(errors) if deeper || context.len() == 1 => {
                     for inner in errors {
-                        report(inner, whole, into, depth + 1);
+                        report(inner, subject, into, depth + 1);
                     }
                 }
                 _ => add(pointer, NONE_MATCHES.to_owned()),
             }
         }
-        _ => add(pointer, message(error)),
+        ValidationErrorKind::Pattern { .. } if is_of_length(error, subject.schemas) => {}
+        _ => add(pointer, message(error, subject.schemas)),
     }
 }
 
@@ -288,10 +307,18 @@ fn is_of_properties(error: &ValidationError<'_>) -> bool {
 
 /// Adds the violation of `propertyNames`, at the object and without the name, which may be very
 /// long.
-fn report_name(error: &ValidationError<'_>, pointer: &str, into: &mut Vec<Violation>) {
+fn report_name(
+    error: &ValidationError<'_>,
+    subject: &Subject<'_>,
+    pointer: &str,
+    into: &mut Vec<Violation>,
+) {
     into.push(Violation {
         pointer: pointer.to_owned(),
-        message: format!("has a property whose name {}", message(error)),
+        message: format!(
+            "has a property whose name {}",
+            message(error, subject.schemas)
+        ),
     });
 }
 
@@ -303,7 +330,7 @@ fn escaped(name: &str) -> String {
 /// Returns the message of a violation. It never contains the value, which may be a secret.
 ///
 /// Not the validator's own messages, which repeat the value and the regular expression.
-fn message(error: &ValidationError<'_>) -> String {
+fn message(error: &ValidationError<'_>, schemas: &Value) -> String {
     use crate::ConstraintError as Rule;
     let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
     match error.kind() {
@@ -330,10 +357,11 @@ fn message(error: &ValidationError<'_>) -> String {
             Rule::MultipleOf(multiple_of.to_string()).to_string()
         }
         ValidationErrorKind::UniqueItems => Rule::UniqueItems.to_string(),
-        ValidationErrorKind::Pattern { .. } => match component(error) {
-            Some(schema) => format!("must match the pattern of `{schema}`"),
-            None => Rule::Pattern(None).to_string(),
-        },
+        ValidationErrorKind::Pattern { .. } => {
+            let description =
+                schema(error, schemas).and_then(|schema| schema["description"].as_str());
+            crate::rule::message(description, component(error).as_deref())
+        }
         ValidationErrorKind::Format { format } => format!("must have the format `{format}`"),
         ValidationErrorKind::Type { kind } => format!("must be {}", types(kind)),
         ValidationErrorKind::Enum { options } => match options.as_array() {
@@ -352,6 +380,25 @@ fn message(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::OneOfMultipleValid { .. } => SEVERAL_MATCH.to_owned(),
         other => format!("violates the keyword `{}`", other.keyword()),
     }
+}
+
+/// Returns the schema whose keyword the error is about.
+fn schema<'s>(error: &ValidationError<'_>, schemas: &'s Value) -> Option<&'s Value> {
+    let (schema, _) = error.schema_path().as_str().rsplit_once('/')?;
+    schemas.pointer(schema)
+}
+
+/// Returns whether a text that does not match a pattern is already reported for its length, as an
+/// empty name is.
+fn is_of_length(error: &ValidationError<'_>, schemas: &Value) -> bool {
+    let (Some(schema), Some(text)) = (schema(error, schemas), error.instance().as_str()) else {
+        return false;
+    };
+    let length = text.chars().count();
+    let limit = |keyword: &str| schema[keyword].as_u64().map(|limit| usize::try_from(limit));
+    let is_short = limit("minLength").is_some_and(|least| least.is_ok_and(|least| length < least));
+    let is_long = limit("maxLength").is_some_and(|most| most.is_ok_and(|most| length > most));
+    is_short || is_long
 }
 
 /// Returns the name of the component whose own keyword the error is about; none for a schema inside

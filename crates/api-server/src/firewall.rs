@@ -5,15 +5,16 @@ use api_runtime::server::{self, Request as _, Responses as _};
 use crate::responses;
 use crate::security;
 
-/// Firewalls decide which connections reach a private subnet.
+/// Firewalls control which connections reach a private subnet.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
 pub trait FirewallApi<P>: Send + Sync + 'static {
     /// Detach a private subnet from a firewall
     ///
-    /// Takes a private subnet out of a firewall, and answers the firewall without it.
-    /// A subnet that is not attached changes nothing, and the answer is 200 all the same.
-    /// Refused as 400 `InvalidRequest` with `details.private_subnet_id` when the subnet is unknown, in another project or location, malformed, or a name.
+    /// Detaches a private subnet from a firewall.
+    /// Returns the firewall; its `private_subnets` no longer contains the subnet.
+    /// If the subnet is not attached, nothing changes and the response is still 200.
+    /// Returns 400 `InvalidRequest` with `details.private_subnet_id` if `private_subnet_id` is not the id of a private subnet in this project and location.
     ///
     /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`
     fn firewall_detach_subnet(
@@ -28,18 +29,18 @@ pub trait FirewallApi<P>: Send + Sync + 'static {
 /// The request of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.
 #[derive(Debug, Clone, server::Request)]
 pub struct FirewallDetachSubnetRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The firewall's id (prefix `fw`) or name.
+    /// The id (prefix `fw`) or the name of the firewall.
     #[parameter(path)]
     pub firewall_reference: api_types::Reference,
-    /// Which private subnet to detach.
+    /// The private subnet to detach.
     #[body(json, schema = "/components/schemas/FirewallDetachSubnet", required)]
     pub body: api_types::FirewallDetachSubnet,
 }
@@ -47,7 +48,7 @@ pub struct FirewallDetachSubnetRequest {
 /// The responses of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum FirewallDetachSubnetResponse {
-    /// The firewall without the subnet.
+    /// The firewall, without the subnet.
     #[response(200, json)]
     Ok(api_types::Firewall),
 }
@@ -55,22 +56,22 @@ pub enum FirewallDetachSubnetResponse {
 /// The errors of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum FirewallDetachSubnetError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token may read only, and the operation makes a change (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`).
     #[response(403)]
     Forbidden(responses::Forbidden),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// A concurrent change got in between (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
-    /// The body is larger than the service takes (`PayloadTooLarge`).
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
@@ -79,10 +80,10 @@ pub enum FirewallDetachSubnetError {
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }

@@ -5,14 +5,14 @@ use api_runtime::server::{self, Request as _, Responses as _};
 use crate::responses;
 use crate::security;
 
-/// Keys for the inference endpoints.
+/// API keys for the inference endpoints.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
 pub trait InferenceApiKeyApi<P>: Send + Sync + 'static {
     /// Create an inference API key
     ///
-    /// Makes a new key each time it is called.
-    /// The key is shown in this answer only, the service keeps no more than its hash.
+    /// Creates a new key with every call.
+    /// Store the key: it is returned only in this response, and the service keeps only its hash.
     ///
     /// `POST /project/{project_id}/inference-api-key`
     fn inference_api_key_create(
@@ -27,11 +27,11 @@ pub trait InferenceApiKeyApi<P>: Send + Sync + 'static {
 /// The request of `POST /project/{project_id}/inference-api-key`.
 #[derive(Debug, Clone, server::Request)]
 pub struct InferenceApiKeyCreateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// An object without properties, or nothing.
+    /// An empty object, or an empty body.
     #[body(json, schema = "/components/schemas/InferenceApiKeyCreate")]
     pub body: Option<api_types::InferenceApiKeyCreate>,
 }
@@ -47,22 +47,22 @@ pub enum InferenceApiKeyCreateResponse {
 /// The errors of `POST /project/{project_id}/inference-api-key`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum InferenceApiKeyCreateError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token may read only, and the operation makes a change (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`).
     #[response(403)]
     Forbidden(responses::Forbidden),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// A concurrent change got in between (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
-    /// The body is larger than the service takes (`PayloadTooLarge`).
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
@@ -71,10 +71,10 @@ pub enum InferenceApiKeyCreateError {
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -85,7 +85,7 @@ pub struct InferenceApiKeyCreateOk {
     /// The body.
     #[body(json)]
     pub body: api_types::InferenceApiKey,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
 }

@@ -5,13 +5,13 @@ use api_runtime::server::{self, Request as _, Responses as _};
 use crate::responses;
 use crate::security;
 
-/// Load balancers spread connections over virtual machines of a private subnet.
+/// Load balancers distribute connections among the virtual machines of a private subnet.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
 pub trait LoadBalancerApi<P>: Send + Sync + 'static {
     /// List the load balancers of a location
     ///
-    /// Answers one page of the project's load balancers in a location.
+    /// Returns one page of the load balancers that the project has in the location.
     ///
     /// `GET /project/{project_id}/location/{location}/load-balancer`
     fn load_balancer_list(
@@ -24,8 +24,8 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
 
     /// List the load balancers of a project
     ///
-    /// Answers one page of the project's load balancers, whatever their location.
-    /// Names are unique within a location only, so a page that ends between two load balancers of one name is continued after both; order by `id` to be sure to see every one.
+    /// Returns one page of the project's load balancers in all locations.
+    /// If you order by `name`, load balancers that have the same name in different locations can be skipped between pages; order by `id` to see all of them.
     ///
     /// `GET /project/{project_id}/load-balancer`
     fn project_load_balancer_list(
@@ -38,9 +38,9 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
 
     /// Update a load balancer
     ///
-    /// Sets how a load balancer works and which virtual machines it serves.
-    /// The health check's protocol stays as it is.
-    /// Refused as 400 `InvalidRequest` with `details.vms` when an entry is unknown, in another project or location, malformed, a name, twice in the list, or attached to another load balancer.
+    /// Updates the settings of a load balancer and replaces the virtual machines that are attached to it.
+    /// The protocol of the health check does not change.
+    /// Returns 400 `InvalidRequest` with `details.vms` if an entry of `vms` is not the id of a virtual machine in this project and location, appears twice, or is attached to another load balancer.
     ///
     /// `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`
     fn load_balancer_update(
@@ -53,9 +53,10 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
 
     /// Detach a virtual machine from a load balancer
     ///
-    /// Takes a virtual machine out of a load balancer, so that it is gone from `vms` in this very answer.
-    /// A virtual machine that is not attached changes nothing, and the answer is 200 all the same.
-    /// Refused as 400 `InvalidRequest` with `details.vm_id` when the virtual machine is unknown, in another project or location, malformed, or a name.
+    /// Detaches a virtual machine from a load balancer.
+    /// Returns the load balancer; its `vms` no longer contains the virtual machine.
+    /// If the virtual machine is not attached, nothing changes and the response is still 200.
+    /// Returns 400 `InvalidRequest` with `details.vm_id` if `vm_id` is not the id of a virtual machine in this project and location.
     ///
     /// `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`
     fn load_balancer_detach_vm(
@@ -70,26 +71,28 @@ pub trait LoadBalancerApi<P>: Send + Sync + 'static {
 /// The request of `GET /project/{project_id}/location/{location}/load-balancer`.
 #[derive(Debug, Clone, server::Request)]
 pub struct LoadBalancerListRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// Where the page starts: after this value of the ordering column, which itself is left out.
-    /// When ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.
-    /// When ordered by `name`, it may be any text.
-    /// Without it, the list starts at its beginning.
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     #[parameter(query)]
     pub start_after: Option<api_types::StartAfter>,
-    /// How many items a page has at most.
-    /// A value above 1000 counts as 1000.
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
-    /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
-    /// Anything else is 400 `InvalidRequest` with `details.order_column`.
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     #[parameter(query, default = "id")]
     pub order_column: api_types::OrderColumn,
 }
@@ -105,22 +108,22 @@ pub enum LoadBalancerListResponse {
 /// The errors of `GET /project/{project_id}/location/{location}/load-balancer`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum LoadBalancerListError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -142,22 +145,24 @@ pub static LOAD_BALANCER_LIST: server::Operation = server::Operation {
 /// The request of `GET /project/{project_id}/load-balancer`.
 #[derive(Debug, Clone, server::Request)]
 pub struct ProjectLoadBalancerListRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// Where the page starts: after this value of the ordering column, which itself is left out.
-    /// When ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.
-    /// When ordered by `name`, it may be any text.
-    /// Without it, the list starts at its beginning.
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     #[parameter(query)]
     pub start_after: Option<api_types::StartAfter>,
-    /// How many items a page has at most.
-    /// A value above 1000 counts as 1000.
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
-    /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
-    /// Anything else is 400 `InvalidRequest` with `details.order_column`.
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     #[parameter(query, default = "id")]
     pub order_column: api_types::OrderColumn,
 }
@@ -173,22 +178,22 @@ pub enum ProjectLoadBalancerListResponse {
 /// The errors of `GET /project/{project_id}/load-balancer`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum ProjectLoadBalancerListError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -210,18 +215,18 @@ pub static PROJECT_LOAD_BALANCER_LIST: server::Operation = server::Operation {
 /// The request of `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
 #[derive(Debug, Clone, server::Request)]
 pub struct LoadBalancerUpdateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The load balancer's id (prefix `1b`) or name.
+    /// The id (prefix `1b`) or the name of the load balancer.
     #[parameter(path)]
     pub load_balancer_reference: api_types::Reference,
-    /// What the load balancer shall be like.
+    /// The new settings of the load balancer.
     #[body(json, schema = "/components/schemas/LoadBalancerUpdate", required)]
     pub body: api_types::LoadBalancerUpdate,
 }
@@ -229,7 +234,7 @@ pub struct LoadBalancerUpdateRequest {
 /// The responses of `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum LoadBalancerUpdateResponse {
-    /// The load balancer as it is now.
+    /// The updated load balancer.
     #[response(200, json)]
     Ok(api_types::LoadBalancer),
 }
@@ -237,22 +242,22 @@ pub enum LoadBalancerUpdateResponse {
 /// The errors of `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum LoadBalancerUpdateError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token may read only, and the operation makes a change (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`).
     #[response(403)]
     Forbidden(responses::Forbidden),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// A concurrent change got in between (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
-    /// The body is larger than the service takes (`PayloadTooLarge`).
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
@@ -261,10 +266,10 @@ pub enum LoadBalancerUpdateError {
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -286,18 +291,18 @@ pub static LOAD_BALANCER_UPDATE: server::Operation = server::Operation {
 /// The request of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`.
 #[derive(Debug, Clone, server::Request)]
 pub struct LoadBalancerDetachVmRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The load balancer's id (prefix `1b`) or name.
+    /// The id (prefix `1b`) or the name of the load balancer.
     #[parameter(path)]
     pub load_balancer_reference: api_types::Reference,
-    /// Which virtual machine to detach.
+    /// The virtual machine to detach.
     #[body(json, schema = "/components/schemas/LoadBalancerDetachVm", required)]
     pub body: api_types::LoadBalancerDetachVm,
 }
@@ -305,7 +310,7 @@ pub struct LoadBalancerDetachVmRequest {
 /// The responses of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum LoadBalancerDetachVmResponse {
-    /// The load balancer without the virtual machine.
+    /// The load balancer, without the virtual machine.
     #[response(200, json)]
     Ok(api_types::LoadBalancer),
 }
@@ -313,22 +318,22 @@ pub enum LoadBalancerDetachVmResponse {
 /// The errors of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum LoadBalancerDetachVmError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token may read only, and the operation makes a change (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`).
     #[response(403)]
     Forbidden(responses::Forbidden),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// A concurrent change got in between (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
-    /// The body is larger than the service takes (`PayloadTooLarge`).
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
@@ -337,10 +342,10 @@ pub enum LoadBalancerDetachVmError {
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }

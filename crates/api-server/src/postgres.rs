@@ -11,8 +11,8 @@ use crate::security;
 pub trait PostgresApi<P>: Send + Sync + 'static {
     /// List the Postgres databases of a project
     ///
-    /// Answers one page of the project's Postgres databases, whatever their location.
-    /// Names are unique within a location only, so a page that ends between two databases of one name is continued after both; order by `id` to be sure to see every one.
+    /// Returns one page of the project's Postgres databases in all locations.
+    /// If you order by `name`, databases that have the same name in different locations can be skipped between pages; order by `id` to see all of them.
     ///
     /// `GET /project/{project_id}/postgres`
     fn project_postgres_list(
@@ -25,8 +25,8 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
 
     /// View a Postgres database
     ///
-    /// Answers everything about a Postgres database.
-    /// The answer carries a secret, the connection string.
+    /// Returns a Postgres database with all of its details.
+    /// The response contains a secret, the connection string.
     ///
     /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_view(
@@ -37,14 +37,14 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
 
     /// Create a Postgres database
     ///
-    /// Creates a Postgres database; the reference in the path is its name.
-    /// The answer comes at once, with the state `creating`.
-    /// Refused as 400 `InvalidRequest`, with nothing changed:
+    /// Creates a Postgres database, with the reference in the path as its name.
+    /// Returns the database at once, in the state `creating`; get it again to see when it is `running`.
+    /// Returns 400 `InvalidRequest` and creates nothing, with:
     ///
-    /// - `details.name` when the name looks like the id of a Postgres database, or when a database of that name exists already in this location;
-    /// - `details.location` when the location offers no Postgres, naming those that do;
-    /// - `details.size` when the size is none of the allowed ones, naming them;
-    /// - `details.storage_size` when the storage does not go with the size, naming what does.
+    /// - `details.name` if the name has the form of a Postgres database's id, or if the location already has a database with that name;
+    /// - `details.location` if the location does not offer Postgres; the text lists the locations that do;
+    /// - `details.size` if the size is not allowed; the text lists the allowed sizes;
+    /// - `details.storage_size` if the size does not allow this storage; the text lists what it allows.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_create(
@@ -57,13 +57,14 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
 
     /// Update a Postgres database
     ///
-    /// Merges the body with the database's current targets, then checks the result as a create is checked.
-    /// The targets change at once, the actual values follow.
-    /// An empty object, or no body at all, changes nothing.
-    /// Refused as 400 `InvalidRequest`, with nothing changed:
+    /// Changes the target values of a Postgres database.
+    /// Properties that you leave out keep their current targets, and the result is checked in the same way as for a create.
+    /// The targets change at once, and the actual values follow.
+    /// An empty object or an empty body changes nothing.
+    /// Returns 400 `InvalidRequest` and changes nothing, with:
     ///
-    /// - `details.size` when the size is none of the allowed ones, naming them;
-    /// - `details.storage_size` when the storage does not go with the size, naming what does, or when it shrinks so far that the used space is not under 80 % of the new size.
+    /// - `details.size` if the size is not allowed; the text lists the allowed sizes;
+    /// - `details.storage_size` if the size does not allow this storage, in which case the text lists what it allows, or if the storage would shrink so far that the used space is not under 80 % of it.
     ///
     /// `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`
     fn postgres_update(
@@ -74,10 +75,10 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
         Output = Result<PostgresUpdateResponse, PostgresUpdateError>,
     > + Send;
 
-    /// Reset a Postgres database's superuser password
+    /// Reset the superuser password of a Postgres database
     ///
-    /// Sets the password of the user `postgres`.
-    /// Refused as 400 `InvalidRequest` with `details.password`, an array of every rule that the password fails: at least 12 characters, a lower-case letter, an upper-case letter, a digit, no control characters.
+    /// Sets the password of the superuser `postgres`.
+    /// Returns 400 `InvalidRequest` with `details.password`, an array of all rules that the password breaks, if it is too weak: it needs at least 12 characters, a lowercase letter, an uppercase letter and a digit, and must not contain control characters.
     ///
     /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`
     fn postgres_reset_superuser_password(
@@ -95,22 +96,24 @@ pub trait PostgresApi<P>: Send + Sync + 'static {
 /// The request of `GET /project/{project_id}/postgres`.
 #[derive(Debug, Clone, server::Request)]
 pub struct ProjectPostgresListRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// Where the page starts: after this value of the ordering column, which itself is left out.
-    /// When ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.
-    /// When ordered by `name`, it may be any text.
-    /// Without it, the list starts at its beginning.
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     #[parameter(query)]
     pub start_after: Option<api_types::StartAfter>,
-    /// How many items a page has at most.
-    /// A value above 1000 counts as 1000.
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
-    /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
-    /// Anything else is 400 `InvalidRequest` with `details.order_column`.
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     #[parameter(query, default = "id")]
     pub order_column: api_types::OrderColumn,
 }
@@ -126,22 +129,22 @@ pub enum ProjectPostgresListResponse {
 /// The errors of `GET /project/{project_id}/postgres`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum ProjectPostgresListError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -163,16 +166,16 @@ pub static PROJECT_POSTGRES_LIST: server::Operation = server::Operation {
 /// The request of `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Debug, Clone, server::Request)]
 pub struct PostgresViewRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     #[parameter(path)]
     pub postgres_database_reference: api_types::Reference,
 }
@@ -188,22 +191,22 @@ pub enum PostgresViewResponse {
 /// The errors of `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PostgresViewError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -214,7 +217,7 @@ pub struct PostgresViewOk {
     /// The body.
     #[body(json)]
     pub body: api_types::Postgres,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
 }
@@ -236,19 +239,19 @@ pub static POSTGRES_VIEW: server::Operation = server::Operation {
 /// The request of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Debug, Clone, server::Request)]
 pub struct PostgresCreateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     #[parameter(path)]
     pub postgres_database_reference: api_types::Reference,
-    /// What the database shall be like.
+    /// The size, storage and options of the new database.
     #[body(json, schema = "/components/schemas/PostgresCreate", required)]
     pub body: api_types::PostgresCreate,
 }
@@ -264,22 +267,22 @@ pub enum PostgresCreateResponse {
 /// The errors of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PostgresCreateError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token may read only, and the operation makes a change (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`).
     #[response(403)]
     Forbidden(responses::Forbidden),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// A concurrent change got in between (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
-    /// The body is larger than the service takes (`PayloadTooLarge`).
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
@@ -288,10 +291,10 @@ pub enum PostgresCreateError {
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -302,7 +305,7 @@ pub struct PostgresCreateOk {
     /// The body.
     #[body(json)]
     pub body: api_types::Postgres,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
 }
@@ -324,19 +327,19 @@ pub static POSTGRES_CREATE: server::Operation = server::Operation {
 /// The request of `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Debug, Clone, server::Request)]
 pub struct PostgresUpdateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     #[parameter(path)]
     pub postgres_database_reference: api_types::Reference,
-    /// What shall change.
+    /// The properties to change.
     #[body(json, schema = "/components/schemas/PostgresUpdate")]
     pub body: Option<api_types::PostgresUpdate>,
 }
@@ -344,7 +347,7 @@ pub struct PostgresUpdateRequest {
 /// The responses of `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PostgresUpdateResponse {
-    /// The Postgres database with its new targets.
+    /// The Postgres database, with its new targets.
     #[response(200)]
     Ok(PostgresUpdateOk),
 }
@@ -352,22 +355,22 @@ pub enum PostgresUpdateResponse {
 /// The errors of `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PostgresUpdateError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token may read only, and the operation makes a change (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`).
     #[response(403)]
     Forbidden(responses::Forbidden),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// A concurrent change got in between (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
-    /// The body is larger than the service takes (`PayloadTooLarge`).
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
@@ -376,21 +379,21 @@ pub enum PostgresUpdateError {
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
 
-/// The Postgres database with its new targets.
+/// The Postgres database, with its new targets.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct PostgresUpdateOk {
     /// The body.
     #[body(json)]
     pub body: api_types::Postgres,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
 }
@@ -412,16 +415,16 @@ pub static POSTGRES_UPDATE: server::Operation = server::Operation {
 /// The request of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`.
 #[derive(Debug, Clone, server::Request)]
 pub struct PostgresResetSuperuserPasswordRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The Postgres database's id (prefix `pg`) or name.
-    /// A create takes it as the new database's name.
+    /// The id (prefix `pg`) or the name of the Postgres database.
+    /// To create a database, use the name of the new one.
     #[parameter(path)]
     pub postgres_database_reference: api_types::Reference,
     /// The new password.
@@ -444,22 +447,22 @@ pub enum PostgresResetSuperuserPasswordResponse {
 /// The errors of `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PostgresResetSuperuserPasswordError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token may read only, and the operation makes a change (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`).
     #[response(403)]
     Forbidden(responses::Forbidden),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// A concurrent change got in between (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
-    /// The body is larger than the service takes (`PayloadTooLarge`).
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
@@ -468,10 +471,10 @@ pub enum PostgresResetSuperuserPasswordError {
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -482,7 +485,7 @@ pub struct PostgresResetSuperuserPasswordOk {
     /// The body.
     #[body(json)]
     pub body: api_types::Postgres,
-    /// Keeps an answer that carries a secret out of every cache.
+    /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
 }

@@ -5,13 +5,13 @@ use api_runtime::server::{self, Request as _, Responses as _};
 use crate::responses;
 use crate::security;
 
-/// Private networks that connect virtual machines within a location.
+/// Private networks that connect the virtual machines of a location.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
 pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
     /// View a private subnet
     ///
-    /// Answers everything about a private subnet, its firewalls and network interfaces included.
+    /// Returns a private subnet, with its firewalls and network interfaces.
     ///
     /// `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`
     fn private_subnet_view(
@@ -24,14 +24,14 @@ pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
 
     /// Create a private subnet
     ///
-    /// Creates a private subnet; the reference in the path is its name.
-    /// With `firewall_id`, that firewall is attached.
-    /// Without it, a firewall named `<name>-default` is made and attached, open for IPv4 and IPv6.
-    /// `net4` becomes a free /26 of 10.0.0.0/8 and `net6` a free /64 of fd00::/8; neither overlaps another subnet of the project.
-    /// Refused as 400 `InvalidRequest`, with nothing changed:
+    /// Creates a private subnet, with the reference in the path as its name.
+    /// If you send `firewall_id`, that firewall is attached.
+    /// If you leave it out, a firewall named `<name>-default` is created and attached; it is open for IPv4 and IPv6.
+    /// The subnet gets a free /26 of 10.0.0.0/8 as `net4` and a free /64 of fd00::/8 as `net6`, which do not overlap those of other subnets of the project.
+    /// Returns 400 `InvalidRequest` and creates nothing, with:
     ///
-    /// - `details.name` when the name looks like the id of a private subnet, when a subnet of that name exists already in this location, or when the default firewall's name would be taken or longer than 63 characters;
-    /// - `details.firewall_id` when the firewall is unknown, in another project or location, malformed, or a name.
+    /// - `details.name` if the name has the form of a private subnet's id, if the location already has a subnet with that name, or if the name of the default firewall is taken or would be longer than 63 characters;
+    /// - `details.firewall_id` if it is not the id of a firewall in this project and location.
     ///
     /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`
     fn private_subnet_create(
@@ -44,8 +44,9 @@ pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
 
     /// Connect two private subnets
     ///
-    /// Connects the private subnet of the path to another one of the same location, both ways, and answers the subnet of the path.
-    /// Refused as 400 `InvalidRequest` with `details.connected-subnet-id` when the other subnet is missing, unknown, in another project or location, malformed, a name, the subnet itself, or connected already.
+    /// Connects two private subnets of the same location with each other.
+    /// Returns the subnet of the path.
+    /// Returns 400 `InvalidRequest` with `details.connected-subnet-id` if the property is missing, is not the id of a private subnet in this project and location, is the id of the subnet of the path, or if the two subnets are already connected.
     ///
     /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`
     fn private_subnet_connect(
@@ -60,16 +61,16 @@ pub trait PrivateSubnetApi<P>: Send + Sync + 'static {
 /// The request of `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 #[derive(Debug, Clone, server::Request)]
 pub struct PrivateSubnetViewRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The private subnet's id (prefix `ps`) or name.
-    /// A create takes it as the new subnet's name.
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
     #[parameter(path)]
     pub private_subnet_reference: api_types::Reference,
 }
@@ -85,22 +86,22 @@ pub enum PrivateSubnetViewResponse {
 /// The errors of `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PrivateSubnetViewError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -122,19 +123,19 @@ pub static PRIVATE_SUBNET_VIEW: server::Operation = server::Operation {
 /// The request of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 #[derive(Debug, Clone, server::Request)]
 pub struct PrivateSubnetCreateRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The private subnet's id (prefix `ps`) or name.
-    /// A create takes it as the new subnet's name.
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
     #[parameter(path)]
     pub private_subnet_reference: api_types::Reference,
-    /// How the subnet shall begin.
+    /// The firewall of the new subnet.
     #[body(json, schema = "/components/schemas/PrivateSubnetCreate")]
     pub body: Option<api_types::PrivateSubnetCreate>,
 }
@@ -150,22 +151,22 @@ pub enum PrivateSubnetCreateResponse {
 /// The errors of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PrivateSubnetCreateError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token may read only, and the operation makes a change (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`).
     #[response(403)]
     Forbidden(responses::Forbidden),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// A concurrent change got in between (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
-    /// The body is larger than the service takes (`PayloadTooLarge`).
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
@@ -174,10 +175,10 @@ pub enum PrivateSubnetCreateError {
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }
@@ -199,19 +200,19 @@ pub static PRIVATE_SUBNET_CREATE: server::Operation = server::Operation {
 /// The request of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.
 #[derive(Debug, Clone, server::Request)]
 pub struct PrivateSubnetConnectRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// The private subnet's id (prefix `ps`) or name.
-    /// A create takes it as the new subnet's name.
+    /// The id (prefix `ps`) or the name of the private subnet.
+    /// To create a subnet, use the name of the new one.
     #[parameter(path)]
     pub private_subnet_reference: api_types::Reference,
-    /// Which private subnet to connect to.
+    /// The private subnet to connect to.
     #[body(json, schema = "/components/schemas/PrivateSubnetConnect", required)]
     pub body: api_types::PrivateSubnetConnect,
 }
@@ -227,22 +228,22 @@ pub enum PrivateSubnetConnectResponse {
 /// The errors of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum PrivateSubnetConnectError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token may read only, and the operation makes a change (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`).
     #[response(403)]
     Forbidden(responses::Forbidden),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// A concurrent change got in between (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
-    /// The body is larger than the service takes (`PayloadTooLarge`).
+    /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
@@ -251,10 +252,10 @@ pub enum PrivateSubnetConnectError {
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }

@@ -5,9 +5,8 @@
 
 use api_runtime::server;
 
-/// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
-/// In a `BadRequest`, all violations of the body are reported at once: `details` names each field, and each text starts with the JSON pointer to the place in the body.
-/// In an `InvalidRequest`, `details` names each field with what is wrong with its value.
+/// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
+/// `details` says what is wrong with each parameter or property; all violations of the contract are reported at once.
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct BadRequest {
@@ -16,8 +15,8 @@ pub struct BadRequest {
     pub body: api_types::Error,
 }
 
-/// A concurrent change got in between (`Conflict`).
-/// Nothing was changed; the same request may succeed when it is sent again.
+/// The request conflicts with a concurrent change (`Conflict`).
+/// Nothing was changed, and the same request may succeed if you send it again.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Conflict {
     /// The body.
@@ -25,7 +24,7 @@ pub struct Conflict {
     pub body: api_types::Error,
 }
 
-/// The token may read only, and the operation makes a change (`Forbidden`).
+/// The token has read-only access, and the operation changes something (`Forbidden`).
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Forbidden {
@@ -34,7 +33,7 @@ pub struct Forbidden {
     pub body: api_types::Error,
 }
 
-/// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+/// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct NotFound {
@@ -43,7 +42,7 @@ pub struct NotFound {
     pub body: api_types::Error,
 }
 
-/// The body is larger than the service takes (`PayloadTooLarge`).
+/// The body is larger than the service accepts (`PayloadTooLarge`).
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct PayloadTooLarge {
@@ -53,41 +52,43 @@ pub struct PayloadTooLarge {
 }
 
 /// The token has made too many requests (`TooManyRequests`).
+/// Wait for the number of seconds in `Retry-After`.
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct TooManyRequests {
     /// The body.
     #[body(json)]
     pub body: api_types::Error,
-    /// How many seconds to wait before the next try.
+    /// The number of seconds to wait before you send the request again.
     #[header(name = "Retry-After", required)]
     pub retry_after: api_types::RetryAfterSeconds,
 }
 
-/// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+/// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Unauthorized {
     /// The body.
     #[body(json)]
     pub body: api_types::Error,
-    /// Which kind of credential the service takes.
+    /// The authentication scheme to use.
     #[header(name = "WWW-Authenticate", required)]
     pub www_authenticate: api_types::BearerChallenge,
 }
 
-/// The service cannot answer at the moment (`Unavailable`).
+/// The service is temporarily unavailable (`Unavailable`).
+/// Wait for the number of seconds in `Retry-After`.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Unavailable {
     /// The body.
     #[body(json)]
     pub body: api_types::Error,
-    /// How many seconds to wait before the next try.
+    /// The number of seconds to wait before you send the request again.
     #[header(name = "Retry-After", required)]
     pub retry_after: api_types::RetryAfterSeconds,
 }
 
-/// The service failed in a way that is its own fault (`UnexpectedError`).
+/// An error occurred in the service (`UnexpectedError`).
 /// A change may or may not have been made.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct UnexpectedError {

@@ -10,10 +10,10 @@ pub trait Security: Send + Sync + 'static {
     /// The caller, which each secured operation gets.
     type Principal: Clone + Send + Sync + 'static;
 
-    /// `bearer`: An access token, `pat-`, its 26-character id, `-`, and 32 letters and digits.
-    /// It belongs to one project, gives full access or reads only, and is issued and revoked by the operator.
-    /// The service stores no more than its hash.
-    /// The scheme's case does not matter, and `Bearer: <token>`, with a colon, is understood too.
+    /// `bearer`: An access token: `pat-`, the 26-character id of the token, `-`, and 32 letters and digits.
+    /// A token belongs to one project and has either full or read-only access.
+    /// The operator of the service issues and revokes tokens; the service stores only their hashes.
+    /// The scheme is not case-sensitive, and `Bearer: <token>`, with a colon, works too.
     fn bearer(
         &self,
         credential: server::Bearer,

@@ -5,13 +5,13 @@ use api_runtime::server::{self, Request as _, Responses as _};
 use crate::responses;
 use crate::security;
 
-/// Virtual machines.
+/// Virtual machines in a location.
 ///
 /// `P` is the principal, which the implementation of `Security` makes of a credential.
 pub trait VmApi<P>: Send + Sync + 'static {
     /// List the virtual machines of a location
     ///
-    /// Answers one page of the project's virtual machines in a location.
+    /// Returns one page of the virtual machines that the project has in the location.
     ///
     /// `GET /project/{project_id}/location/{location}/vm`
     fn vm_list(
@@ -24,26 +24,28 @@ pub trait VmApi<P>: Send + Sync + 'static {
 /// The request of `GET /project/{project_id}/location/{location}/vm`.
 #[derive(Debug, Clone, server::Request)]
 pub struct VmListRequest {
-    /// The project's id; a name is no use here.
-    /// A value without the pattern of a project's id is 400, an unknown project or one that is not the token's is 404.
+    /// The id of the project; names are not accepted.
+    /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
-    /// The location (region) that the resource lives in.
-    /// An unknown one is 404 `InvalidLocation`, with the known ones named in `details.location`.
+    /// The location (region) of the resource.
+    /// Returns 404 `InvalidLocation` if the location is unknown; `details.location` lists the known ones.
     #[parameter(path)]
     pub location: api_types::Location,
-    /// Where the page starts: after this value of the ordering column, which itself is left out.
-    /// When ordered by `id`, it must have the pattern of an id of the listed kind, else 400 `InvalidRequest` with `details.start_after`; nothing of that id need exist.
-    /// When ordered by `name`, it may be any text.
-    /// Without it, the list starts at its beginning.
+    /// The value of `order_column` after which the page starts, at most 1024 characters long.
+    /// The page does not include the item that has this value.
+    /// By default, the list starts at its beginning.
+    /// With `order_column=name`, any text is accepted.
+    /// With `order_column=id`, send an id of the listed kind, which need not exist; anything else is rejected with 400 `InvalidRequest` and `details.start_after`.
     #[parameter(query)]
     pub start_after: Option<api_types::StartAfter>,
-    /// How many items a page has at most.
-    /// A value above 1000 counts as 1000.
+    /// The largest number of items on a page, from 1 to 1000; the default is 10.
+    /// A larger number counts as 1000.
     #[parameter(query, default = 10)]
     pub page_size: api_types::PageSize,
-    /// What orders the list, always ascending: `id` or `name`, where equal names are ordered by id.
-    /// Anything else is 400 `InvalidRequest` with `details.order_column`.
+    /// The column that orders the list, ascending: `id` (the default) or `name`.
+    /// Items with the same name are ordered by id.
+    /// Any other value is rejected with 400 `InvalidRequest` and `details.order_column`.
     #[parameter(query, default = "id")]
     pub order_column: api_types::OrderColumn,
 }
@@ -59,22 +61,22 @@ pub enum VmListResponse {
 /// The errors of `GET /project/{project_id}/location/{location}/vm`.
 #[derive(Debug, Clone, server::Responses)]
 pub enum VmListError {
-    /// The request does not fit the contract (`BadRequest`), or fits it but carries values that cannot be used (`InvalidRequest`).
+    /// The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`).
     #[response(400)]
     BadRequest(responses::BadRequest),
-    /// There is no credential (`MissingCredentials`), or it is not a valid one (`InvalidCredentials`).
+    /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The project or the resource does not exist, or is not the token's (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
+    /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
     /// The token has made too many requests (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
-    /// The service failed in a way that is its own fault (`UnexpectedError`).
+    /// An error occurred in the service (`UnexpectedError`).
     #[response(500)]
     InternalServerError(responses::UnexpectedError),
-    /// The service cannot answer at the moment (`Unavailable`).
+    /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
 }

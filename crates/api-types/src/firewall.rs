@@ -4,27 +4,27 @@
 use api_runtime::Object;
 use crate::{FirewallId, FirewallRule, Location, Name, ObjectIdInput, PrivateSubnetId};
 
-/// A firewall in full.
+/// A firewall, with its rules and private subnets.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct Firewall {
-    /// What the firewall is for.
+    /// The purpose of the firewall.
     pub description: String,
-    /// The firewall's rules.
+    /// The rules of the firewall.
     pub firewall_rules: Vec<FirewallRule>,
     pub id: FirewallId,
     pub location: Location,
     pub name: Name,
-    /// The ids of the private subnets that the firewall guards.
+    /// The ids of the private subnets that the firewall is attached to.
     pub private_subnets: Vec<PrivateSubnetId>,
 }
 
-/// Which private subnet to detach from a firewall.
+/// The private subnet to detach from a firewall.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]
 pub struct FirewallDetachSubnet {
     /// The id of the private subnet to detach.
-    /// An unknown or malformed one is 400 `InvalidRequest` with `details.private_subnet_id`.
+    /// Returns 400 `InvalidRequest` with `details.private_subnet_id` if it is unknown or malformed.
     pub private_subnet_id: ObjectIdInput,
 }

@@ -3,19 +3,19 @@
 
 use api_runtime::{Object, Scalar};
 
-/// The id of an inference API key.
+/// The id of an inference API key: `ak` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["akmagvrjz7cptgqmw5121gqp0c"]"#)]
 #[scalar(pattern = "^ak[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct InferenceApiKeyId(String);
 
-/// What a new inference API key shall be like; there is nothing to choose yet.
+/// The options of a new inference API key, of which there are none yet.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]
 pub struct InferenceApiKeyCreate {}
 
-/// The secret value of an inference API key, 32 random letters and digits.
+/// The secret value of an inference API key: 32 random letters and digits.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(
     examples = r#"["ExampleExampleExampleExample0123"]"#,
@@ -29,6 +29,6 @@ pub struct InferenceApiKeySecret(String);
 #[non_exhaustive]
 pub struct InferenceApiKey {
     pub id: InferenceApiKeyId,
-    /// The key itself, shown this once.
+    /// The key itself, a secret. It is returned only once.
     pub key: InferenceApiKeySecret,
 }

@@ -4,13 +4,13 @@
 use api_runtime::{Enumeration, Object, Scalar};
 use crate::{Count, Location, Name, ObjectIdInput, Vm};
 
-/// The id of a load balancer.
+/// The id of a load balancer: `1b` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["1b5st0rev262mmfwhxpraebw3n"]"#)]
 #[scalar(pattern = "^1b[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct LoadBalancerId(String);
 
-/// A DNS name in lower case.
+/// A DNS name: labels of 1 to 63 characters of `a-z`, `0-9` and `-`, not beginning or ending with `-`, at least two and joined by dots; at most 253 characters long.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["web.tnpjw.stratus.example"]"#)]
 #[scalar(
@@ -19,13 +19,13 @@ pub struct LoadBalancerId(String);
 )]
 pub struct Hostname(String);
 
-/// A TCP port.
+/// A TCP port, from 1 to 65535.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[443]")]
 #[scalar(format = "int32", minimum = 1, maximum = 65535)]
 pub struct Port(i32);
 
-/// How a load balancer chooses the virtual machine for a connection.
+/// How a load balancer chooses a virtual machine for a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -40,7 +40,7 @@ pub enum LoadBalancerAlgorithm {
     Unlisted(String),
 }
 
-/// How a load balancer asks a virtual machine whether it is well.
+/// The protocol of the health checks that a load balancer sends to its virtual machines.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -57,14 +57,14 @@ pub enum HealthCheckProtocol {
     Unlisted(String),
 }
 
-/// A path or URL that is asked for a virtual machine's health; not blank.
-/// Control characters fit the contract, and are refused with the other values: 400 `InvalidRequest` with `details.health_check_endpoint`.
+/// The path or URL of a health check: 1 to 2048 characters, not only white space.
+/// A text with control characters matches the contract but is rejected with 400 `InvalidRequest` and `details.health_check_endpoint`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["/up"]"#)]
 #[scalar(min_length = 1, max_length = 2048, pattern = r"\S")]
 pub struct HealthCheckEndpoint(String);
 
-/// Which versions of IP are spoken.
+/// The versions of IP that a load balancer accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -81,27 +81,27 @@ pub enum NetworkStack {
     Unlisted(String),
 }
 
-/// A load balancer as lists show it.
+/// A load balancer in a list.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct LoadBalancerSummary {
-    /// The algorithm of the load balancer.
+    /// The algorithm that chooses a virtual machine for a connection.
     pub algorithm: LoadBalancerAlgorithm,
-    /// The networking stack.
+    /// The IP versions that the load balancer accepts.
     #[field(optional)]
     pub stack: Option<NetworkStack>,
-    /// The destination port, on the virtual machines.
+    /// The port on the virtual machines, from 1 to 65535.
     pub dst_port: Port,
-    /// The health check's path or URL.
+    /// The path or URL of the health check, such as `/up`.
     pub health_check_endpoint: HealthCheckEndpoint,
-    /// The health check's protocol.
+    /// The protocol of the health check.
     pub health_check_protocol: HealthCheckProtocol,
-    /// Where the load balancer is reached, `<name>.<last 5 characters of the subnet's id>.<service domain>`.
+    /// The host name of the load balancer: `<name>.<last 5 characters of the subnet's id>.<service domain>`.
     pub hostname: Hostname,
     pub id: LoadBalancerId,
     pub location: Location,
     pub name: Name,
-    /// The source port, on the load balancer.
+    /// The port on the load balancer, from 1 to 65535.
     pub src_port: Port,
     /// Whether an SSL certificate is enabled.
     #[field(optional)]
@@ -117,30 +117,30 @@ pub struct LoadBalancerPage {
     pub items: Vec<LoadBalancerSummary>,
 }
 
-/// A load balancer in full.
+/// A load balancer, with its private subnet and virtual machines.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct LoadBalancer {
-    /// The algorithm of the load balancer.
+    /// The algorithm that chooses a virtual machine for a connection.
     pub algorithm: LoadBalancerAlgorithm,
-    /// The destination port, on the virtual machines.
+    /// The port on the virtual machines, from 1 to 65535.
     pub dst_port: Port,
-    /// The health check's path or URL.
+    /// The path or URL of the health check, such as `/up`.
     pub health_check_endpoint: HealthCheckEndpoint,
-    /// The health check's protocol.
+    /// The protocol of the health check.
     pub health_check_protocol: HealthCheckProtocol,
-    /// Where the load balancer is reached, `<name>.<last 5 characters of the subnet's id>.<service domain>`.
+    /// The host name of the load balancer: `<name>.<last 5 characters of the subnet's id>.<service domain>`.
     pub hostname: Hostname,
     pub id: LoadBalancerId,
     pub location: Location,
     pub name: Name,
-    /// The source port, on the load balancer.
+    /// The port on the load balancer, from 1 to 65535.
     pub src_port: Port,
-    /// The name of the load balancer's private subnet.
+    /// The name of the private subnet of the load balancer.
     pub subnet: Name,
-    /// The attached virtual machines.
+    /// The virtual machines that are attached to the load balancer.
     pub vms: Vec<Vm>,
-    /// The networking stack.
+    /// The IP versions that the load balancer accepts.
     #[field(optional)]
     pub stack: Option<NetworkStack>,
     /// Whether an SSL certificate is enabled.
@@ -148,36 +148,36 @@ pub struct LoadBalancer {
     pub cert_enabled: Option<bool>,
 }
 
-/// What a load balancer shall be like.
+/// The new settings of a load balancer.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]
 pub struct LoadBalancerUpdate {
-    /// The algorithm of the load balancer.
+    /// The algorithm that chooses a virtual machine for a connection.
     pub algorithm: LoadBalancerAlgorithm,
-    /// The destination port, on the virtual machines.
+    /// The port on the virtual machines, from 1 to 65535.
     pub dst_port: Port,
-    /// The health check's path or URL.
+    /// The path or URL of the health check, such as `/up`.
     pub health_check_endpoint: HealthCheckEndpoint,
-    /// The source port, on the load balancer.
+    /// The port on the load balancer, from 1 to 65535.
     pub src_port: Port,
-    /// The ids of the virtual machines that shall be attached, in place of those that are.
-    /// One that is unknown, in another project or location, twice in the list, or attached to another load balancer is 400 `InvalidRequest` with `details.vms`.
+    /// The ids of the virtual machines to attach; all others are detached.
+    /// Returns 400 `InvalidRequest` with `details.vms` if one of them is unknown, is in another project or location, appears twice, or is attached to another load balancer.
     pub vms: Vec<ObjectIdInput>,
-    /// The networking stack, left as it is when missing.
+    /// The IP versions that the load balancer accepts. If you leave it out, it does not change.
     #[field(optional)]
     pub stack: Option<NetworkStack>,
-    /// Whether an SSL certificate shall be enabled, left as it is when missing or null.
+    /// Whether to enable an SSL certificate. If you leave it out or send null, it does not change.
     #[field(optional, nullable)]
     pub cert_enabled: Option<Option<bool>>,
 }
 
-/// Which virtual machine to detach from a load balancer.
+/// The virtual machine to detach from a load balancer.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]
 pub struct LoadBalancerDetachVm {
     /// The id of the virtual machine to detach.
-    /// An unknown or malformed one is 400 `InvalidRequest` with `details.vm_id`.
+    /// Returns 400 `InvalidRequest` with `details.vm_id` if it is unknown or malformed.
     pub vm_id: ObjectIdInput,
 }

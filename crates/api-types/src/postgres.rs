@@ -4,19 +4,19 @@
 use api_runtime::{Enumeration, Object, Scalar};
 use crate::{Cidr, Count, Location, Name, StorageSizeGib};
 
-/// The id of a Postgres database.
+/// The id of a Postgres database: `pg` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["pgt10a2ct09p45wb0b42xgnrf3"]"#)]
 #[scalar(pattern = "^pg[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct PostgresId(String);
 
-/// The id of a rule of a Postgres database's firewall.
+/// The id of a firewall rule of a Postgres database: `pf` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["pfba831ka2n0hn8q0f4a8mvvvy"]"#)]
 #[scalar(pattern = "^pf[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct PostgresFirewallRuleId(String);
 
-/// A moment as RFC 3339 writes it, in UTC, to the second.
+/// A date and time in UTC to the second, in the format of RFC 3339, such as `2026-03-02T17:42:10Z`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["2026-03-02T17:42:10Z"]"#)]
 #[scalar(
@@ -25,7 +25,7 @@ pub struct PostgresFirewallRuleId(String);
 )]
 pub struct Timestamp(String);
 
-/// The kind of a Postgres database.
+/// The kind of Postgres database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -42,8 +42,7 @@ pub enum PostgresFlavor {
     Unlisted(String),
 }
 
-/// How a Postgres database stays available.
-/// `none` has no standby, `async` one that may lag behind, `sync` one that does not.
+/// The high availability of a Postgres database: `none` has no standby, `async` has a standby that may lag behind, and `sync` has a standby that does not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -77,7 +76,7 @@ pub enum PostgresVersion {
     Unlisted(String),
 }
 
-/// What a Postgres database is doing.
+/// The state of a Postgres database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -96,8 +95,8 @@ pub enum PostgresState {
     Unlisted(String),
 }
 
-/// The size of the virtual machine under a Postgres database.
-/// `burstable-1` means the same as `hobby-1`, and `burstable-2` the same as `hobby-2`; each is echoed as it was given.
+/// The size of the virtual machine that runs a Postgres database.
+/// `burstable-1` means the same as `hobby-1`, and `burstable-2` the same as `hobby-2`; responses contain the one that you sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -128,7 +127,7 @@ pub enum PostgresSize {
     Unlisted(String),
 }
 
-/// The size of the virtual machine under a Postgres database, as a request sends it.
+/// The size of the virtual machine that runs a Postgres database, in a request.
 /// Each size allows three sizes of storage, in GiB:
 ///
 /// - `hobby-1` and `burstable-1`, which mean the same: 16, 32, 64
@@ -139,33 +138,33 @@ pub enum PostgresSize {
 /// - `standard-16`: 512, 1024, 2048
 /// - `standard-30` and `standard-60`: 1024, 2048, 4096
 ///
-/// Anything else fits the contract, and is refused with the other values: 400 `InvalidRequest` with `details.size`, naming the allowed ones.
+/// Any other text of up to 255 characters matches the contract but is rejected with 400 `InvalidRequest` and `details.size`, which lists the allowed sizes.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["standard-2"]"#)]
 #[scalar(max_length = 255)]
 pub struct PostgresSizeInput(String);
 
-/// A size of storage in GiB, as a request sends it.
-/// Which ones are allowed depends on the database's size.
-/// Anything else fits the contract, and is refused with the other values: 400 `InvalidRequest` with `details.storage_size`, naming the allowed ones.
+/// A size of storage in GiB, in a request.
+/// The size of the database determines which sizes of storage are allowed.
+/// Any other integer matches the contract but is rejected with 400 `InvalidRequest` and `details.storage_size`, which lists the allowed sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[64]")]
 #[scalar(format = "int64", minimum = -9007199254740991, maximum = 9007199254740991)]
 pub struct PostgresStorageSizeInput(i64);
 
-/// An hour of the day in UTC.
+/// An hour of the day in UTC, from 0 to 23.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[3]")]
 #[scalar(format = "int32", minimum = 0, maximum = 23)]
 pub struct MaintenanceHour(i32);
 
-/// Certificates in PEM, one after the other.
+/// One or more certificates in PEM, the first of which begins the text.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[scalar(max_length = 65536, pattern = "^-----BEGIN CERTIFICATE-----")]
 pub struct CaCertificates(String);
 
-/// How to connect to a Postgres database as its superuser, password included, so it is a secret.
-/// It reads `postgres://postgres:<password, percent-encoded>@<host>:5432/postgres?sslmode=require`, where the host is `<name>.<id>.<service domain>`.
+/// The connection string of a Postgres database: `postgres://postgres:<password, percent-encoded>@<host>:5432/postgres?sslmode=require`, where the host is `<name>.<id>.<service domain>`.
+/// It is a secret, because it contains the password of the superuser.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(
     examples = r#"["postgres://postgres:Example-Passw0rd@orders.pgt10a2ct09p45wb0b42xgnrf3.stratus.example:5432/postgres?sslmode=require"]"#,
@@ -178,15 +177,15 @@ pub struct CaCertificates(String);
 )]
 pub struct ConnectionString(String);
 
-/// A password for a Postgres database's superuser.
-/// It needs at least 12 characters, with a lower-case letter, an upper-case letter and a digit, and no control characters.
-/// The rules are checked with the other values, so that every failed one is reported: 400 `InvalidRequest` with `details.password`, an array.
+/// A password for the superuser of a Postgres database.
+/// It needs 12 to 255 characters, with a lowercase letter, an uppercase letter and a digit, and must not contain control characters.
+/// A shorter or weaker password matches the contract but is rejected with 400 `InvalidRequest` and `details.password`, an array of all rules that it breaks.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["Example-Passw0rd"]"#, extensions = r#"{"x-secret":true}"#)]
 #[scalar(max_length = 255, secret)]
 pub struct SuperuserPassword(String);
 
-/// Where a Postgres database's parent is, `/location/<location>/postgres/<name>`.
+/// The path of a parent Postgres database: `/location/<location>/postgres/<name>`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["/location/eu-central-h1/postgres/orders"]"#)]
 #[scalar(
@@ -195,19 +194,19 @@ pub struct SuperuserPassword(String);
 )]
 pub struct PostgresParent(String);
 
-/// What a tag is about.
+/// The key of a tag, 1 to 255 characters long.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["team"]"#)]
 #[scalar(min_length = 1, max_length = 255)]
 pub struct TagKey(String);
 
-/// What a tag says.
+/// The value of a tag, at most 255 characters long.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["checkout"]"#)]
 #[scalar(max_length = 255)]
 pub struct TagValue(String);
 
-/// A mark that the owner of a Postgres database has put on it.
+/// A key and a value that you attach to a Postgres database.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct Tag {
@@ -215,8 +214,8 @@ pub struct Tag {
     pub value: TagValue,
 }
 
-/// A tag as a request sends it.
-/// It has the fields of a tag, but takes no others, while a tag in an answer may gain some.
+/// A tag in a request.
+/// It accepts only the properties that are listed, while a tag in a response may gain others.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]
@@ -225,18 +224,18 @@ pub struct TagInput {
     pub value: TagValue,
 }
 
-/// A network that may connect to a Postgres database.
+/// A network that is allowed to connect to a Postgres database.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct PostgresFirewallRule {
-    /// The network.
+    /// The network that is allowed to connect.
     pub cidr: Cidr,
-    /// What the rule is for.
+    /// The purpose of the rule.
     pub description: String,
     pub id: PostgresFirewallRuleId,
 }
 
-/// A Postgres database as lists show it.
+/// A Postgres database in a list.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct PostgresSummary {
@@ -246,30 +245,30 @@ pub struct PostgresSummary {
     pub location: Location,
     pub name: Name,
     pub state: PostgresState,
-    /// The current size of storage in GiB.
+    /// The current size of the storage in GiB.
     pub storage_size_gib: StorageSizeGib,
     /// The current major version of PostgreSQL.
     pub version: PostgresVersion,
-    /// The major version of PostgreSQL that the database shall have.
+    /// The target major version of PostgreSQL.
     pub target_version: PostgresVersion,
-    /// The current size of the underlying virtual machine.
+    /// The current size of the virtual machine that runs the database.
     pub vm_size: PostgresSize,
-    /// The hour of the day in UTC at which the maintenance window starts, 0 unless set.
+    /// The hour of the day in UTC, from 0 to 23, at which the maintenance window starts. The default is 0.
     pub maintenance_window_start_at: MaintenanceHour,
     /// Whether the database is a read replica.
     pub read_replica: bool,
-    /// The database's tags.
+    /// The tags of the database.
     pub tags: Vec<Tag>,
-    /// The size of storage in GiB that the database shall have.
+    /// The target size of the storage in GiB.
     #[field(optional)]
     pub target_storage_size_gib: Option<StorageSizeGib>,
-    /// The size that the underlying virtual machine shall have.
+    /// The target size of the virtual machine that runs the database.
     #[field(optional)]
     pub target_vm_size: Option<PostgresSize>,
-    /// The certificates of the root CA that issues the server's certificates, null while the database is being created.
+    /// The certificates of the root CA that issues the certificates of the server. Null while the database is being created.
     #[field(optional, nullable)]
     pub ca_certificates: Option<Option<CaCertificates>>,
-    /// The Postgres database that this one comes from, null for one that comes from none.
+    /// The path of the Postgres database that this one was created from. Null if there is none.
     #[field(optional, nullable)]
     pub parent: Option<Option<PostgresParent>>,
 }
@@ -283,8 +282,8 @@ pub struct PostgresPage {
     pub items: Vec<PostgresSummary>,
 }
 
-/// A Postgres database in full.
-/// The actual version, storage and size follow their targets.
+/// A Postgres database, with its connection string, restore times and firewall rules.
+/// The current version, storage and size follow their targets.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct Postgres {
@@ -294,49 +293,49 @@ pub struct Postgres {
     pub location: Location,
     pub name: Name,
     pub state: PostgresState,
-    /// The current size of storage in GiB.
+    /// The current size of the storage in GiB.
     pub storage_size_gib: StorageSizeGib,
     /// The current major version of PostgreSQL.
     pub version: PostgresVersion,
-    /// The major version of PostgreSQL that the database shall have.
+    /// The target major version of PostgreSQL.
     pub target_version: PostgresVersion,
-    /// The current size of the underlying virtual machine.
+    /// The current size of the virtual machine that runs the database.
     pub vm_size: PostgresSize,
-    /// The hour of the day in UTC at which the maintenance window starts, 0 unless set.
+    /// The hour of the day in UTC, from 0 to 23, at which the maintenance window starts. The default is 0.
     pub maintenance_window_start_at: MaintenanceHour,
     /// Whether the database is a read replica.
     pub read_replica: bool,
-    /// The database's tags.
+    /// The tags of the database.
     pub tags: Vec<Tag>,
-    /// The size of storage in GiB that the database shall have.
+    /// The target size of the storage in GiB.
     #[field(optional)]
     pub target_storage_size_gib: Option<StorageSizeGib>,
-    /// The size that the underlying virtual machine shall have.
+    /// The target size of the virtual machine that runs the database.
     #[field(optional)]
     pub target_vm_size: Option<PostgresSize>,
-    /// The certificates of the root CA that issues the server's certificates, null while the database is being created.
+    /// The certificates of the root CA that issues the certificates of the server. Null while the database is being created.
     #[field(optional, nullable)]
     pub ca_certificates: Option<Option<CaCertificates>>,
-    /// The Postgres database that this one comes from, null for one that comes from none.
+    /// The path of the Postgres database that this one was created from. Null if there is none.
     #[field(optional, nullable)]
     pub parent: Option<Option<PostgresParent>>,
-    /// How to connect as the superuser, null while the database is being created.
+    /// The connection string of the superuser, a secret. Null while the database is being created.
     #[field(nullable)]
     pub connection_string: Option<ConnectionString>,
-    /// The earliest moment to which the database can be restored, null until the first backup.
-    /// It means something for a primary only.
+    /// The earliest time to which the database can be restored. Null until the first backup.
+    /// It is meaningful only for a primary.
     #[field(nullable)]
     pub earliest_restore_time: Option<Timestamp>,
-    /// The latest moment to which the database can be restored.
-    /// It means something for a primary only.
+    /// The latest time to which the database can be restored.
+    /// It is meaningful only for a primary.
     pub latest_restore_time: Timestamp,
-    /// The networks that may connect.
+    /// The networks that are allowed to connect to the database.
     pub firewall_rules: Vec<PostgresFirewallRule>,
-    /// Whether the database is primary.
+    /// Whether the database is a primary.
     pub primary: bool,
 }
 
-/// What a new Postgres database shall be like.
+/// The size, storage and options of a new Postgres database.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]
@@ -352,18 +351,18 @@ pub struct PostgresCreate {
     #[field(default = r#""17""#)]
     #[schema(default = r#""17""#)]
     pub version: PostgresVersion,
-    /// When true, the database begins without firewall rules, and some must be added before it can be reached.
-    /// Otherwise it begins with two that let everyone in, `0.0.0.0/0` and `::/0`.
+    /// Whether to create the database without firewall rules, so that rules must be added before anyone can connect.
+    /// If false, the database has two rules that let everyone connect, `0.0.0.0/0` and `::/0`.
     #[field(default = "false")]
     #[schema(default = "false")]
     pub restrict_by_default: bool,
-    /// The database's tags, none when missing.
+    /// The tags of the database. If you leave them out, it has none.
     #[field(optional)]
     pub tags: Option<Vec<TagInput>>,
 }
 
-/// What shall change about a Postgres database.
-/// What is missing stays as it is.
+/// The properties of a Postgres database to change.
+/// Properties that you leave out do not change.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]
@@ -372,17 +371,17 @@ pub struct PostgresUpdate {
     pub ha_type: Option<PostgresHaType>,
     #[field(optional)]
     pub size: Option<PostgresSizeInput>,
-    /// The new size of storage in GiB, one that the database's size allows.
-    /// It may be smaller than the current one only while the used space stays under 80 % of it.
-    /// Otherwise 400 `InvalidRequest` with `details.storage_size`.
+    /// The new size of the storage in GiB, one that the size of the database allows.
+    /// It can be smaller than the current size only if the used space is under 80 % of it.
+    /// Returns 400 `InvalidRequest` with `details.storage_size` if it cannot be used.
     #[field(optional)]
     pub storage_size: Option<PostgresStorageSizeInput>,
-    /// The database's tags, in place of those that it has.
+    /// The new tags of the database, which replace all current ones.
     #[field(optional)]
     pub tags: Option<Vec<TagInput>>,
 }
 
-/// A new superuser password for a Postgres database.
+/// The new superuser password of a Postgres database.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]

@@ -7,13 +7,13 @@ use crate::{
     PrivateSubnetId,
 };
 
-/// The id of a network interface.
+/// The id of a network interface: `nc` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["nc7xkgvcr91sf8mectwttmjxze"]"#)]
 #[scalar(pattern = "^nc[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct NicId(String);
 
-/// An IPv4 network in CIDR notation.
+/// An IPv4 network in CIDR notation, such as `10.61.7.0/26`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["10.61.7.0/26"]"#)]
 #[scalar(
@@ -21,26 +21,26 @@ pub struct NicId(String);
 )]
 pub struct Ipv4Cidr(String);
 
-/// An IPv6 network in CIDR notation.
+/// An IPv6 network in CIDR notation, such as `fd61:7a0c:55e1:9200::/64`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["fd61:7a0c:55e1:9200::/64"]"#)]
 #[scalar(pattern = "^[0-9a-fA-F:.]{2,45}/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$")]
 pub struct Ipv6Cidr(String);
 
-/// A firewall as private subnets show it.
+/// A firewall in a private subnet.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct FirewallSummary {
-    /// What the firewall is for.
+    /// The purpose of the firewall.
     pub description: String,
-    /// The firewall's rules.
+    /// The rules of the firewall.
     pub firewall_rules: Vec<FirewallRule>,
     pub id: FirewallId,
     pub location: Location,
     pub name: Name,
 }
 
-/// What a private subnet is doing.
+/// The state of a private subnet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -63,51 +63,51 @@ pub enum PrivateSubnetState {
 pub struct Nic {
     pub id: NicId,
     pub name: Name,
-    /// The address in the subnet's IPv4 network.
+    /// The IPv4 address, in the `net4` of the subnet.
     pub private_ipv4: Ipv4Address,
-    /// The address in the subnet's IPv6 network.
+    /// The IPv6 address, in the `net6` of the subnet.
     pub private_ipv6: Ipv6Address,
-    /// The name of the virtual machine that uses the interface, missing while none does.
+    /// The name of the virtual machine that uses the interface. Missing if there is none.
     #[field(optional)]
     pub vm_name: Option<Name>,
 }
 
-/// A private subnet.
+/// A private subnet, with its firewalls and network interfaces.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct PrivateSubnet {
-    /// The firewalls that guard the subnet, with their rules.
+    /// The firewalls that are attached to the subnet, with their rules.
     pub firewalls: Vec<FirewallSummary>,
     pub id: PrivateSubnetId,
     pub location: Location,
     pub name: Name,
-    /// The subnet's IPv4 network.
+    /// The IPv4 network of the subnet, a /26 of 10.0.0.0/8.
     pub net4: Ipv4Cidr,
-    /// The subnet's IPv6 network.
+    /// The IPv6 network of the subnet, a /64 of fd00::/8.
     pub net6: Ipv6Cidr,
     /// The network interfaces in the subnet.
     pub nics: Vec<Nic>,
     pub state: PrivateSubnetState,
 }
 
-/// How a new private subnet shall begin.
+/// The options of a new private subnet.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]
 pub struct PrivateSubnetCreate {
-    /// The id of the firewall to attach, a new one when missing.
-    /// An unknown or malformed one is 400 `InvalidRequest` with `details.firewall_id`.
+    /// The id of the firewall to attach. If you leave it out, a new firewall is created and attached.
+    /// Returns 400 `InvalidRequest` with `details.firewall_id` if it is unknown or malformed.
     #[field(optional)]
     pub firewall_id: Option<ObjectIdInput>,
 }
 
-/// Which private subnet to connect to.
+/// The private subnet to connect to.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[object(closed)]
 #[non_exhaustive]
 pub struct PrivateSubnetConnect {
     /// The id of the private subnet to connect to.
-    /// One that is missing, unknown or malformed, the subnet itself, or one that is connected already is 400 `InvalidRequest` with `details.connected-subnet-id`.
+    /// Returns 400 `InvalidRequest` with `details.connected-subnet-id` if it is missing, unknown or malformed, is the id of the subnet itself, or is already connected.
     #[field(name = "connected-subnet-id", optional)]
     pub connected_subnet_id: Option<ObjectIdInput>,
 }

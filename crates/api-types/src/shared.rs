@@ -3,65 +3,67 @@
 
 use api_runtime::{Array, Enumeration, Map, Object, Scalar, Union};
 
-/// The id of a project.
+/// The id of a project: `pj` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["pjj99grz61ddttq24cf6gc6atm"]"#)]
 #[scalar(pattern = "^pj[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct ProjectId(String);
 
-/// The id of a virtual machine.
+/// The id of a virtual machine: `vm` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["vmsxag6kbg7nbeshra89et4w2j"]"#)]
 #[scalar(pattern = "^vm[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct VmId(String);
 
-/// The id of a private subnet.
+/// The id of a private subnet: `ps` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["ps05a49b568gmgczzj3jdtnpjw"]"#)]
 #[scalar(pattern = "^ps[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct PrivateSubnetId(String);
 
-/// The id of a firewall.
+/// The id of a firewall: `fw` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["fwm8cswzvrts6qcxagqtxw4144"]"#)]
 #[scalar(pattern = "^fw[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct FirewallId(String);
 
-/// The id of a firewall's rule.
+/// The id of a firewall rule: `fr` and 24 characters of `0-9` and `a-z` without `i`, `l`, `o` and `u`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["fr87r4anja29txsyzygcwv29md"]"#)]
 #[scalar(pattern = "^fr[0-9a-hjkmnp-tv-z]{24}$")]
 pub struct FirewallRuleId(String);
 
-/// The id of another object, as a request sends it.
-/// Whether it is an id, and one of an object in the path's project and location, is checked together with the other values: a wrong one, or a name, is 400 `InvalidRequest`.
+/// The id of another object, in a request; at most 255 characters long.
+/// It must be the id of an object in the project and location of the path.
+/// Anything else, including a name, matches the contract but is rejected with 400 `InvalidRequest`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["vmsxag6kbg7nbeshra89et4w2j"]"#)]
 #[scalar(max_length = 255)]
 pub struct ObjectIdInput(String);
 
-/// The name of a resource: 1 to 63 characters of `a-z`, `0-9` and `-`, with no hyphen at either end.
-/// Names are unique per kind within project and location.
+/// The name of a resource: 1 to 63 characters of `a-z`, `0-9` and `-`, not beginning or ending with `-`.
+/// Names are unique among the resources of the same kind in a project and location.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["orders"]"#)]
 #[scalar(min_length = 1, max_length = 63, pattern = "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$")]
 pub struct Name(String);
 
-/// The id or the name of a resource in the path's project and location.
-/// It is an id if it has the prefix of the resource's type and an id's pattern, otherwise a name.
+/// The id or the name of a resource: 1 to 63 characters of `a-z`, `0-9` and `-`, not beginning or ending with `-`.
+/// A reference that has the form of an id of the resource's type is taken as an id, and any other reference as a name.
+/// The resource must be in the project and location of the path.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["orders"]"#)]
 #[scalar(min_length = 1, max_length = 63, pattern = "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$")]
 pub struct Reference(String);
 
-/// A location (region).
-/// Which ones there are is configured; by default `eu-central-h1`, `eu-north-h1` (offers no Postgres) and `us-east-a2`.
+/// The name of a location (region): 1 to 63 characters.
+/// The operator of the service configures the locations; by default they are `eu-central-h1`, `eu-north-h1` (does not offer Postgres) and `us-east-a2`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["eu-central-h1"]"#)]
 #[scalar(min_length = 1, max_length = 63)]
 pub struct Location(String);
 
-/// A port such as `80`, or a range such as `80..90` that has both its ends.
+/// A port from 0 to 65535, such as `80`, or a range of ports, such as `80..90`, which includes both ends.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["80","80..90"]"#)]
 #[scalar(
@@ -69,19 +71,19 @@ pub struct Location(String);
 )]
 pub struct PortRange(String);
 
-/// An IPv4 address.
+/// An IPv4 address, such as `203.0.113.21`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["203.0.113.21"]"#)]
 #[scalar(format = "ipv4")]
 pub struct Ipv4Address(String);
 
-/// An IPv6 address.
+/// An IPv6 address, such as `2001:db8::2`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["2001:db8:4f3:9c00::2"]"#)]
 #[scalar(format = "ipv6")]
 pub struct Ipv6Address(String);
 
-/// An IPv4 or IPv6 network in CIDR notation.
+/// An IPv4 or IPv6 network in CIDR notation, such as `10.61.7.0/26` or `::/0`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["0.0.0.0/0","::/0"]"#)]
 #[scalar(
@@ -90,33 +92,33 @@ pub struct Ipv6Address(String);
 )]
 pub struct Cidr(String);
 
-/// A size of storage in GiB.
+/// A size of storage in GiB, at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[64]")]
 #[scalar(format = "int32", minimum = 1, maximum = 2147483647)]
 pub struct StorageSizeGib(i32);
 
-/// How many items the whole visible set has, whatever the page.
+/// The number of all items that you can see, on this and all other pages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[3]")]
 #[scalar(format = "int64", minimum = 0, maximum = 9007199254740991)]
 pub struct Count(i64);
 
-/// A value of the column that orders a list, the last one before the page.
+/// The value of the ordering column after which a page starts; at most 1024 characters long.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["app-1"]"#)]
 #[scalar(max_length = 1024)]
 pub struct StartAfter(String);
 
-/// How many items a page has at most.
-/// A value above 1000 counts as 1000.
+/// The largest number of items on a page, from 1 to 1000.
+/// A larger number counts as 1000.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[100]", default = "10")]
 #[scalar(format = "int64", minimum = 1, maximum = 9007199254740991)]
 pub struct PageSize(i64);
 
 /// The column that orders a list: `id` or `name`.
-/// Anything else fits the contract, and is refused with the other values.
+/// Any other text of up to 255 characters matches the contract but is rejected with 400 `InvalidRequest` and `details.order_column`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["id","name"]"#, default = r#""id""#)]
 #[scalar(max_length = 255)]
@@ -149,7 +151,7 @@ pub enum VmSize {
     Unlisted(String),
 }
 
-/// What a virtual machine is doing.
+/// The state of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -183,76 +185,76 @@ pub enum VmState {
 #[non_exhaustive]
 pub struct Vm {
     pub id: VmId,
-    /// The public IPv4 address, missing while there is none.
+    /// The public IPv4 address. Missing if the virtual machine has none.
     #[field(optional)]
     pub ip4: Option<Ipv4Address>,
     /// Whether the virtual machine has a public IPv4 address.
     pub ip4_enabled: bool,
-    /// The public IPv6 address, missing while there is none.
+    /// The public IPv6 address. Missing if the virtual machine has none.
     #[field(optional)]
     pub ip6: Option<Ipv6Address>,
     pub location: Location,
     pub name: Name,
     pub size: VmSize,
     pub state: VmState,
-    /// The size of the virtual machine's storage in GiB.
+    /// The size of the storage in GiB.
     pub storage_size_gib: StorageSizeGib,
-    /// The user to log in as.
+    /// The name of the Unix user to log in as.
     pub unix_user: String,
 }
 
-/// A network that may connect to a range of ports.
+/// A network that is allowed to connect, and the ports that it can connect to.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct FirewallRule {
-    /// The network.
+    /// The network that is allowed to connect.
     pub cidr: Cidr,
     pub id: FirewallRuleId,
     pub port_range: PortRange,
 }
 
-/// The caching directive that keeps an answer out of every cache.
+/// The directive that tells caches not to store a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 pub enum NoStore {
     #[value("no-store")]
     NoStore,
 }
 
-/// The authentication scheme that the service takes.
+/// The authentication scheme that the service accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 pub enum BearerChallenge {
     #[value("Bearer")]
     Bearer,
 }
 
-/// A number of seconds to wait.
+/// A number of seconds to wait, from 1 to 86400.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[5]")]
 #[scalar(format = "int32", minimum = 1, maximum = 86400)]
 pub struct RetryAfterSeconds(i32);
 
-/// The HTTP status of an error.
+/// The HTTP status code of an error, from 400 to 599.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[404]")]
 #[scalar(format = "int32", minimum = 400, maximum = 599)]
 pub struct ErrorCode(i32);
 
-/// What kind of error it is:
+/// The type of an error:
 ///
-/// - 400 `BadRequest`: the request does not fit the contract
-/// - 400 `InvalidRequest`: the request fits the contract, but carries values that cannot be used
-/// - 401 `MissingCredentials`: there is no credential
-/// - 401 `InvalidCredentials`: the credential is not valid
-/// - 403 `Forbidden`: the token may read only
-/// - 404 `ResourceNotFound`: there is no such project, resource or path
-/// - 404 `InvalidLocation`: there is no such location
-/// - 405 `MethodNotAllowed`: the path does not have this method; the `Allow` header names those that it has
-/// - 409 `Conflict`: a concurrent change got in between
+/// - 400 `BadRequest`: the request does not match the contract
+/// - 400 `InvalidRequest`: the request matches the contract, but contains values that cannot be used
+/// - 401 `MissingCredentials`: the request has no credentials
+/// - 401 `InvalidCredentials`: the credentials are not valid
+/// - 403 `Forbidden`: the token has read-only access
+/// - 404 `ResourceNotFound`: the project, the resource or the path does not exist
+/// - 404 `InvalidLocation`: the location does not exist
+/// - 405 `MethodNotAllowed`: the path does not have this method; the `Allow` header lists those that it has
+/// - 409 `Conflict`: the request conflicts with a concurrent change
 /// - 413 `PayloadTooLarge`: the body is too large
-/// - 415 `UnsupportedMediaType`: the body is not JSON
+/// - 415 `UnsupportedMediaType`: the content type of the body is not `application/json`
 /// - 429 `TooManyRequests`: the token has made too many requests
-/// - 500 `UnexpectedError`: the service failed
-/// - 503 `Unavailable`: the service cannot answer at the moment
+/// - 500 `UnexpectedError`: an error occurred in the service
+/// - 503 `Unavailable`: the service is temporarily unavailable
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
 #[schema(extensions = r#"{"x-extensible-enum":true}"#)]
 #[enumeration(extensible)]
@@ -291,18 +293,19 @@ pub enum ErrorType {
     Unlisted(String),
 }
 
-/// What is wrong with a field.
+/// What is wrong with a parameter or property.
+/// If only a part of it is wrong, the text starts with the position of that part, such as `vms[3]: must be a string`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
-#[schema(examples = r#"["must have an upper-case letter"]"#)]
+#[schema(examples = r#"["must have an uppercase letter"]"#)]
 #[scalar(min_length = 1)]
 pub struct ErrorText(String);
 
-/// Everything that is wrong with a field, where several rules fail at once.
+/// Everything that is wrong with a parameter or property that breaks several rules.
 #[derive(Clone, Debug, PartialEq, Array)]
 #[array(min_items = 1)]
 pub struct ErrorTexts(Vec<ErrorText>);
 
-/// What is wrong with a field, as one text or as several.
+/// What is wrong with a parameter or property, as one text or several.
 #[derive(Clone, Debug, PartialEq, Union)]
 #[union(one_of)]
 pub enum ErrorDetail {
@@ -312,21 +315,21 @@ pub enum ErrorDetail {
     ErrorTexts(ErrorTexts),
 }
 
-/// What is wrong, by the name of the parameter or of the body's field.
-/// What concerns the body as a whole is under `body`.
+/// What is wrong, by the name of the parameter or of the top-level property of the body.
+/// The name `body` stands for the body as a whole.
 #[derive(Clone, Debug, PartialEq, Map)]
 pub struct ErrorDetails(std::collections::BTreeMap<String, ErrorDetail>);
 
-/// What went wrong.
+/// What went wrong, for programs and for people.
 #[derive(Clone, Debug, PartialEq, Object)]
 #[non_exhaustive]
 pub struct ErrorBody {
-    /// The answer's HTTP status.
+    /// The HTTP status code of the response.
     pub code: ErrorCode,
     pub r#type: ErrorType,
-    /// What went wrong and what to do, for people.
+    /// What went wrong and what to do, in words for people. Do not parse it.
     pub message: String,
-    /// What is wrong with each field, null or missing where no field is at fault.
+    /// What is wrong with each parameter or property. Null or missing if the error concerns none of them.
     #[field(optional, nullable)]
     pub details: Option<Option<ErrorDetails>>,
 }

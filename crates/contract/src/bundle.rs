@@ -157,6 +157,9 @@ impl Writer<'_> {
         let mut out = Map::new();
         if self.ends.is_none() {
             annotations(keywords, &mut out);
+        } else if let (Some(_), Some(text)) = (&keywords.pattern, &keywords.description) {
+            // Messages give the rule of a pattern in the words of the description.
+            out.insert("description".to_owned(), text.as_str().into());
         }
         if let Some(target) = keywords.reference {
             let target = self.ends.map_or(target, |ends| ends[target.0 as usize]);

@@ -5,6 +5,7 @@
 //! [`crate::domain`].
 
 mod cache;
+mod details;
 mod error;
 mod firewall;
 mod gate;
@@ -12,7 +13,7 @@ mod inference_api_key;
 mod load_balancer;
 mod postgres;
 mod private_subnet;
-mod refuse;
+mod rejection;
 mod vm;
 
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use crate::storage::{self, StorageError, Store};
 use cache::Cache;
 pub use error::{head_too_large, retry_after};
 pub use gate::{Gate, RateLimit};
-pub use refuse::ContractErrors;
+pub use rejection::ContractErrors;
 
 /// How long locations are cached. `stratusd apply` may change them at any time.
 const LIFETIME: Duration = Duration::from_secs(1);

@@ -97,7 +97,7 @@ impl<'c> Inputs<'c> {
         }
         let names: Vec<&str> = body.media.iter().map(|media| media.name).collect();
         let message = format!(
-            "the body's content type is not taken here: send {}",
+            "the content type of the body is not supported: send {}",
             names.join(" or ")
         );
         self.rejected = Some(Box::new(Rejection::new(
@@ -173,7 +173,7 @@ impl<'c> Inputs<'c> {
                 .map(|(pointer, message)| Violation::of_body(pointer, message)),
         );
         if self.violations.is_empty() {
-            let message = "does not fit its schema".to_owned();
+            let message = "does not match its schema".to_owned();
             self.violations
                 .push(Violation::of_body(String::new(), message));
         }
@@ -424,7 +424,7 @@ fn form_object<'t>(text: &'t str, guess: &'t Guess) -> Result<Object<'t>, InputE
 }
 
 fn message(violations: &[Violation]) -> String {
-    let mut text = "the request does not fit the contract: ".to_owned();
+    let mut text = "the request does not match the contract: ".to_owned();
     for (at, violation) in violations.iter().take(SPELLED_OUT).enumerate() {
         if at > 0 {
             text.push_str("; ");

@@ -174,7 +174,7 @@ impl Rejection {
             ),
             AuthError::Forbidden(reason) => Self::new(RejectionKind::Forbidden, reason),
             AuthError::TooManyRequests(wait) => {
-                let message = "too many requests: wait as long as Retry-After says";
+                let message = "too many requests: wait for the seconds in `Retry-After`";
                 let mut rejection = Self::new(RejectionKind::TooManyRequests, message);
                 rejection.retry_after = Some(wait);
                 rejection

@@ -376,9 +376,9 @@ where
         }
         let message = match kind {
             RejectionKind::MethodNotAllowed => {
-                "the path is there, but not for this method: see `Allow`"
+                "the path does not have this method: the `Allow` header lists those that it has"
             }
-            _ => "there is no such path: see the contract for those that are",
+            _ => "there is no such path: the contract lists all paths",
         };
         let mut rejection = Rejection::new(kind, message);
         rejection.allow = allow;

@@ -67,6 +67,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/pattern/fixed.rs",
     "src/pointer.rs",
     "src/private.rs",
+    "src/rule.rs",
     "src/schemas.rs",
     "src/server.rs",
     "src/server/body.rs",

@@ -105,7 +105,8 @@ where
             Forbidden::new(error(403, ErrorType::Forbidden, refusal.to_string(), None)).into()
         }
         Aborted::Failed(StorageError::Conflict) => {
-            let message = "another change got in between, send the request again".to_owned();
+            let message =
+                "the request conflicts with a concurrent change: send it again".to_owned();
             Conflict::new(error(409, ErrorType::Conflict, message, None)).into()
         }
         other => of_query(other),
@@ -156,7 +157,7 @@ fn not_found(refusal: &Refusal) -> NotFound {
 
 fn unavailable(cause: &Cause) -> Unavailable {
     tracing::warn!(error = %Causes(&**cause), "the database cannot be reached");
-    let message = "the service is not available, try again later".to_owned();
+    let message = "the service is temporarily unavailable: try again later".to_owned();
     Unavailable::new(
         error(503, ErrorType::Unavailable, message, None),
         retry_after(1),
@@ -167,7 +168,7 @@ fn unavailable(cause: &Cause) -> Unavailable {
 fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
     let cause = cause.into();
     tracing::error!(error = %Causes(&*cause), "an operation failed");
-    let message = "the service failed unexpectedly".to_owned();
+    let message = "an unexpected error occurred in the service".to_owned();
     UnexpectedError::new(error(500, ErrorType::UnexpectedError, message, None))
 }
 

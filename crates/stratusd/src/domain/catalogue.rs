@@ -50,8 +50,8 @@ pub fn storage(
         .into_iter()
         .find(|gib| i64::from(*gib) == asked.get());
     found.and_then(|gib| gib.try_into().ok()).ok_or_else(|| {
-        let wrong = format!("{size} allows {}", enumerate(&allowed));
-        let message = "the storage size does not go with the size".to_owned();
+        let wrong = format!("`{size}` allows {} GiB", enumerate(&allowed));
+        let message = "the size does not allow this storage size".to_owned();
         Refusal::Invalid(Invalid {
             message,
             details: vec![("storage_size", Wrong::One(wrong))],

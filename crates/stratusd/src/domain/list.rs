@@ -49,12 +49,12 @@ impl ListQuery {
         let order = match self.order_column.as_str() {
             "id" => Order::Id,
             "name" => Order::Name,
-            _ => return Err(Refusal::invalid("order_column", "must be id or name")),
+            _ => return Err(Refusal::invalid("order_column", "must be `id` or `name`")),
         };
         let after = self.start_after.as_ref().map_or("", StartAfter::as_str);
         if order == Order::Id && self.start_after.is_some() && !kind.is_id(after) {
             let wrong = format!(
-                "must have the pattern of an id, {} and 24 characters of it",
+                "must be an id that begins with `{}` when `order_column` is `id`",
                 kind.prefix()
             );
             return Err(Refusal::invalid("start_after", wrong));

@@ -15,15 +15,15 @@ pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
     let rules = [
         (
             password.chars().count() >= LENGTH,
-            "must have at least 12 characters",
+            "must be at least 12 characters long",
         ),
         (
             password.chars().any(|c| c.is_ascii_lowercase()),
-            "must have a lower-case letter",
+            "must have a lowercase letter",
         ),
         (
             password.chars().any(|c| c.is_ascii_uppercase()),
-            "must have an upper-case letter",
+            "must have an uppercase letter",
         ),
         (
             password.chars().any(|c| c.is_ascii_digit()),
@@ -31,7 +31,7 @@ pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
         ),
         (
             !password.chars().any(char::is_control),
-            "must have no control characters",
+            "must not have control characters",
         ),
     ];
     let failed: Vec<String> = rules

@@ -40,7 +40,7 @@ impl Refusal {
     pub fn invalid(field: &'static str, wrong: impl Into<String>) -> Self {
         let wrong = wrong.into();
         Self::Invalid(Invalid {
-            message: format!("{field}: {wrong}"),
+            message: format!("`{field}` is not valid"),
             details: vec![(field, Wrong::One(wrong))],
         })
     }
@@ -61,7 +61,7 @@ impl fmt::Display for Refusal {
             Self::ProjectNotFound => f.write_str("there is no such project"),
             Self::UnknownLocation(_) => f.write_str("there is no such location"),
             Self::NotFound => f.write_str("there is no such resource in this project and location"),
-            Self::ReadOnly => f.write_str("the token may read only"),
+            Self::ReadOnly => f.write_str("the token has read-only access"),
             Self::Invalid(invalid) => f.write_str(&invalid.message),
         }
     }

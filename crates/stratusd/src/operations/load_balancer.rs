@@ -1,6 +1,6 @@
 //! Operations on load balancers.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use api_types::{
     Hostname, LoadBalancer, LoadBalancerDetachVm, LoadBalancerFields, LoadBalancerPage,
@@ -13,6 +13,11 @@ use crate::domain::id::{Kind, Referred};
 use crate::domain::list::ListQuery;
 use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection, Corrupt, StorageError};
+
+/// What the id of a virtual machine in a body must be.
+const VM_ID: &str = "must be the id of a virtual machine in this project and location";
+/// The most entries of `vms` that a refusal reports.
+const MOST_REPORTED: usize = 20;
 
 /// A row of a load balancer.
 type Row = storage::load_balancer::LoadBalancer;
@@ -89,7 +94,7 @@ impl Change for Update {
         {
             return Err(Refusal::invalid(
                 "health_check_endpoint",
-                "must have no control characters",
+                "must not have control characters",
             )
             .into());
         }
@@ -115,36 +120,46 @@ impl Change for Update {
 }
 
 impl Update {
-    /// Returns the virtual machines to attach, if all of them can be attached.
+    /// Returns the virtual machines to attach, if each of them can be attached.
     async fn vms(&self, tx: &mut Connection<'_>, of: &Row) -> Result<Vec<storage::vm::Vm>> {
-        let refuse = |wrong: &str| Refusal::invalid("vms", wrong);
-        let asked = &self.body.vms;
-        let distinct: HashSet<&str> = asked.iter().map(ObjectIdInput::as_str).collect();
-        if !distinct.iter().all(|id| Kind::Vm.is_id(id)) {
-            return Err(
-                refuse("must be ids of virtual machines in this project and location").into(),
-            );
-        }
-        if distinct.len() < asked.len() {
-            return Err(refuse("must not name a virtual machine twice").into());
-        }
+        let asked = self.body.vms.iter().map(ObjectIdInput::as_str);
+        let ids: HashSet<&str> = asked.clone().filter(|id| Kind::Vm.is_id(id)).collect();
+        let ids: Vec<&str> = ids.into_iter().collect();
         let (project, location) = self.scope.key();
-        let ids: Vec<&str> = distinct.iter().copied().collect();
         // One statement for all ids, however many the body names.
         let found = storage::vm::of_ids(tx, project, location, &ids).await?;
-        if found.len() < distinct.len() {
-            return Err(
-                refuse("must be ids of virtual machines in this project and location").into(),
-            );
+        let by_id: HashMap<&str, &storage::vm::AttachedVm> = found
+            .iter()
+            .map(|found| (found.vm.id.as_str(), found))
+            .collect();
+        let (mut seen, mut wrong) = (HashSet::new(), Vec::new());
+        for (index, id) in asked.enumerate() {
+            let other = by_id.get(id).map(|found| &found.load_balancer_id);
+            let text = match other {
+                _ if !seen.insert(id) => "is listed twice".to_owned(),
+                None => VM_ID.to_owned(),
+                Some(Some(other)) if *other != of.id => self.taken(tx, other.as_str()).await?,
+                Some(_) => continue,
+            };
+            wrong.push(format!("vms[{index}]: {text}"));
+            if wrong.len() == MOST_REPORTED {
+                break;
+            }
         }
-        if found.iter().any(|vm| {
-            vm.load_balancer_id
-                .as_ref()
-                .is_some_and(|other| *other != of.id)
-        }) {
-            return Err(refuse("must not be attached to another load balancer").into());
+        match wrong.len() {
+            0 => Ok(found.into_iter().map(|attached| attached.vm).collect()),
+            1 => Err(Refusal::invalid("vms", wrong.remove(0)).into()),
+            _ => Err(Refusal::failed_rules("vms", "`vms` is not valid", wrong).into()),
         }
-        Ok(found.into_iter().map(|attached| attached.vm).collect())
+    }
+
+    /// Returns what is wrong with a virtual machine that is attached to another load balancer.
+    async fn taken(&self, tx: &mut Connection<'_>, other: &str) -> Result<String> {
+        let other = storage::load_balancer::lookup_id(tx, self.scope.key(), other).await?;
+        Ok(match other {
+            Some(other) => format!("is attached to the load balancer `{}`", other.name),
+            None => "is attached to another load balancer".to_owned(),
+        })
     }
 }
 
@@ -176,8 +191,7 @@ impl Change for DetachVm {
             Vec::new()
         };
         let Some(attached) = vms.first() else {
-            let wrong = "must be the id of a virtual machine in this project and location";
-            return Err(Refusal::invalid("vm_id", wrong).into());
+            return Err(Refusal::invalid("vm_id", VM_ID).into());
         };
         storage::load_balancer::detach(tx, project, &found, &attached.vm.id).await?;
         let vms = storage::load_balancer::vms(tx, project, &found.id).await?;

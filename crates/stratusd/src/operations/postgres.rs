@@ -85,7 +85,11 @@ impl Change for Create {
             .await?
             .is_some()
         {
-            return Err(Refusal::invalid("name", "is the name of a database already").into());
+            return Err(Refusal::invalid(
+                "name",
+                "is already the name of a database in this location",
+            )
+            .into());
         }
         let made = self.made(size, storage_size);
         storage::database::insert(tx, &self.scope.project, &made, self.context.world.now()).await?;
@@ -107,12 +111,12 @@ impl Create {
         ) {
             refused.push(Refusal::invalid(
                 "name",
-                "must not look like the id of a database",
+                "must not have the form of a database's id",
             ));
         }
         if !self.offered_in.contains(&self.scope.location) {
             let wrong = format!(
-                "offers no Postgres, which is in {}",
+                "does not offer Postgres: it is available in {}",
                 enumerate(&self.offered_in)
             );
             refused.push(Refusal::invalid("location", wrong));
@@ -243,7 +247,7 @@ fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Databa
     if shrinks && !fits(found.used_bytes, storage_size.get().into()) {
         let used = found.used_bytes.saturating_add((1 << 30) - 1) >> 30;
         let wrong = format!(
-            "cannot shrink to {storage_size} GiB, for the {used} GiB in use must stay under 80 % of it"
+            "cannot shrink to {storage_size} GiB: the {used} GiB in use must be under 80 % of it"
         );
         return Err(Refusal::invalid("storage_size", wrong));
     }

@@ -58,7 +58,7 @@ impl Change for Create {
             Referred::Name(name) => name,
             Referred::Id(_) => {
                 return Err(
-                    Refusal::invalid("name", "must not look like the id of a subnet").into(),
+                    Refusal::invalid("name", "must not have the form of a subnet's id").into(),
                 );
             }
         };
@@ -74,7 +74,11 @@ impl Change for Create {
             .await?
             .is_some()
         {
-            return Err(Refusal::invalid("name", "is the name of a private subnet already").into());
+            return Err(Refusal::invalid(
+                "name",
+                "is already the name of a private subnet in this location",
+            )
+            .into());
         }
         let firewall = match firewall {
             Some(id) => id,
@@ -113,9 +117,11 @@ impl Create {
     async fn default_firewall(&self, tx: &mut Connection<'_>, subnet: &str) -> Result<FirewallId> {
         let name = format!("{subnet}-default");
         let Ok(name) = Name::try_from(name.as_str()) else {
-            return Err(
-                Refusal::invalid("name", format!("is too long for its firewall, {name}")).into(),
-            );
+            return Err(Refusal::invalid(
+                "name",
+                format!("is too long: the name of its firewall, `{name}`, has over 63 characters"),
+            )
+            .into());
         };
         if storage::firewall::lookup_name(tx, self.scope.key(), name.as_str())
             .await?
@@ -123,7 +129,7 @@ impl Create {
         {
             return Err(Refusal::invalid(
                 "name",
-                format!("needs a firewall {name}, which exists already"),
+                format!("needs a firewall `{name}`, but that name is already taken"),
             )
             .into());
         }
@@ -179,7 +185,10 @@ pub(crate) async fn free_networks(
     taken.sort_unstable();
     let net4 = Net4::first_free(&taken);
     let net4 = net4.ok_or_else(|| {
-        Refusal::invalid("name", "the project has no free network in 10.0.0.0/8 left")
+        Refusal::invalid(
+            "name",
+            "cannot be created: the project has no free network left in 10.0.0.0/8",
+        )
     })?;
     Ok((net4, Net6::random(world)))
 }
@@ -204,15 +213,17 @@ impl Change for Connect {
         let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
         let Some(other) = &self.body.connected_subnet_id else {
-            return Err(Refusal::invalid(field, "must be given").into());
+            return Err(Refusal::invalid(field, "is required").into());
         };
         let other = find_subnet(tx, &self.scope, field, other.as_str()).await?;
         if other.id == found.id {
-            return Err(Refusal::invalid(field, "must be another subnet").into());
+            return Err(Refusal::invalid(field, "must not be the subnet of the path").into());
         }
         let project = &self.scope.project;
         if storage::private_subnet::is_linked(tx, project, &found.id, &other.id).await? {
-            return Err(Refusal::invalid(field, "is connected already").into());
+            return Err(
+                Refusal::invalid(field, "is already connected to the subnet of the path").into(),
+            );
         }
         storage::private_subnet::link(tx, project, &found.id, &other.id).await?;
         shown(tx, &self.scope, found).await

@@ -4,6 +4,7 @@ mod commands;
 mod concurrency;
 mod crash;
 mod differential;
+mod examples;
 mod hostile;
 mod isolation;
 mod postgres_server;

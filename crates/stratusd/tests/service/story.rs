@@ -229,7 +229,7 @@ on_both! {
         assert_eq!(refused.error(), (400, "InvalidRequest"));
         assert!(refused.detail("storage_size").as_str().unwrap().contains("77 GiB in use"), "{}", refused.body);
         let refused = shop.patch(&orders, json!({ "size": "standard-16" })).await;
-        assert_eq!(refused.detail("storage_size"), "standard-16 allows 512, 1024 and 2048");
+        assert_eq!(refused.detail("storage_size"), "`standard-16` allows 512, 1024 and 2048 GiB");
         assert_eq!(reader.patch(&orders, json!({})).await.error(), (403, "Forbidden"));
         assert_eq!(shop.patch(&format!("{PLACE}/postgres/none"), json!({})).await.error(), (404, "ResourceNotFound"));
     }
@@ -244,13 +244,13 @@ on_both! {
         // The same name somewhere else is another database.
         shop.post("/location/us-east-a2/postgres/small", json!({ "size": "burstable-1", "storage_size": 64 })).await.ok();
         let refused = shop.post("/location/eu-north-h1/postgres/cold", body.clone()).await;
-        assert_eq!(refused.detail("location"), "offers no Postgres, which is in eu-central-h1 and us-east-a2");
+        assert_eq!(refused.detail("location"), "does not offer Postgres: it is available in eu-central-h1 and us-east-a2");
         let refused = shop.post(&format!("{PLACE}/postgres/pg000000000000000000000000"), body).await;
         assert!(refused.detail("name").is_string(), "{}", refused.body);
         let refused = shop.post(&format!("{PLACE}/postgres/big"), json!({ "size": "huge", "storage_size": 16 })).await;
         assert!(refused.detail("size").as_str().unwrap().contains("standard-60"), "{}", refused.body);
         let refused = shop.post(&format!("{PLACE}/postgres/big"), json!({ "size": "hobby-2", "storage_size": 16 })).await;
-        assert_eq!(refused.detail("storage_size"), "hobby-2 allows 32, 64 and 128");
+        assert_eq!(refused.detail("storage_size"), "`hobby-2` allows 32, 64 and 128 GiB");
         let page = shop.get("/postgres?order_column=name").await.ok();
         assert_eq!((page["count"].as_i64(), names(&page)), (Some(2), vec!["small", "small"]));
     }
@@ -264,7 +264,7 @@ on_both! {
         let refused = shop.post(&reset, json!({ "password": "short" })).await;
         assert_eq!(refused.error(), (400, "InvalidRequest"));
         let rules: Vec<&str> = refused.detail("password").as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
-        assert_eq!(rules, ["must have at least 12 characters", "must have an upper-case letter", "must have a digit"]);
+        assert_eq!(rules, ["must be at least 12 characters long", "must have an uppercase letter", "must have a digit"]);
         let empty = shop.post(&reset, json!({ "password": "" })).await;
         assert_eq!((empty.error(), empty.detail("password").as_array().map(Vec::len)), ((400, "InvalidRequest"), Some(4)));
         let body = json!({ "password": "Ünïcode:/@ 123 Pass?" });

@@ -1,0 +1,60 @@
+//! `details` of an error: what is wrong with each parameter and each property of the body.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use api_server::server::Violation;
+use api_types::{ErrorDetail, ErrorDetails, ErrorText, ErrorTexts};
+
+/// Returns the violations of a request by parameter or by top-level property of the body.
+///
+/// A text of which only a part of the value is about starts with the position of that part, whether
+/// the value is a parameter or a property: `vms[3]: must be a string`.
+pub(super) fn details(violations: &[Violation]) -> ErrorDetails {
+    let mut fields: BTreeMap<String, Vec<ErrorText>> = BTreeMap::new();
+    for violation in violations {
+        let mut tokens = violation.pointer.split('/').skip(1).map(unescape);
+        let field = if violation.name.is_empty() {
+            // Violations of the body as a whole have no property.
+            tokens.next().unwrap_or_else(|| "body".to_owned())
+        } else {
+            violation.name.clone()
+        };
+        let position = tokens.fold(field.clone(), |mut position, token| {
+            push(&mut position, &token);
+            position
+        });
+        let text = if position == field {
+            violation.message.clone()
+        } else {
+            format!("{position}: {}", violation.message)
+        };
+        fields
+            .entry(field)
+            .or_default()
+            .extend(ErrorText::try_from(text));
+    }
+    let details = fields.into_iter().map(|(field, mut texts)| {
+        let detail = match texts.len() {
+            1 => ErrorDetail::from(texts.remove(0)),
+            _ => ErrorDetail::from(ErrorTexts::try_from(texts).expect("each field has a text")),
+        };
+        (field, detail)
+    });
+    details.collect()
+}
+
+/// Appends a token of a JSON pointer to a position, as JavaScript writes it: `[3]` or `.key`.
+fn push(position: &mut String, token: &str) {
+    let is_index = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
+    let written = if is_index {
+        write!(position, "[{token}]")
+    } else {
+        write!(position, ".{token}")
+    };
+    written.expect("a string takes any text");
+}
+
+fn unescape(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}

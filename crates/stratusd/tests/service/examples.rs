@@ -1,0 +1,493 @@
+//! The examples of the contract: what they show is what a running service returns and accepts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
+use reqwest::{Method, RequestBuilder};
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use serde_json::{Value, json};
+
+use crate::support::Home;
+use crate::support::inventory::{SHOP, two_projects};
+use crate::support::process::Service;
+
+const LOCATION: &str = "/location/eu-central-h1";
+
+/// A service with the small world and a database `orders`, and what calls it.
+struct Target {
+    home: Home,
+    service: Service,
+    token: String,
+    http: reqwest::Client,
+}
+
+impl Target {
+    async fn new(settings: &[&str]) -> Self {
+        // The client's features leave the choice of a provider to the program.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let home = Home::sqlite();
+        home.apply(&two_projects());
+        let token = home.token("shop", &[]);
+        let service = home.serve(settings);
+        Self {
+            home,
+            service,
+            token,
+            http: reqwest::Client::new(),
+        }
+    }
+
+    /// Changes the database behind the service's back.
+    fn database(&self) -> SqliteConnection {
+        let file = self.home.database_url.strip_prefix("sqlite://");
+        SqliteConnection::establish(file.expect("it is a file")).expect("it opens")
+    }
+
+    /// A request without credentials, with a path below the project.
+    fn anonymous(&self, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("{}/project/{SHOP}{path}", self.service.base);
+        self.http.request(method, url)
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.anonymous(method, path).bearer_auth(&self.token)
+    }
+
+    /// Creates the database that examples call `orders`.
+    async fn create_orders(&self) {
+        let path = format!("{LOCATION}/postgres/orders");
+        let body = json!({ "size": "standard-2", "storage_size": 64 });
+        let response = sent(self.request(Method::POST, &path).json(&body)).await;
+        assert_eq!(response.0, 200, "{}", response.1);
+    }
+
+    /// Sends the request that the error example of this name describes. Returns `None` for a name that is not known.
+    async fn provoke(&self, example: &str) -> Option<(u16, Value)> {
+        let load_balancer = format!("{LOCATION}/load-balancer/web");
+        let vms = format!("{LOCATION}/vm");
+        let key = "/inference-api-key";
+        let subnet = |name: &str| format!("{LOCATION}/private-subnet/{name}");
+        let request = match example {
+            "bad_request" => {
+                let vm = "vmsxag6kbg7nbeshra89et4w2j";
+                self.request(Method::PATCH, &load_balancer).json(&json!({
+                    "algorithm": "round_robin", "src_port": 443, "dst_port": 65536,
+                    "health_check_endpoint": "/up", "vms": [1, vm, null],
+                }))
+            }
+            "invalid_request" => {
+                let body = json!({ "size": "standard-2", "storage_size": 65 });
+                self.request(Method::POST, &format!("{LOCATION}/postgres/invoices"))
+                    .json(&body)
+            }
+            "failed_password_rules" => {
+                self.create_orders().await;
+                let path = format!("{LOCATION}/postgres/orders/reset-superuser-password");
+                self.request(Method::POST, &path)
+                    .json(&json!({ "password": "abc123" }))
+            }
+            "missing_credentials" => self.anonymous(Method::GET, &vms),
+            "invalid_credentials" => self.anonymous(Method::GET, &vms).bearer_auth("pat-unknown"),
+            "forbidden" => {
+                let reader = self.home.token("shop", &["--read-only"]);
+                self.anonymous(Method::POST, key).bearer_auth(reader)
+            }
+            "resource_not_found" => self.request(Method::GET, &subnet("none")),
+            "invalid_location" => self.request(Method::GET, "/location/mars-1/vm"),
+            "conflict" => {
+                // Each try finds that somebody else has taken what it needs.
+                let trigger = "CREATE TRIGGER taken BEFORE INSERT ON inference_api_key \
+                               BEGIN INSERT INTO location SELECT * FROM location LIMIT 1; END";
+                self.database().batch_execute(trigger).expect("it is made");
+                self.request(Method::POST, key)
+            }
+            "payload_too_large" => return Some(self.announce(key, (1 << 20) + 1)),
+            "unsupported_media_type" => self
+                .request(Method::POST, key)
+                .header("content-type", "text/plain")
+                .body("{}"),
+            "unexpected_error" => {
+                let damage = "UPDATE private_subnet SET net4 = 'damaged' WHERE name = 'frontend'";
+                self.database().batch_execute(damage).expect("it is done");
+                self.request(Method::GET, &subnet("frontend"))
+            }
+            "unavailable" => {
+                let mut other = self.database();
+                other.batch_execute("BEGIN IMMEDIATE").expect("it is free");
+                let response = sent(self.request(Method::POST, &subnet("held"))).await;
+                other.batch_execute("ROLLBACK").expect("it is over");
+                return Some(response);
+            }
+            "too_many_requests" => {
+                let limited = Self::new(&["--rate-limit", "1", "--rate-burst", "1"]).await;
+                sent(limited.request(Method::GET, &vms)).await;
+                return Some(sent(limited.request(Method::GET, &vms)).await);
+            }
+            _ => return None,
+        };
+        Some(sent(request).await)
+    }
+
+    /// Announces a body of this many bytes and sends none of it, so that the response comes before the connection
+    /// breaks.
+    fn announce(&self, path: &str, bytes: usize) -> (u16, Value) {
+        let address = self.service.base.strip_prefix("http://");
+        let mut stream = TcpStream::connect(address.expect("it speaks HTTP")).expect("it listens");
+        let token = &self.token;
+        write!(
+            stream,
+            "POST /project/{SHOP}{path} HTTP/1.1\r\nhost: stratus\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: {bytes}\r\nconnection: close\r\n\r\n"
+        )
+        .expect("the service reads");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("it is text");
+        let (head, body) = response.split_once("\r\n\r\n").expect("it has a head");
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        let body = serde_json::from_str(body).expect("it is JSON");
+        (status.expect("it has a status"), body)
+    }
+}
+
+async fn sent(request: RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.expect("the service responds");
+    let status = response.status().as_u16();
+    (status, response.json().await.expect("it is JSON"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_error_example_is_what_the_service_returns() {
+    let contract = contract();
+    let target = Target::new(&[]).await;
+    let mut wrong = Vec::new();
+    for ((status, name), example) in error_examples(&contract) {
+        match target.provoke(&name).await {
+            None => wrong.push(format!("{name}: no request here provokes this error")),
+            Some((code, body)) if code.to_string() != status || body != example => {
+                wrong.push(format!(
+                    "{name}: the example is {example}, the service returns {code} {body}"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Every example of an error response of an operation, by status and name.
+fn error_examples(contract: &Value) -> BTreeMap<(String, String), Value> {
+    let mut found = BTreeMap::new();
+    for operation in operations(contract) {
+        for (status, response) in entries(&operation.node["responses"]) {
+            let media = &followed(contract, response)["content"]["application/json"];
+            for (name, example) in entries(&media["examples"]) {
+                if status.as_str() >= "400" {
+                    let value = followed(contract, example)["value"].clone();
+                    let before = found.insert((status.clone(), name.clone()), value.clone());
+                    assert!(
+                        before.is_none_or(|before| before == value),
+                        "{name} is two examples"
+                    );
+                }
+            }
+        }
+    }
+    assert!(found.len() >= 13, "{} examples are too few", found.len());
+    found
+}
+
+/// Sends each operation's request once with every example that it has: of its body and of each of its parameters.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_request_example_is_accepted_where_it_stands() {
+    let contract = contract();
+    let target = Target::new(&[]).await;
+    target.create_orders().await;
+    let (mut wrong, mut sent_requests) = (Vec::new(), 0);
+    for operation in operations(&contract) {
+        for (example, request) in requests(&contract, &operation, &target) {
+            let (status, body) = sent(request).await;
+            sent_requests += 1;
+            if !is_accepted(&operation, status, &body) {
+                wrong.push(format!("{} with {example}: {status} {body}", operation.id));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(sent_requests > 30, "{sent_requests} requests are too few");
+}
+
+/// Whether a service accepts an example: in full, or up to an id that it has not given to anything, or a name that it
+/// has already given.
+fn is_accepted(operation: &Operation<'_>, status: u16, body: &Value) -> bool {
+    let takes_references = operation.path.contains("reference}");
+    match (status, body["error"]["type"].as_str()) {
+        (200, _) => true,
+        (404, Some("ResourceNotFound")) => takes_references,
+        (400, Some("InvalidRequest")) => {
+            let of_resources = [
+                "name",
+                "vms",
+                "vm_id",
+                "firewall_id",
+                "connected-subnet-id",
+                "private_subnet_id",
+            ];
+            takes_references
+                && entries(&body["error"]["details"])
+                    .all(|(field, _)| of_resources.contains(&field.as_str()))
+        }
+        _ => false,
+    }
+}
+
+/// The requests that use the examples of an operation, each with what it uses.
+fn requests(
+    contract: &Value,
+    operation: &Operation<'_>,
+    target: &Target,
+) -> Vec<(String, RequestBuilder)> {
+    let bodies = &operation.node["requestBody"]["content"]["application/json"]["examples"];
+    let bodies: Vec<Option<&Value>> = match bodies.as_object() {
+        Some(bodies) => bodies
+            .values()
+            .map(|body| Some(&followed(contract, body)["value"]))
+            .collect(),
+        None => vec![None],
+    };
+    let mut choices: Vec<BTreeMap<&str, &Value>> = vec![BTreeMap::new()];
+    for parameter in &operation.parameters {
+        let name = parameter["name"].as_str().expect("a parameter has a name");
+        let named = entries(&parameter["examples"]).map(|(_, example)| &example["value"]);
+        let examples: Vec<&Value> = named.chain(parameter.get("example")).collect();
+        assert!(!examples.is_empty(), "{name} has no example");
+        choices = choices
+            .iter()
+            .flat_map(|choice| {
+                examples.iter().map(move |example| {
+                    let mut choice = choice.clone();
+                    choice.insert(name, *example);
+                    choice
+                })
+            })
+            .collect();
+    }
+    let mut requests = Vec::new();
+    for choice in &choices {
+        for body in &bodies {
+            let request = request(operation, choice, *body, target);
+            requests.push((format!("{choice:?} {body:?}"), request));
+        }
+    }
+    requests
+}
+
+fn request(
+    operation: &Operation<'_>,
+    choice: &BTreeMap<&str, &Value>,
+    body: Option<&Value>,
+    target: &Target,
+) -> RequestBuilder {
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    let (mut path, mut query) = (operation.path.to_owned(), Vec::new());
+    for (name, value) in choice {
+        let in_path = format!("{{{name}}}");
+        if path.contains(&in_path) {
+            path = path.replace(&in_path, &text(value));
+        } else {
+            query.push((*name, text(value)));
+        }
+    }
+    let method = operation.method.to_uppercase();
+    let method = Method::from_bytes(method.as_bytes()).expect("it is a method");
+    let request = target
+        .http
+        .request(method, format!("{}{path}", target.service.base))
+        .bearer_auth(&target.token)
+        .query(&query);
+    match body {
+        Some(body) => request.json(body),
+        None => request,
+    }
+}
+
+/// Texts have one form for parameters, bodies and values, name the element, and give rules in words.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_detail_says_what_is_wrong_in_one_form() {
+    let target = Target::new(&[]).await;
+    let (web, api) = ("/load-balancer/web", "/load-balancer/api");
+    let details = async |method: Method, path: &str, body: Value| {
+        let path = format!("{LOCATION}{path}");
+        let (status, body) = sent(target.request(method, &path).json(&body)).await;
+        assert_eq!(status, 400, "{body}");
+        let text = body.to_string();
+        assert!(!text.contains("(?:") && !text.contains("^["), "{text}");
+        body["error"]["details"].clone()
+    };
+    let vms = sent(target.request(Method::GET, &format!("{LOCATION}/vm?order_column=name")))
+        .await
+        .1;
+    let update = |vms: Value| json!({ "algorithm": "round_robin", "src_port": 443, "dst_port": 8080, "health_check_endpoint": "/up", "vms": vms });
+    let name = "1 to 63 characters of `a-z`, `0-9` and `-`, not beginning or ending with `-`";
+    let unknown = "must be the id of a virtual machine in this project and location";
+    for (method, path, body, expected) in [
+        (
+            Method::GET,
+            "/vm?page_size=0",
+            json!(null),
+            json!({ "page_size": "must be at least 1" }),
+        ),
+        (
+            Method::GET,
+            "/private-subnet/Backend_",
+            json!(null),
+            json!({ "private_subnet_reference": format!("must be the id or the name of a resource: {name}") }),
+        ),
+        (
+            Method::POST,
+            "/postgres/new",
+            json!({ "size": "standard-2", "storage_size": 64, "tags": [{ "key": "", "value": 1, "more": 2 }] }),
+            json!({ "tags": [
+                "tags[0].key: must be at least 1 character long",
+                "tags[0].value: must be a string",
+                "tags[0].more: is not a known property",
+            ] }),
+        ),
+        (
+            Method::PATCH,
+            web,
+            json!([]),
+            json!({ "body": "must be an object" }),
+        ),
+        (
+            Method::PATCH,
+            web,
+            update(json!([
+                "app-1",
+                vms["items"][1]["id"],
+                vms["items"][1]["id"]
+            ])),
+            json!({ "vms": [format!("vms[0]: {unknown}"), "vms[2]: is listed twice"] }),
+        ),
+        (
+            Method::PATCH,
+            api,
+            update(json!([vms["items"][0]["id"]])),
+            json!({ "vms": "vms[0]: is attached to the load balancer `web`" }),
+        ),
+        (
+            Method::POST,
+            "/postgres/new",
+            json!({ "size": "huge", "storage_size": 64 }),
+            json!({ "size": "must be one of hobby-1, hobby-2, burstable-1, burstable-2, standard-2, standard-4, standard-8, standard-16, standard-30 and standard-60" }),
+        ),
+    ] {
+        let found = details(method, path, body.clone()).await;
+        assert_eq!(found, expected, "{path} {body}");
+    }
+    let nowhere = sent(target.request(Method::GET, "/nowhere")).await;
+    assert_eq!(nowhere.0, 404);
+    let message = &nowhere.1["error"]["message"];
+    assert_eq!(
+        message,
+        "there is no such path: the contract at /openapi.yaml lists all paths"
+    );
+}
+
+#[test]
+fn every_certificate_in_the_contract_can_be_trusted() {
+    let mut certificates = BTreeSet::new();
+    collect_certificates(&contract(), &mut certificates);
+    assert!(!certificates.is_empty());
+    for text in certificates {
+        let mut trusted = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
+            let certificate = certificate.unwrap_or_else(|error| panic!("{error}: {text}"));
+            trusted
+                .add(certificate)
+                .unwrap_or_else(|error| panic!("{error}: {text}"));
+        }
+        assert!(!trusted.is_empty(), "{text}");
+        assert!(!text.contains("PRIVATE KEY"));
+    }
+}
+
+fn collect_certificates(node: &Value, into: &mut BTreeSet<String>) {
+    match node {
+        Value::String(text) if text.starts_with("-----BEGIN ") => {
+            into.insert(text.clone());
+        }
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_certificates(item, into)),
+        Value::Object(entries) => entries
+            .values()
+            .for_each(|value| collect_certificates(value, into)),
+        _ => {}
+    }
+}
+
+/// An operation, with the parameters of its path among its own.
+struct Operation<'c> {
+    id: &'c str,
+    method: &'c str,
+    path: &'c str,
+    parameters: Vec<&'c Value>,
+    node: &'c Value,
+}
+
+fn contract() -> Value {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi.yaml");
+    let text = std::fs::read_to_string(file).expect("the contract is there");
+    serde_saphyr::from_str(&text).expect("the contract is YAML")
+}
+
+fn operations(contract: &Value) -> Vec<Operation<'_>> {
+    let mut found = Vec::new();
+    for (path, item) in entries(&contract["paths"]) {
+        for (method, node) in entries(item) {
+            let Some(id) = node["operationId"].as_str() else {
+                continue;
+            };
+            let parameters = [&item["parameters"], &node["parameters"]];
+            let parameters = parameters.into_iter().filter_map(Value::as_array).flatten();
+            found.push(Operation {
+                id,
+                method,
+                path,
+                parameters: parameters
+                    .map(|parameter| followed(contract, parameter))
+                    .collect(),
+                node,
+            });
+        }
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+/// The entries of an object, or none.
+fn entries(node: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    node.as_object().into_iter().flatten()
+}
+
+/// What a reference refers to, or the node itself.
+fn followed<'c>(contract: &'c Value, node: &'c Value) -> &'c Value {
+    match node["$ref"].as_str() {
+        Some(reference) => contract
+            .pointer(&reference[1..])
+            .expect("it leads somewhere"),
+        None => node,
+    }
+}
