@@ -227,7 +227,12 @@ fn json_and_yaml_and_another_folder_give_the_same_bytes() {
         assert_eq!(path, other_path);
         if path.ends_with("src/openapi.yaml") {
             // The author's own text is served where it is YAML, and written where it is not.
-            assert_eq!(Some(text), fs::read_to_string(documents().join("pets.yaml")).ok().as_ref());
+            assert_eq!(
+                Some(text),
+                fs::read_to_string(documents().join("pets.yaml"))
+                    .ok()
+                    .as_ref()
+            );
             continue;
         }
         assert_eq!(text, other_text, "{}", path.display());

@@ -10,12 +10,12 @@ use axum::response::Response;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use stratusd::operations::Context;
-use stratusd::world::World;
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
+use stratusd::operations::Context;
 use stratusd::seal::Sealer;
 use stratusd::storage::{Aborted, DatabaseLocation, Store, StoreConfig};
+use stratusd::world::World;
 use tower::ServiceExt;
 
 use crate::cluster::Cluster;
