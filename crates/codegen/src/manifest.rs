@@ -33,7 +33,7 @@ pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) 
             files.push(File {
                 path: format!("{folder}/{name}"),
                 text,
-            })
+            });
         };
         put("Cargo.toml", manifest(of, *part, path));
         put("README.md", readme::readme(of, *part));

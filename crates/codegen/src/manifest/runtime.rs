@@ -27,7 +27,7 @@ pub(super) fn files() -> Vec<File> {
             files.push(File {
                 path: format!("{name}/{path}"),
                 text,
-            })
+            });
         };
         put(
             "Cargo.toml",

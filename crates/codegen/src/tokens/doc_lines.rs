@@ -50,7 +50,7 @@ const LANGUAGES: &[&str] = &[
     "yml",
 ];
 
-/// The beginnings of HTML that an empty line does not end (CommonMark, HTML blocks of the kinds 1
+/// The beginnings of HTML that an empty line does not end (`CommonMark`, HTML blocks of the kinds 1
 /// to 5).
 const RAW_HTML: [&str; 6] = ["<pre", "<script", "<style", "<textarea", "<!", "<?"];
 
