@@ -232,8 +232,8 @@ impl Config {
 fn base_url(text: &str) -> Result<String, BuildError> {
     let url = http_url(text)?;
     if url.query().is_some() {
-        return Err(refused(
-            "has a query, so paths cannot be appended to it; remove the query",
+        return Err(invalid_base_url(
+            "has a query, so paths cannot be appended to it; write a URL without one",
         ));
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
@@ -245,25 +245,26 @@ fn exact_url(text: &str) -> Result<String, BuildError> {
 }
 
 fn http_url(text: &str) -> Result<Url, BuildError> {
-    let url = Url::parse(text)
-        .map_err(|error| refused(&format!("is invalid ({error}); write an absolute URL")))?;
+    let url = Url::parse(text).map_err(|error| {
+        invalid_base_url(&format!("is invalid ({error}); write an absolute URL"))
+    })?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(refused("is not an HTTP URL; write one"));
+        return Err(invalid_base_url("is not an HTTP URL; write one"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(refused(
-            "has a user or password, which logs would show; set the credential on the builder instead",
+        return Err(invalid_base_url(
+            "has a user or password, which logs would show; set the credential on the builder and write a plain URL",
         ));
     }
     if url.fragment().is_some() {
-        return Err(refused(
-            "has a fragment, which is never sent; remove the fragment",
+        return Err(invalid_base_url(
+            "has a fragment, which is never sent; write a URL without one",
         ));
     }
     Ok(url)
 }
 
-fn refused(reason: &str) -> BuildError {
+fn invalid_base_url(reason: &str) -> BuildError {
     BuildError(format!(
         "the base URL {reason}, such as https://api.example.com/v1"
     ))

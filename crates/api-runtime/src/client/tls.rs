@@ -16,11 +16,11 @@ pub(super) fn configure(
     let provider = CryptoProvider::get_default()
         .cloned()
         .unwrap_or_else(|| Arc::new(ring::default_provider()));
-    let refuse = |error: rustls::Error| BuildError::new(format!("TLS cannot be set up: {error}"));
-    let verifier = Verifier::new(Arc::clone(&provider)).map_err(refuse)?;
+    let failed = |error: rustls::Error| BuildError::new(format!("TLS cannot be set up: {error}"));
+    let verifier = Verifier::new(Arc::clone(&provider)).map_err(failed)?;
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(refuse)?
+        .map_err(failed)?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
