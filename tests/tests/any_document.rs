@@ -116,7 +116,7 @@ fn each(
     let said = Arc::new(Mutex::new(String::new()));
     let last = said.clone();
     panic::set_hook(Box::new(move |panic| {
-        *last.lock().expect("nobody panics here") = panic.to_string()
+        *last.lock().expect("nobody panics here") = panic.to_string();
     }));
     let strategy = proptest::collection::vec(any::<u8>(), 0..200);
     let drawn = Run::from_environment(cases)

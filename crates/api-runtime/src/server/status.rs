@@ -61,10 +61,15 @@ impl<T: Statuses> DefaultStatus<T> {
     pub const fn new(status: StatusCode) -> Result<Self, UnlistedStatusError> {
         let code = status.as_u16();
         let range = T::DEFAULT;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a status has three digits, and `try_from` is not const"
+        )]
+        let digit = (code / 100) as u8;
         if code < *range.start()
             || code > *range.end()
             || is_listed(T::LISTED, Status::Code(code))
-            || is_listed(T::LISTED, Status::Range((code / 100) as u8))
+            || is_listed(T::LISTED, Status::Range(digit))
         {
             return Err(UnlistedStatusError { code });
         }

@@ -40,7 +40,7 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
         }
         TypeKind::Object(object) => {
             let own = object_arguments(object).attribute("object");
-            let head = head.with(quote!(Clone, Debug, PartialEq, Object), own);
+            let head = head.with(&quote!(Clone, Debug, PartialEq, Object), own.as_ref());
             let fields = object.fields.iter().map(|field| field_tokens(api, field));
             let additional = additional(api, &object.additional);
             quote! {
@@ -51,26 +51,26 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
         }
         TypeKind::Scalar(scalar) => {
             let own = scalar_arguments(scalar).attribute("scalar");
-            let head = head.with(scalar_derives(scalar.inner), own);
+            let head = head.with(&scalar_derives(scalar.inner), own.as_ref());
             let inner = primitive_tokens(scalar.inner);
             quote! { #head pub struct #name(#inner); }
         }
         TypeKind::Array(array) => {
             let own = array_arguments(array).attribute("array");
-            let head = head.with(quote!(Clone, Debug, PartialEq, Array), own);
+            let head = head.with(&quote!(Clone, Debug, PartialEq, Array), own.as_ref());
             let items = rust(api, &array.items);
             quote! { #head pub struct #name(Vec<#items>); }
         }
         TypeKind::Map(map) => {
             let own = map_arguments(map).attribute("map");
-            let head = head.with(quote!(Clone, Debug, PartialEq, Map), own);
+            let head = head.with(&quote!(Clone, Debug, PartialEq, Map), own.as_ref());
             let values = rust(api, &map.values);
             quote! { #head pub struct #name(std::collections::BTreeMap<String, #values>); }
         }
         TypeKind::Enumeration(enumeration) => enumeration_tokens(&name, enumeration, head),
         TypeKind::Union(union) => {
             let own = union_arguments(union).attribute("union");
-            let head = head.with(quote!(Clone, Debug, PartialEq, Union), own);
+            let head = head.with(&quote!(Clone, Debug, PartialEq, Union), own.as_ref());
             let variants = union_variants(api, union);
             quote! { #head pub enum #name { #(#variants,)* } }
         }
@@ -78,7 +78,7 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
             let mut arguments = Arguments::default();
             arguments.text("check", check.as_deref());
             let own = arguments.attribute("json");
-            let head = head.with(quote!(Clone, Debug, PartialEq, Json), own);
+            let head = head.with(&quote!(Clone, Debug, PartialEq, Json), own.as_ref());
             quote! { #head pub struct #name(serde_json::Value); }
         }
     }
@@ -108,7 +108,7 @@ impl Head {
     }
 
     /// Adds the derives, and the attribute of the derive in `api-macros`.
-    fn with(self, derives: TokenStream, own: Option<TokenStream>) -> TokenStream {
+    fn with(self, derives: &TokenStream, own: Option<&TokenStream>) -> TokenStream {
         let Self {
             docs,
             deprecated,
@@ -276,7 +276,7 @@ fn enumeration_tokens(
             Enumeration
         )
     };
-    let head = head.with(derives, arguments.attribute("enumeration"));
+    let head = head.with(&derives, arguments.attribute("enumeration").as_ref());
     let variants = enumeration.variants.iter().map(|(variant, value)| {
         let variant = ident(variant);
         match value {

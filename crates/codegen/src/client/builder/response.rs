@@ -18,11 +18,11 @@ impl Builder<'_> {
         let successes = successes.map(|arm| {
             (
                 arm.statuses,
-                self.arm(arm, &self.successes, &names.response),
+                Self::arm(arm, &self.successes, &names.response),
             )
         });
         let errors = self.errors.arms.iter();
-        let errors = errors.map(|arm| (arm.statuses, self.arm(arm, &self.errors, &names.error)));
+        let errors = errors.map(|arm| (arm.statuses, Self::arm(arm, &self.errors, &names.error)));
         // By their text, since tokens cannot be compared.
         let mut codes: IndexMap<String, (Vec<Literal>, TokenStream)> = IndexMap::new();
         let mut ranges = Vec::new();
@@ -46,7 +46,7 @@ impl Builder<'_> {
     }
 
     /// Returns the expression that reads the response of some statuses.
-    fn arm(&self, arm: &Arm, side: &Side, enumeration: &str) -> TokenStream {
+    fn arm(arm: &Arm, side: &Side, enumeration: &str) -> TokenStream {
         let is_error = arm.statuses.0 >= 400;
         let result = |choice: &Choice| {
             let value = read(choice, side.several.then_some(enumeration));
