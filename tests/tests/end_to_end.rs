@@ -335,7 +335,7 @@ async fn all_violations_of_a_body_are_reported_at_once() {
     assert_eq!(pointers, expected, "{response}");
     assert_eq!(
         details["health_check_endpoint"],
-        "/health_check_endpoint: must match the pattern of `HealthCheckEndpoint`",
+        "must be the path or URL of a health check: 1 to 2048 characters, not only white space",
         "a person reads no regular expressions"
     );
 }
