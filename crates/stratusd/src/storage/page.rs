@@ -25,21 +25,16 @@ pub(super) async fn fetch<T: Record>(
     parameters: &[&dyn Parameter],
 ) -> Result<(Count, Vec<T>), StorageError> {
     let rows = c.fetch_all::<Listed<T>>(sql.items, parameters).await?;
-    let count = match rows.first() {
-        Some(first) => first.count,
-        None => {
-            let size = c.fetch_optional::<Size>(sql.count, parameters).await?;
-            // A sum has a row even if it is one of nothing.
-            size.map_or_else(
-                || {
-                    Err(Corrupt {
-                        table: "resource_count",
-                        column: "count",
-                    })
-                },
-                |size| Ok(size.count),
-            )?
-        }
+    let count = if let Some(first) = rows.first() {
+        first.count
+    } else {
+        let size = c.fetch_optional::<Size>(sql.count, parameters).await?;
+        // A sum has a row even if it is one of nothing.
+        let missing = Corrupt {
+            table: "resource_count",
+            column: "count",
+        };
+        size.ok_or(missing)?.count
     };
     Ok((count, rows.into_iter().map(|row| row.item).collect()))
 }
