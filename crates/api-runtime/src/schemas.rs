@@ -395,7 +395,7 @@ fn is_of_length(error: &ValidationError<'_>, schemas: &Value) -> bool {
         return false;
     };
     let length = text.chars().count();
-    let limit = |keyword: &str| schema[keyword].as_u64().map(|limit| usize::try_from(limit));
+    let limit = |keyword: &str| schema[keyword].as_u64().map(usize::try_from);
     let is_short = limit("minLength").is_some_and(|least| least.is_ok_and(|least| length < least));
     let is_long = limit("maxLength").is_some_and(|most| most.is_ok_and(|most| length > most));
     is_short || is_long

@@ -59,7 +59,7 @@ impl<'c> Inputs<'c> {
                 Ok(value) => return Some(value),
                 Err(error) => {
                     self.violations
-                        .push(Violation::of(parameter, error.pointer, error.message))
+                        .push(Violation::of(parameter, error.pointer, error.message));
                 }
             },
             None => match absent(parameter) {
@@ -331,7 +331,7 @@ impl<'c> Inputs<'c> {
         decoded
             .map_err(|error| {
                 self.violations
-                    .push(Violation::of_body(error.pointer, error.message))
+                    .push(Violation::of_body(error.pointer, error.message));
             })
             .ok()
     }

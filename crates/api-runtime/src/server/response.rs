@@ -222,7 +222,7 @@ fn form(value: &Value) -> String {
                 );
             }
             Value::Object(_) => {
-                pairs.push(format!("{}={}", encode(key), encode(&value.to_string())))
+                pairs.push(format!("{}={}", encode(key), encode(&value.to_string())));
             }
             scalar => pairs.push(format!("{}={}", encode(key), encode(&flat(scalar)))),
         }

@@ -232,7 +232,7 @@ impl<'a> Written<'a> {
                 self.add_assigned(after(self.lines()?, ";")?.split(';'), &mut object)?;
             }
             _ if self.parameter.explode => {
-                self.add_assigned(self.pieces()?.into_iter(), &mut object)?
+                self.add_assigned(self.pieces()?.into_iter(), &mut object)?;
             }
             _ => {
                 let pieces = self.pieces()?;
