@@ -30,15 +30,11 @@ pub(super) async fn fetch<T: Record>(
     } else {
         let size = c.fetch_optional::<Size>(sql.count, parameters).await?;
         // A sum has a row even if it is one of nothing.
-        size.map_or_else(
-            || {
-                Err(Corrupt {
-                    table: "resource_count",
-                    column: "count",
-                })
-            },
-            |size| Ok(size.count),
-        )?
+        let missing = Corrupt {
+            table: "resource_count",
+            column: "count",
+        };
+        size.ok_or(missing)?.count
     };
     Ok((count, rows.into_iter().map(|row| row.item).collect()))
 }

@@ -27,7 +27,7 @@ struct Target {
 }
 
 impl Target {
-    async fn new(settings: &[&str]) -> Self {
+    fn new(settings: &[&str]) -> Self {
         // The client's features leave the choice of a provider to the program.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let home = Home::sqlite();
@@ -124,7 +124,7 @@ impl Target {
                 return Some(response);
             }
             "too_many_requests" => {
-                let limited = Self::new(&["--rate-limit", "1", "--rate-burst", "1"]).await;
+                let limited = Self::new(&["--rate-limit", "1", "--rate-burst", "1"]);
                 sent(limited.request(Method::GET, &vms)).await;
                 return Some(sent(limited.request(Method::GET, &vms)).await);
             }
@@ -166,7 +166,7 @@ async fn sent(request: RequestBuilder) -> (u16, Value) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_error_example_is_what_the_service_returns() {
     let contract = contract();
-    let target = Target::new(&[]).await;
+    let target = Target::new(&[]);
     let mut wrong = Vec::new();
     for ((status, name), example) in error_examples(&contract) {
         match target.provoke(&name).await {
@@ -208,7 +208,7 @@ fn error_examples(contract: &Value) -> BTreeMap<(String, String), Value> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_request_example_is_accepted_where_it_stands() {
     let contract = contract();
-    let target = Target::new(&[]).await;
+    let target = Target::new(&[]);
     target.create_orders().await;
     let (mut wrong, mut sent_requests) = (Vec::new(), 0);
     for operation in operations(&contract) {
@@ -325,7 +325,7 @@ fn request(
 /// Texts have one form for parameters, bodies and values, name the element, and give rules in words.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_detail_says_what_is_wrong_in_one_form() {
-    let target = Target::new(&[]).await;
+    let target = Target::new(&[]);
     let (web, api) = ("/load-balancer/web", "/load-balancer/api");
     let details = async |method: Method, path: &str, body: Value| {
         let path = format!("{LOCATION}{path}");
