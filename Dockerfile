@@ -12,7 +12,7 @@ COPY --from=build /stratus/target/release/stratusd /usr/local/bin/stratusd
 USER stratus
 WORKDIR /var/lib/stratus
 VOLUME /var/lib/stratus
-# A file and not variables: whoever mounts another one in its place is not overruled.
+# A file and not variables, because variables would take precedence over a file that is mounted in its place.
 COPY crates/stratusd/deploy/container.toml /etc/stratus/stratus.toml
 ENV STRATUS_CONFIG=/etc/stratus/stratus.toml
 EXPOSE 8080 9090

@@ -1,4 +1,5 @@
-//! The client's run time over a real socket: a server that responds from a script, and what a caller sees of it.
+//! The client's run time over a real socket: a server that responds from a script, and what a
+//! caller sees of it.
 #![cfg(feature = "client")]
 
 use std::collections::VecDeque;

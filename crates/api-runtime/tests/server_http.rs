@@ -1,4 +1,5 @@
-//! The server's run time through the front door: requests into a router of a small API written as the generator would.
+//! Tests of the run time of servers: requests into the router of a small API, written as the
+//! generator would write it.
 #![cfg(feature = "server")]
 
 use std::convert::Infallible;

@@ -1,8 +1,8 @@
 //! The handlers of the API: a file for each tag, and in it a method for each operation.
 //!
-//! A handler checks the project and the location of the request (`Service::scope`), runs a query or a change of
-//! [`crate::operations`], and wraps the result as the contract's response. It knows no rules: those are in
-//! [`crate::domain`].
+//! A handler checks the project and the location of the request (`Service::scope`), runs a query or
+//! a change of [`crate::operations`], and wraps the result as the contract's response. It knows no
+//! rules: those are in [`crate::domain`].
 
 mod cache;
 mod details;

@@ -3,27 +3,22 @@
 mod apply;
 mod config;
 mod key;
+mod output;
+mod sealer;
 mod serve;
+mod store;
 mod token;
 
 use std::ffi::OsString;
-use std::fmt::Display;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
-use stratusd::seal::Sealer;
-use stratusd::settings::{KeySettings, KeySource, SettingsFile, StoreSettings};
-use stratusd::storage::{Store, StoreConfig};
-use stratusd::world::World;
-use zeroize::Zeroizing;
+use stratusd::settings::SettingsFile;
 
-/// How long a statement of a command may take. Much longer than in the service: an inventory may be
-/// large, and another `stratusd apply` may hold the lock.
-const STATEMENT_TIMEOUT: Duration = Duration::from_hours(1);
+pub use output::OutputClosed;
+use output::print;
 
 /// Serve and operate the Stratus API
 ///
@@ -88,6 +83,7 @@ pub fn name_variable(mut error: clap::Error) -> clap::Error {
         return error;
     };
     let flag = named.split(' ').next().unwrap_or_default().to_owned();
+    // A flag takes precedence over the variable, so if it is given, its value is the wrong one.
     let is_flag = |given: OsString| given.to_string_lossy().split('=').next() == Some(&flag);
     let variable = flag
         .strip_prefix("--")
@@ -113,71 +109,4 @@ fn lookup_variable(command: &clap::Command, long: &str) -> Option<String> {
 
 fn innermost(matches: &ArgMatches) -> &ArgMatches {
     matches.subcommand().map_or(matches, |(_, inner)| inner)
-}
-
-/// Standard output is closed, as in `stratusd config | head -1`. The program ends without an error.
-#[derive(Debug, thiserror::Error)]
-#[error("standard output is closed")]
-pub struct OutputClosed;
-
-/// Writes a line to standard output.
-///
-/// # Errors
-///
-/// [`OutputClosed`] if standard output is closed; otherwise the reason why writing failed.
-fn print(line: impl Display) -> Result<()> {
-    match writeln!(io::stdout(), "{line}") {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
-        written => written.context("failed to write to standard output"),
-    }
-}
-
-/// Runs a task of a command that only uses the database, on a runtime with one worker thread.
-fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build();
-    runtime
-        .context("failed to start the runtime")?
-        .block_on(task)
-}
-
-async fn open(settings: &StoreSettings) -> Result<Store> {
-    let config = StoreConfig {
-        database: settings.database_url.database()?,
-        // Commands run one statement after the other.
-        connections: 1,
-        patience: STATEMENT_TIMEOUT,
-        world: World::real(),
-    };
-    Store::open(&config)
-        .await
-        .context("failed to open the database")
-}
-
-/// Returns a sealer with the encryption keys that the settings name.
-fn sealer(settings: &KeySettings) -> Result<Sealer> {
-    let text = match settings.source()? {
-        Some(KeySource::Text(keys)) => Zeroizing::new(keys.expose().to_owned()),
-        Some(KeySource::File(path)) => read_keys(path)?,
-        None => bail!(
-            "no encryption keys are set: create a key with `stratusd key generate > FILE`, and pass \
-             --encryption-keys-file FILE"
-        ),
-    };
-    Sealer::parse(&text).context("failed to read the encryption keys")
-}
-
-fn read_keys(path: &Path) -> Result<Zeroizing<String>> {
-    // The error about a missing file would print the path, which here is a key.
-    if path
-        .to_str()
-        .is_some_and(|text| Sealer::parse(text).is_ok())
-    {
-        bail!("encryption_keys_file is a key: set it to the path of a file with keys");
-    }
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("failed to read {}", path.display()))?;
-    Ok(Zeroizing::new(text))
 }

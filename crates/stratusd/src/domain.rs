@@ -1,7 +1,7 @@
 //! The types and rules of the API.
 //!
-//! Nothing here knows HTTP, SQL or the store: a rule is a function of values. [`crate::operations`] applies the rules
-//! to what is stored.
+//! Nothing here knows HTTP, SQL or the store: a rule is a function of values. [`crate::operations`]
+//! applies the rules to what is stored.
 
 pub mod catalogue;
 pub mod id;
@@ -52,7 +52,8 @@ impl Access {
 ///
 /// # Errors
 ///
-/// If it is not, with the same refusal as for a project that does not exist: callers cannot find out which exist.
+/// If it is not, with the same refusal as for a project that does not exist: callers cannot find
+/// out which exist.
 pub fn ensure_project(caller: &Caller, project: &ProjectId) -> Result<(), Refusal> {
     if caller.project_id == *project {
         Ok(())

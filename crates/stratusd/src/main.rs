@@ -1,6 +1,6 @@
 //! The program `stratusd`: the service, and the commands of its operator.
 
-// These macros panic when standard output is closed; `commands::print` does not.
+// These macros panic when standard output is closed; `commands::output::print` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod commands;

@@ -1,8 +1,8 @@
 //! The operations of the API: changes, which run in a transaction, and queries, which only read.
 //!
-//! An operation reads rows from [`crate::storage`], decides by the rules of [`crate::domain`], and returns types of
-//! the contract. It checks in the contract's order: project, location, resource, permission, values, uniqueness; the
-//! first check that fails is the result.
+//! An operation reads rows from [`crate::storage`], decides by the rules of [`crate::domain`], and
+//! returns types of the contract. It checks in the contract's order: project, location, resource,
+//! permission, values, uniqueness; the first check that fails is the result.
 
 pub mod firewall;
 pub mod inference_api_key;
@@ -24,7 +24,7 @@ pub use scope::Scope;
 /// The result of an operation.
 pub type Result<T> = std::result::Result<T, Aborted<Refusal>>;
 
-/// What operations share.
+/// What operations need besides the store and the request.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// Time and randomness.

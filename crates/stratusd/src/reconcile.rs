@@ -1,9 +1,9 @@
 //! The reconciler: brings databases to their targets, one step of the provisioner after the other.
 //!
-//! Everything that must survive a crash is in the store. A worker leases a database while it works on it. The lease is
-//! a fencing token: a worker that lost it (by a crash or a pause) cannot write its result any more, and another worker
-//! asks the provisioner again. So each step runs at least once, never twice at the same time while its worker lives,
-//! and several replicas share the work.
+//! Everything that must survive a crash is in the store. A worker leases a database while it works
+//! on it. The lease is a fencing token: a worker that lost it (by a crash or a pause) cannot write
+//! its result any more, and another worker asks the provisioner again. So each step runs at least
+//! once, never twice at the same time while its worker lives, and several replicas share the work.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -39,11 +39,13 @@ pub struct ReconcilerConfig {
     pub observe_every: Duration,
     /// How often the store is searched for due databases.
     pub poll: Duration,
-    /// How long a step may take before it counts as failed. The next step continues what it has begun.
+    /// How long a step may take before it counts as failed. The next step continues what it has
+    /// begun.
     pub step_limit: Duration,
     /// How long running steps have to end after the reconciler was stopped.
     pub grace: Duration,
-    /// Whether no other process uses this store. Then every lease at the start is that of a process that died.
+    /// Whether no other process uses this store. Then every lease at the start is that of a process
+    /// that died.
     pub is_alone: bool,
 }
 
@@ -89,7 +91,8 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Runs until it is stopped, then waits for the running steps and abandons those that do not end in time.
+    /// Runs until it is stopped, then waits for the running steps and abandons those that do not
+    /// end in time.
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
         // Without this, databases of a process that crashed would wait until their leases expire.
@@ -101,7 +104,8 @@ impl<P: Provisioner> Reconciler<P> {
         let workers = Arc::new(Semaphore::new(WORKERS));
         let tasks = TaskTracker::new();
         while !stop.is_cancelled() {
-            // Databases are leased only for free workers: the lease of one that waited for a worker would run out.
+            // Databases are leased only for free workers: the lease of one that waited for a worker
+            // would run out.
             let free = tokio::select! {
                 free = all_free(&workers) => free,
                 () = stop.cancelled() => break,
@@ -109,11 +113,14 @@ impl<P: Provisioner> Reconciler<P> {
             let wait = match this.take(free.num_permits()).await {
                 Ok(None) => this.config.poll,
                 Ok(Some(taken)) => {
+                    // Search again at once: more databases may be due than there were free workers.
                     this.begin(taken, free, &tasks);
                     continue;
                 }
                 Err(error) => {
                     tracing::warn!(error = %Causes(&error), "due databases cannot be read");
+                    // Longer than between polls, so that a store that is down is not asked and
+                    // logged about several times a second.
                     this.config.poll.max(FIRST_WAIT)
                 }
             };
@@ -129,6 +136,8 @@ impl<P: Provisioner> Reconciler<P> {
                 steps = tasks.len(),
                 "steps that do not end are abandoned, and will run again"
             );
+            // The wait needs no limit after this: workers drop their steps, and finish at most a
+            // write.
             this.give_up.cancel();
             tasks.wait().await;
         }
@@ -137,7 +146,8 @@ impl<P: Provisioner> Reconciler<P> {
     /// Leases due databases, as many as there are free workers; `None` if none is due.
     async fn take(&self, free: usize) -> Result<Option<Taken>, StorageError> {
         let (now, expires) = (self.context.world.now(), Instant::now() + self.config.lease);
-        // A read costs no disk write, so the store is searched often and changed only when there is work.
+        // A read costs no disk write, so the store is searched often and changed only when there is
+        // work.
         if !self.is_anything_due(now).await? {
             return Ok(None);
         }
@@ -156,7 +166,8 @@ impl<P: Provisioner> Reconciler<P> {
         for one in taken {
             match one {
                 Ok(one) => due.push(one),
-                // Its lease keeps the others from waiting for it; when the lease expires, it is reported again.
+                // Its lease keeps the others from waiting for it; when the lease expires, it is
+                // reported again.
                 Err(corrupt) => tracing::error!("a database that is due cannot be read: {corrupt}"),
             }
         }
@@ -232,8 +243,8 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Prolongs a lease until it is lost, and returns then. If the store does not respond, the lease ends at the time that
-    /// was last confirmed: another worker may hold it after that.
+    /// Prolongs a lease until it is lost, and returns then. If the store does not respond, the
+    /// lease ends at the time that was last confirmed: another worker may hold it after that.
     async fn keep(&self, due: &Due, lease: &str, mut expires: Instant) {
         let mut wait = self.config.lease / 3;
         loop {
@@ -262,6 +273,8 @@ impl<P: Provisioner> Reconciler<P> {
     /// Asks the provisioner for the next step, and returns what to write about it.
     async fn step(&self, due: &Due) -> Result<StepRecord, ProvisionError> {
         let wanted = wanted(due);
+        // The provisioner is asked, not the store: an earlier step may have created the database
+        // and ended before that was recorded.
         let Some(observed) = self.provisioner.observe(&wanted).await? else {
             let progress = self.provisioner.create(&wanted).await?;
             return Ok(self.unfinished(due, progress));
@@ -303,7 +316,8 @@ impl<P: Provisioner> Reconciler<P> {
         })
     }
 
-    /// Brings a database nearer to its targets. Returns what the provisioner observes, and when to look again.
+    /// Resizes a database that does not have its wanted shape. Returns what the provisioner
+    /// observes, and when to look again.
     async fn shaped(
         &self,
         wanted: &Wanted,
@@ -341,6 +355,7 @@ impl<P: Provisioner> Reconciler<P> {
     /// Returns the record of a database that is still being created.
     fn unfinished(&self, due: &Due, progress: Progress) -> StepRecord {
         let wait = match progress {
+            // Due at once: the next step sets the password and records the host.
             Progress::Done => Duration::ZERO,
             Progress::Pending(wait) => wait,
         };
@@ -351,9 +366,10 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Returns the record of a database whose step failed. It waits longer after each failure, so that a provisioner that
-    /// is down is not asked all the time.
+    /// Returns the record of a database whose step failed. It waits longer after each failure, so
+    /// that a provisioner that is down is not asked all the time.
     fn failed(&self, due: &Due) -> StepRecord {
+        // 2¹⁶ seconds are far beyond the longest wait, and over 31 doublings would overflow.
         let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
         let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
         StepRecord {
@@ -373,6 +389,7 @@ async fn all_free(workers: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     let Ok(mut free) = Arc::clone(workers).acquire_owned().await else {
         unreachable!("the semaphore is never closed")
     };
+    // Only the caller takes permits of these workers, so no other task can take them in between.
     let others = u32::try_from(workers.available_permits()).unwrap_or_default();
     if let Ok(others) = Arc::clone(workers).try_acquire_many_owned(others) {
         free.merge(others);

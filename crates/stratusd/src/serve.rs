@@ -56,6 +56,7 @@ pub async fn run(
     sealer: Sealer,
 ) -> Result<()> {
     settings.ensure_complete()?;
+    // Before anything that takes time, so that a signal during the start ends it in order.
     let Signals { stop, hang_up } = Signals::listen()?;
     let database = store_settings.database_url.database()?;
     let is_alone = matches!(database, DatabaseLocation::Sqlite(_));
@@ -95,6 +96,7 @@ pub async fn run(
     let served = match Serving::start(settings, listeners.api, router, tls, &metrics) {
         Ok(serving) => {
             serving.announce(management.address());
+            // Ready only now that the socket of the API accepts connections.
             health.start(store.clone());
             serving
                 .until(&stop, &health, settings.shutdown_timeout.get())
@@ -106,6 +108,7 @@ pub async fn run(
     stop.cancel();
     // An error is ignored: the reconciler logs its failures, and the panic hook logs a panic.
     let _ = reconciling.await;
+    // After the reconciler, whose workers write the results of their last steps.
     store.close().await;
     served
 }

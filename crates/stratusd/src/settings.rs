@@ -146,7 +146,7 @@ impl KeySettings {
     ///
     /// # Errors
     ///
-    /// If both settings are given in the same place.
+    /// If both settings come from flags, both from variables, or both from the file.
     pub fn source(&self) -> Result<Option<KeySource<'_>>> {
         let (text, file) = match (&self.encryption_keys, &self.encryption_keys_file) {
             (Some(text), Some(file)) => (text, file),
@@ -162,7 +162,7 @@ impl KeySettings {
             Ordering::Less => Ok(Some(KeySource::Text(text))),
             Ordering::Greater => Ok(Some(KeySource::File(file.as_path()))),
             Ordering::Equal => bail!(
-                "encryption_keys and encryption_keys_file are set in the same place: remove one of them"
+                "encryption_keys and encryption_keys_file are both set by flags, by variables or in the file: remove one of them"
             ),
         }
     }

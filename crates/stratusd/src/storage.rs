@@ -1,13 +1,15 @@
 //! The store: everything that outlives the process, in SQLite or PostgreSQL.
 //!
-//! The store runs a [`Change`] in a transaction and returns once it is on disk. Each table has a file with its records
-//! and statements; [`Store`] and the two backends begin and end transactions, and know nothing of their statements.
+//! The store runs a [`Change`] in a transaction and returns once it is on disk. Each table has a
+//! file with its records and statements; [`Store`] and the two backends begin and end transactions,
+//! and know nothing of their statements.
 //!
-//! diesel connects, binds, keeps statements prepared and migrates; its query language is not used. Statements are SQL
-//! that both databases understand (`statement.rs`), so the text that is written is the text that `EXPLAIN` explains:
-//! plans are tuned by hints such as `INDEXED BY`, which the query language cannot express, and it would need a type
-//! for each backend in each signature. Rows are parsed by `record.rs`, where a struct is also the list of its columns;
-//! diesel's derives would repeat that list in a `table!` and could not name the table of a value that does not fit.
+//! diesel connects, binds, keeps statements prepared and migrates; its query language is not used.
+//! Statements are SQL that both databases understand (`statement.rs`), so the text that is written
+//! is the text that `EXPLAIN` explains: plans are tuned by hints such as `INDEXED BY`, which the
+//! query language cannot express, and it would need a type for each backend in each signature. Rows
+//! are parsed by `record.rs`, where a struct is also the list of its columns; diesel's derives
+//! would repeat that list in a `table!` and could not name the table of a value that does not fit.
 
 mod backend;
 mod change;
@@ -90,22 +92,23 @@ impl Store {
 
     /// Applies a change; it is on disk when this returns.
     ///
-    /// A change that has begun runs to its end even if the caller goes away; one that has not begun by then is
-    /// withdrawn.
+    /// A change that has begun runs to its end even if the caller goes away; one that has not begun
+    /// by then is withdrawn.
     ///
     /// # Errors
     ///
-    /// If the change refuses, or the database fails. The store is unavailable to a change that has not begun after
-    /// [`WAIT`].
+    /// If the change refuses, or the database fails. The store is unavailable to a change that has
+    /// not begun after [`WAIT`].
     pub async fn change<C: Change>(&self, change: C) -> Result<C::Output, Aborted<C::Refusal>> {
         let offer = Offer::new(change);
-        let (reply, mut answer) = oneshot::channel();
+        let (sender, mut receiver) = oneshot::channel();
         self.backend
-            .submit(Box::new(Pending::new(offer.clone(), reply)));
-        // Dropped with this future: a caller that goes away withdraws a change that no worker has claimed.
+            .submit(Box::new(Pending::new(offer.clone(), sender)));
+        // Dropped with this future: a caller that goes away withdraws a change that no worker has
+        // claimed.
         let offer = Withdrawn(offer);
-        let answered = match tokio::time::timeout(WAIT, &mut answer).await {
-            Ok(answered) => answered,
+        let result = match tokio::time::timeout(WAIT, &mut receiver).await {
+            Ok(result) => result,
             // The offer decides the race with the worker: only one of the two takes the change out.
             Err(_) if offer.0.take().is_some() => {
                 return Err(StorageError::Unavailable(
@@ -113,9 +116,9 @@ impl Store {
                 )
                 .into());
             }
-            Err(_) => answer.await,
+            Err(_) => receiver.await,
         };
-        answered.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)))
+        result.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)))
     }
 
     /// Finishes all submitted changes and closes all connections.

@@ -37,7 +37,8 @@ impl World {
         Self::new(clock, entropy)
     }
 
-    /// Creates a source from a clock in milliseconds since 1970 and a function that fills bytes at random.
+    /// Creates a source from a clock in milliseconds since 1970 and a function that fills bytes at
+    /// random.
     pub fn new(
         clock: impl Fn() -> i64 + Send + Sync + 'static,
         entropy: impl Fn(&mut [u8]) + Send + Sync + 'static,
@@ -69,7 +70,8 @@ impl World {
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let mut text = String::with_capacity(length);
         while text.len() < length {
-            // 248 is the largest multiple of 62 in a byte. With the bytes above it, the first letters would be likelier.
+            // 248 is the largest multiple of 62 in a byte. With the bytes above it, the first
+            // letters would be likelier.
             let fair = self.random::<32>().into_iter().filter(|byte| *byte < 248);
             text.extend(
                 fair.map(|byte| char::from(ALPHABET[usize::from(byte % 62)]))

@@ -1,7 +1,7 @@
 //! A cache whose values expire.
 //!
-//! Not moka: two lookups of small tables need a bound and an age, but no eviction by use, no listeners and no further
-//! crate. The lock is held for one lookup in a hash map.
+//! Not moka: two lookups of small tables need a bound and an age, but no eviction by use, no
+//! listeners and no further crate. The lock is held for one lookup in a hash map.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -18,7 +18,8 @@ pub(super) struct Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
-    /// Creates a cache of up to `capacity` values, each of which is returned for at most `lifetime`.
+    /// Creates a cache of up to `capacity` values, each of which is returned for at most
+    /// `lifetime`.
     pub(super) fn new(lifetime: Duration, capacity: usize) -> Self {
         Self {
             lifetime,
@@ -42,7 +43,8 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
         if values.len() >= self.capacity {
             values.retain(|_, (since, _)| since.elapsed() < self.lifetime);
-            // All are fresh: dropping them costs a lookup each, and keeping them would have no bound.
+            // All are fresh: dropping them costs a lookup each, and keeping them would have no
+            // bound.
             if values.len() >= self.capacity {
                 values.clear();
             }

@@ -1,4 +1,5 @@
-//! Refusals of the domain and failures of the store, as the error responses that the contract lists.
+//! Refusals of the domain and failures of the store, as the error responses that the contract
+//! lists.
 
 use api_server::firewall::FirewallDetachSubnetError;
 use api_server::inference_api_key::InferenceApiKeyCreateError;
@@ -164,7 +165,8 @@ fn unavailable(cause: &Cause) -> Unavailable {
     )
 }
 
-/// Returns a response without the cause, which is for the log alone: it may contain what the caller must not know.
+/// Returns a response without the cause, which is for the log alone: it may contain what the caller
+/// must not know.
 fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
     let cause = cause.into();
     tracing::error!(error = %Causes(&*cause), "an operation failed");

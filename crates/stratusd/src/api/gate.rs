@@ -1,4 +1,5 @@
-//! Authentication: makes the caller out of a token, and limits the rate of requests of each token.
+//! Authentication: finds the caller that a token belongs to, and limits the rate of requests of
+//! each token.
 
 use std::num::NonZeroU32;
 use std::sync::Mutex;
@@ -21,7 +22,8 @@ use crate::world::World;
 const LIFETIME: Duration = Duration::from_secs(1);
 /// The number of tokens that are cached or counted at most.
 const CAPACITY: usize = 10_000;
-/// How often the rate limiter drops the tokens whose allowance is whole again.
+/// The minimum time between two sweeps, in which the rate limiter forgets the tokens that may make
+/// their whole burst of requests again.
 const SWEEP: Duration = Duration::from_secs(10);
 
 /// The number of requests that a token may make.
@@ -33,7 +35,7 @@ pub struct RateLimit {
     pub burst: NonZeroU32,
 }
 
-/// Makes callers out of tokens.
+/// Checks tokens, and returns the callers that they belong to.
 #[derive(Debug)]
 pub struct Gate {
     store: Store,
@@ -47,7 +49,7 @@ pub struct Gate {
 #[derive(Debug)]
 struct Limiter {
     tokens: DefaultKeyedRateLimiter<String>,
-    /// When tokens were last dropped.
+    /// The time of the last sweep.
     swept: Mutex<Instant>,
 }
 
@@ -75,6 +77,8 @@ impl Gate {
         }
         let mut reader = self.store.reader().await?;
         let found = storage::token::lookup(&mut reader.connection(), id).await?;
+        // Unknown ids are not cached: callers could fill the cache with invented ones, and a new
+        // token would not work at once.
         if let Some(token) = &found {
             self.tokens.insert(token.id.clone(), token.clone());
         }
@@ -87,18 +91,22 @@ impl Gate {
             return Ok(());
         };
         limiter.sweep();
-        limiter.tokens.check_key(&id.to_owned()).map_err(|refused| {
-            server::AuthError::TooManyRequests(
-                refused.wait_time_from(DefaultClock::default().now()),
-            )
-        })
+        limiter
+            .tokens
+            .check_key(&id.to_owned())
+            .map_err(|rejected| {
+                server::AuthError::TooManyRequests(
+                    rejected.wait_time_from(DefaultClock::default().now()),
+                )
+            })
     }
 }
 
 impl Limiter {
-    /// Drops the tokens whose allowance is whole again, once there are many. Not at each request, since this looks at
-    /// all of them.
+    /// Forgets the tokens that may make their whole burst again, once there are many tokens. Not at
+    /// each request, since this looks at all of them.
     fn sweep(&self) {
+        // If the lock is taken, another request sweeps at the moment.
         let Ok(mut swept) = self.swept.try_lock() else {
             return;
         };
@@ -123,8 +131,11 @@ impl Security for Gate {
             tracing::warn!(error = %Causes(&error), "a token cannot be checked");
             server::AuthError::Unavailable(Some(Duration::from_secs(1)))
         })?;
+        // A cached token is checked too: it may have expired since it was cached.
         let token = found.filter(|token| is_good(token, &presented.hash(), self.world.now()));
         let token = token.ok_or(server::AuthError::Invalid)?;
+        // After the check of the secret: an id is not secret, so otherwise anybody could use up the
+        // allowance of another caller's token.
         self.ensure_rate(&token.id)?;
         let access = if token.read_only {
             Access::ReadOnly
@@ -138,8 +149,8 @@ impl Security for Gate {
     }
 }
 
-/// Returns whether a stored token has a hash and is neither expired nor revoked. The hashes are compared in constant
-/// time, so that the time says nothing about them.
+/// Returns whether a stored token has a hash and is neither expired nor revoked. The hashes are
+/// compared in constant time, so that the time says nothing about them.
 fn is_good(stored: &Token, hash: &[u8; 32], now: i64) -> bool {
     let is_same: bool = stored.hash.ct_eq(hash.as_slice()).into();
     is_same && stored.revoked_at.is_none() && stored.expires_at.is_none_or(|end| now < end)

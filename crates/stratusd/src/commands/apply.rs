@@ -11,6 +11,9 @@ use stratusd::settings::{SettingsFile, StoreArguments};
 use stratusd::storage::Aborted;
 use stratusd::world::World;
 
+use super::output::print;
+use super::store::{block_on, open};
+
 /// The maximum size of an inventory, in bytes.
 const MAX_SIZE: u64 = 64 << 20;
 
@@ -43,8 +46,8 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         is_dry_run: arguments.dry_run,
         prunes: arguments.prune,
     };
-    let applied = super::block_on(async {
-        let store = super::open(&settings).await?;
+    let applied = block_on(async {
+        let store = open(&settings).await?;
         let apply = Apply {
             inventory,
             mode,
@@ -84,9 +87,9 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// Prints the steps and a line that counts them.
 fn print_steps(steps: &[Step], outcome: &str) -> Result<()> {
-    steps.iter().try_for_each(super::print)?;
+    steps.iter().try_for_each(print)?;
     let count = |kind| steps.iter().filter(|step| step.kind == kind).count();
-    super::print(format_args!(
+    print(format_args!(
         "{} to create, {} to update, {} to delete: {outcome}",
         count(StepKind::Create),
         count(StepKind::Update),

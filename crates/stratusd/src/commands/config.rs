@@ -6,6 +6,8 @@ use stratusd::settings::{
     KeyArguments, KeySource, Origin, ServiceArguments, Setting, SettingsFile, StoreArguments,
 };
 
+use super::output::print;
+
 /// Print the settings in effect and where each comes from, without secrets
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -31,9 +33,9 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     for setting in settings {
         let line = line(setting);
         if setting.value.is_some() && setting.name == overridden {
-            super::print(format_args!("# {line}, overridden"))?;
+            print(format_args!("# {line}, overridden"))?;
         } else {
-            super::print(line)?;
+            print(line)?;
         }
     }
     Ok(())

@@ -7,6 +7,10 @@ use stratusd::seal::Sealer;
 use stratusd::settings::{KeyArguments, SettingsFile, StoreArguments};
 use stratusd::world::World;
 
+use super::output::print;
+use super::sealer::sealer;
+use super::store::{block_on, open};
+
 /// Generate and rotate the keys that encrypt stored passwords
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
@@ -37,23 +41,23 @@ pub struct Rotate {
 
 pub fn run(command: &Command, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     match command {
-        Command::Generate(_) => super::print(&*Sealer::generate_key(&World::real())),
+        Command::Generate(_) => print(&*Sealer::generate_key(&World::real())),
         Command::Rotate(arguments) => rotate(arguments, matches, file),
     }
 }
 
 fn rotate(arguments: &Rotate, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let settings = arguments.store.resolve(matches, file)?;
-    let sealer = super::sealer(&arguments.keys.resolve(matches, file)?)?;
-    let count = super::block_on(async {
-        let store = super::open(&settings).await?;
+    let sealer = sealer(&arguments.keys.resolve(matches, file)?)?;
+    let count = block_on(async {
+        let store = open(&settings).await?;
         let count = reseal_all(&store, &sealer, &World::real())
             .await
             .context("failed to rotate the encryption keys");
         store.close().await;
         count
     })?;
-    super::print(format_args!(
+    print(format_args!(
         "re-encrypted {count} secrets; all secrets now use the current key"
     ))
 }

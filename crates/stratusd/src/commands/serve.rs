@@ -10,6 +10,8 @@ use stratusd::settings::{
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use super::sealer::sealer;
+
 /// Serve the API until you stop the process with SIGTERM or Ctrl-C
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -25,7 +27,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let store = arguments.store.resolve(matches, file)?;
     let keys = arguments.keys.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
-    let sealer = super::sealer(&keys)?;
+    let sealer = sealer(&keys)?;
     init_log(&service);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -13,6 +13,9 @@ use stratusd::storage::Aborted;
 use stratusd::storage::token::Token;
 use stratusd::world::World;
 
+use super::output::print;
+use super::store::{block_on, open};
+
 /// Issue, list and revoke access tokens
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
@@ -91,8 +94,8 @@ fn issue(arguments: &IssueArguments, matches: &ArgMatches, file: &SettingsFile) 
     if expires_at.is_some_and(|time| time <= world.now()) {
         bail!("the token would already have expired: give a time in the future");
     }
-    let Issued { token, id } = super::block_on(async {
-        let store = super::open(&settings).await?;
+    let Issued { token, id } = block_on(async {
+        let store = open(&settings).await?;
         let project = find_project(&store, &arguments.project).await?;
         let issue = Issue {
             project,
@@ -109,7 +112,7 @@ fn issue(arguments: &IssueArguments, matches: &ArgMatches, file: &SettingsFile) 
         store.close().await;
         issued
     })?;
-    let printed = super::print(token);
+    let printed = print(token);
     // Printed even if standard output is closed: the token exists, and its id is needed to revoke
     // it.
     let _ = writeln!(
@@ -121,8 +124,8 @@ fn issue(arguments: &IssueArguments, matches: &ArgMatches, file: &SettingsFile) 
 
 fn list(arguments: &ListArguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let settings = arguments.store.resolve(matches, file)?;
-    let tokens = super::block_on(async {
-        let store = super::open(&settings).await?;
+    let tokens = block_on(async {
+        let store = open(&settings).await?;
         let project = find_project(&store, &arguments.project).await?;
         let tokens = tokens(&store, &project)
             .await
@@ -131,9 +134,7 @@ fn list(arguments: &ListArguments, matches: &ArgMatches, file: &SettingsFile) ->
         tokens
     })?;
     let now = World::real().now();
-    tokens
-        .iter()
-        .try_for_each(|token| super::print(line(token, now)))
+    tokens.iter().try_for_each(|token| print(line(token, now)))
 }
 
 /// Returns a token as a line of the list.
@@ -169,8 +170,8 @@ fn revoke(arguments: &RevokeArguments, matches: &ArgMatches, file: &SettingsFile
         id: id.to_owned(),
         world: World::real(),
     };
-    let was_valid = super::block_on(async {
-        let store = super::open(&settings).await?;
+    let was_valid = block_on(async {
+        let store = open(&settings).await?;
         let was_valid = store
             .change(revoke)
             .await
@@ -182,7 +183,7 @@ fn revoke(arguments: &RevokeArguments, matches: &ArgMatches, file: &SettingsFile
     if !was_valid {
         bail!("no token has the id {id}, or it is revoked already");
     }
-    super::print(format_args!("revoked {id}"))
+    print(format_args!("revoked {id}"))
 }
 
 /// Formats a time in milliseconds since 1970, to the second.

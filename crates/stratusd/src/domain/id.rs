@@ -1,4 +1,5 @@
-//! Ids: a prefix of two characters for the type, and 120 random bits in lower-case Crockford base 32.
+//! Ids: a prefix of two characters for the type, and 120 random bits in lower-case Crockford base
+//! 32.
 
 use api_types::{
     FirewallId, FirewallRuleId, InferenceApiKeyId, LoadBalancerId, Name, NicId,
@@ -122,8 +123,8 @@ ids! {
     VmId: Vm,
 }
 
-/// What a reference in a path is: an id or a name. A text with the pattern of an id is never looked up as a name, so
-/// that nobody can make a resource whose name is the id of another.
+/// A reference in a path, which is an id or a name. A text with the pattern of an id is never looked
+/// up as a name, so that nobody can make a resource whose name is the id of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Referred<'r> {
     /// The reference has the pattern of an id of the expected kind.
@@ -133,7 +134,7 @@ pub enum Referred<'r> {
 }
 
 impl<'r> Referred<'r> {
-    /// Returns what a reference to a resource of a kind is.
+    /// Returns a reference to a resource of a kind as an id or a name.
     #[must_use]
     pub fn of(kind: Kind, reference: &'r Reference) -> Self {
         let text = reference.as_str();

@@ -22,7 +22,8 @@ pub enum Order {
 pub struct Page {
     /// The order.
     pub order: Order,
-    /// The value of the order's column after which the page starts; empty for the start of the list.
+    /// The value of the order's column after which the page starts; empty for the start of the
+    /// list.
     pub after: String,
     /// The number of items, at most.
     pub size: i64,
@@ -40,7 +41,7 @@ pub struct ListQuery {
 }
 
 impl ListQuery {
-    /// Returns the page that is asked for, in a list of a kind.
+    /// Returns the page that the parameters select, in a list of resources of a kind.
     ///
     /// # Errors
     ///
@@ -59,7 +60,8 @@ impl ListQuery {
             );
             return Err(Refusal::invalid("start_after", wrong));
         }
-        // PostgreSQL takes no NUL. No name contains one, so the text before it selects the same page.
+        // PostgreSQL takes no NUL. No name contains one, so the text before it selects the same
+        // page.
         let after = after.split('\0').next().unwrap_or_default().to_owned();
         Ok(Page {
             order,

@@ -21,6 +21,7 @@ impl Net4 {
     /// Draws a network at random.
     #[must_use]
     pub fn random(world: &World) -> Self {
+        // A power of two, so that all networks are equally likely.
         Self(u32::from_be_bytes(world.random::<4>()) % NETWORKS4)
     }
 

@@ -2,8 +2,8 @@
 
 use api_types::{PostgresId, ProjectId};
 
-/// Returns whether storage may shrink to a size: what is in use must stay under 80 % of it, in bytes and without
-/// rounding.
+/// Returns whether storage may shrink to a size: what is in use must stay under 80 % of it, in
+/// bytes and without rounding.
 #[must_use]
 pub fn fits(used_bytes: i64, gib: i64) -> bool {
     i128::from(used_bytes) * 10 < (i128::from(gib) << 30) * 8

@@ -1,17 +1,17 @@
-//! Refusals: why an operation is not done.
+//! Refusals: the reasons why an operation is not done.
 
 use std::fmt;
 
-/// Why an operation is not done, with nothing changed.
+/// The reason why an operation is refused. A refused operation changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The project does not exist, or is not the caller's. The two look the same.
+    /// The project does not exist, or is not the caller's. Callers cannot tell the two apart.
     ProjectNotFound,
-    /// The location is none of the known ones, which are listed.
+    /// The location does not exist. Lists those that do.
     UnknownLocation(Vec<String>),
     /// The resource does not exist in this project and location.
     NotFound,
-    /// The caller may read only.
+    /// The operation writes, and the caller may only read.
     ReadOnly,
     /// The request fits the contract, but has values that cannot be used.
     Invalid(Invalid),
@@ -29,9 +29,9 @@ pub struct Invalid {
 /// What is wrong with a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wrong {
-    /// One thing.
+    /// The only thing that is wrong.
     One(String),
-    /// All rules that fail, of a field with several rules.
+    /// The rules that the field breaks, of several that it has.
     Rules(Vec<String>),
 }
 

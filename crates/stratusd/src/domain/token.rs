@@ -43,7 +43,8 @@ pub fn generate(world: &World) -> (String, String) {
     (text, id)
 }
 
-/// Returns the SHA-256 of a secret. A slow hash would gain nothing: 190 random bits cannot be guessed.
+/// Returns the SHA-256 of a secret. A slow hash would gain nothing: 190 random bits cannot be
+/// guessed.
 #[must_use]
 pub fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()

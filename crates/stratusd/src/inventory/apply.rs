@@ -56,7 +56,7 @@ pub enum ApplyRefusal {
     DryRun(Vec<Step>),
     /// An entry contradicts what is in the database.
     Inconsistent(Diagnostic),
-    /// Something that is not in the inventory cannot be removed.
+    /// A project or resource cannot be removed or changed, for this reason.
     Blocked(String),
 }
 
@@ -67,7 +67,8 @@ impl Change for Apply {
     type Refusal = ApplyRefusal;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Applied<Vec<Step>> {
-        // One run at a time: two at once would both create what is missing, and one would fail late.
+        // One run at a time: two at once would both create what is missing, and one would fail
+        // late.
         storage::inventory::lock(tx).await?;
         let mut run = Run {
             tx,
@@ -119,6 +120,8 @@ fn blocked<T>(message: String) -> Applied<T> {
 impl Run<'_, '_> {
     /// Creates, updates and prunes the resources of a project.
     async fn resources(&mut self, project: &Project, entry: &ProjectEntry) -> Applied<()> {
+        // Create what others refer to first: subnets refer to virtual machines and firewalls, load
+        // balancers to virtual machines and subnets.
         let vms = self.vms(project, &entry.vms).await?;
         let firewalls = self.firewalls(project, &entry.firewalls).await?;
         let subnets = self

@@ -24,6 +24,7 @@ pub(super) fn check(inventory: &Inventory) -> Vec<Diagnostic> {
         locations: HashSet::new(),
         diagnostics: Vec::new(),
     };
+    // Before the projects, whose resources must be in one of the locations.
     check.locations(inventory);
     check.projects(inventory);
     check.diagnostics
@@ -77,6 +78,7 @@ impl Check {
     }
 
     fn projects(&mut self, inventory: &Inventory) {
+        // For all projects together: the addresses are public. No key of the database checks this.
         let mut addresses = Unique::new("a virtual machine with the address");
         let mut names = Unique::new("a project");
         let mut ids = Unique::new("a project with the id");
@@ -162,6 +164,7 @@ impl Check {
     fn location(&mut self, location: &Spanned<String>) {
         if !self.locations.contains(&location.value) {
             let mut known: Vec<&String> = self.locations.iter().collect();
+            // A set has another order in each run.
             known.sort();
             let message = format!(
                 "there is no location `{}`; the locations are {}",

@@ -1,4 +1,4 @@
-//! The entries of an inventory. Their doc comments are the descriptions in the published JSON
+//! An inventory and its entries. Their doc comments are the descriptions in the published JSON
 //! Schema.
 //!
 //! Each value that a check may reject is [`Spanned`], so that a diagnostic can name its line and
@@ -7,6 +7,29 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
+
+/// Everything that the operator declares.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Inventory {
+    /// The locations (regions) that exist. If not set: `eu-central-h1`, `eu-north-h1` without
+    /// Postgres, and `us-east-a2`.
+    #[serde(default = "default_locations")]
+    pub locations: Vec<LocationEntry>,
+    /// The projects and their resources.
+    #[serde(default)]
+    pub projects: Vec<ProjectEntry>,
+}
+
+impl Inventory {
+    /// Returns the JSON Schema of inventories, for editors.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        let mut schema = schemars::schema_for!(Self);
+        schema.insert("title".to_owned(), "Inventory of Stratus".into());
+        schema.to_value()
+    }
+}
 
 /// A location (region).
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -209,13 +232,14 @@ fn yes() -> bool {
 }
 
 /// Returns the locations of an inventory that does not list any.
-pub(super) fn default_locations() -> Vec<LocationEntry> {
+fn default_locations() -> Vec<LocationEntry> {
     let defaults = [
         ("eu-central-h1", true),
         ("eu-north-h1", false),
         ("us-east-a2", true),
     ];
     let entry = |(name, postgres): (&str, bool)| {
+        // No diagnostic is about these, so none needs their line.
         let name = Spanned {
             value: name.to_owned(),
             referenced: Location::UNKNOWN,

@@ -23,8 +23,8 @@ pub enum StepKind {
     /// Changes nothing: reports something that is not in the inventory, and that `--prune` would
     /// remove.
     Keep,
-    /// Changes nothing: reports something that differs from the inventory, where the API has the
-    /// last word.
+    /// Changes nothing: reports a difference from the inventory in a property that only the API
+    /// changes.
     Leave,
 }
 

@@ -41,6 +41,7 @@ impl Change for Create {
         let id = InferenceApiKeyId::generate(world);
         let key = world.letters_and_digits(32);
         let project = &self.caller.project_id;
+        // Only the hash is stored, so nobody can read a key from the database.
         storage::inference_api_key::insert(tx, project, &id, &hash(&key), world.now()).await?;
         let key = InferenceApiKeySecret::try_from(key).expect("32 letters and digits are a secret");
         Ok(InferenceApiKey::new(id, key))

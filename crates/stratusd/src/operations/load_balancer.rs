@@ -14,7 +14,7 @@ use crate::domain::list::ListQuery;
 use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection, Corrupt, StorageError};
 
-/// What the id of a virtual machine in a body must be.
+/// The message about an id in a body that is not the id of a virtual machine.
 const VM_ID: &str = "must be the id of a virtual machine in this project and location";
 /// The most entries of `vms` that a refusal reports.
 const MOST_REPORTED: usize = 20;
@@ -65,7 +65,8 @@ async fn page(
     ))
 }
 
-/// The change `load_balancer_update`: sets how a load balancer works and which virtual machines it serves.
+/// The change `load_balancer_update`: sets how a load balancer works and which virtual machines it
+/// serves.
 #[derive(Debug)]
 pub struct Update {
     /// The scope of the request.
@@ -98,7 +99,8 @@ impl Change for Update {
             )
             .into());
         }
-        // Checked before the first write: a change that refuses after it has written costs its whole batch a second run.
+        // Checked before the first write: a change that refuses after it has written costs its
+        // whole batch a second run.
         let vms = self.vms(tx, &found).await?;
         found.algorithm = self.body.algorithm.clone();
         found.src_port = self.body.src_port;
@@ -120,7 +122,11 @@ impl Change for Update {
 }
 
 impl Update {
-    /// Returns the virtual machines to attach, if each of them can be attached.
+    /// Returns the virtual machines to attach.
+    ///
+    /// # Errors
+    ///
+    /// If one of them cannot be attached, with the reason for each.
     async fn vms(&self, tx: &mut Connection<'_>, of: &Row) -> Result<Vec<storage::vm::Vm>> {
         let asked = self.body.vms.iter().map(ObjectIdInput::as_str);
         let ids: HashSet<&str> = asked.clone().filter(|id| Kind::Vm.is_id(id)).collect();
@@ -142,6 +148,7 @@ impl Update {
                 Some(_) => continue,
             };
             wrong.push(format!("vms[{index}]: {text}"));
+            // A body may name many virtual machines, and each wrong one may cost a statement.
             if wrong.len() == MOST_REPORTED {
                 break;
             }
@@ -207,7 +214,8 @@ async fn lookup(tx: &mut Connection<'_>, scope: &Scope, reference: &Reference) -
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
-/// Returns the host name of a load balancer: its name, the end of its subnet's id, and the service's domain.
+/// Returns the host name of a load balancer: its name, the end of its subnet's id, and the
+/// service's domain.
 fn hostname(of: &Row, service_domain: &str) -> std::result::Result<Hostname, StorageError> {
     let subnet = of.subnet_id.as_str();
     let tail = subnet

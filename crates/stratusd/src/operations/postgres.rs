@@ -81,6 +81,8 @@ impl Change for Create {
         self.scope.access.ensure_full()?;
         let (size, storage_size) = self.checked()?;
         let name = self.reference.as_str();
+        // The unique key would reject the name too, but could not say why. It decides if a
+        // concurrent change takes the name after this.
         if storage::database::lookup_name(tx, self.scope.key(), name)
             .await?
             .is_some()
@@ -187,7 +189,8 @@ impl Create {
     }
 }
 
-/// The change `postgres_update`: changes the targets of a database, which the reconciler then brings it to.
+/// The change `postgres_update`: changes the targets of a database, which the reconciler then
+/// brings it to.
 #[derive(Debug)]
 pub struct Update {
     /// The scope of the request.
@@ -225,7 +228,7 @@ impl Change for Update {
     }
 }
 
-/// Returns a database with other targets.
+/// Returns a database with the targets that a body sets.
 ///
 /// # Errors
 ///
@@ -241,10 +244,12 @@ fn merged(found: &Database, body: &PostgresUpdate) -> std::result::Result<Databa
         None => PostgresStorageSizeInput::try_from(i64::from(target.get()))
             .expect("every stored size can be asked for"),
     };
+    // Checked even if only the size changes: each size has its own storage sizes.
     let storage_size = catalogue::storage(&size, asked)?;
     // A size that is the target already is no change, and is not judged by the data again.
     let shrinks = storage_size != target && storage_size < has.max(target);
     if shrinks && !fits(found.used_bytes, storage_size.get().into()) {
+        // Rounded up, so that the message never names less than is in use.
         let used = found.used_bytes.saturating_add((1 << 30) - 1) >> 30;
         let wrong = format!(
             "cannot shrink to {storage_size} GiB: the {used} GiB in use must be under 80 % of it"
@@ -330,6 +335,8 @@ fn connection_string(
     };
     let password = sealer.open(&of.password, &sealed_for(&scope.project, &of.id));
     let password = password.map_err(|_| corrupt("password"))?;
+    // Everything but letters and digits is encoded: an owner may choose a password with characters
+    // that end a part of a URL.
     let password = utf8_percent_encode(&password, NON_ALPHANUMERIC);
     let text = format!("postgres://postgres:{password}@{host}:5432/postgres?sslmode=require");
     let text = ConnectionString::try_from(text);

@@ -20,8 +20,8 @@ use crate::world::World;
 /// A row of a private subnet.
 type Row = storage::private_subnet::PrivateSubnet;
 
-/// How many networks are drawn at random before the free ones are searched. A draw that fails is rare until a project
-/// has many thousands of subnets, and needs no look at the others.
+/// How many networks are drawn at random before the free ones are searched. A draw that fails is
+/// rare until a project has many thousands of subnets, and needs no look at the others.
 const GUESSES: u32 = 8;
 
 /// The query `private_subnet_view`: returns everything about a private subnet.
@@ -34,7 +34,8 @@ pub async fn view(
     shown(c, scope, found).await
 }
 
-/// The change `private_subnet_create`: creates a private subnet, with a firewall if the body names none.
+/// The change `private_subnet_create`: creates a private subnet, with a firewall if the body names
+/// none.
 #[derive(Debug)]
 pub struct Create {
     /// The scope of the request.
@@ -80,6 +81,8 @@ impl Change for Create {
             )
             .into());
         }
+        // Created after the checks above: a change that refuses after it has written makes the
+        // others of its batch run again.
         let firewall = match firewall {
             Some(id) => id,
             None => self.default_firewall(tx, name).await?,
@@ -155,7 +158,8 @@ impl Create {
     }
 }
 
-/// Returns networks that no subnet of the project has, and that are promised to none.
+/// Returns an IPv4 and an IPv6 network that no subnet of the project has and that are not in
+/// `promised`.
 ///
 /// # Errors
 ///
@@ -190,6 +194,8 @@ pub(crate) async fn free_networks(
             "cannot be created: the project has no free network left in 10.0.0.0/8",
         )
     })?;
+    // Not checked: one of 2⁵⁶ networks is not taken in practice, and if it is, the unique key
+    // rejects it.
     Ok((net4, Net6::random(world)))
 }
 
@@ -220,6 +226,7 @@ impl Change for Connect {
             return Err(Refusal::invalid(field, "must not be the subnet of the path").into());
         }
         let project = &self.scope.project;
+        // The key of the table would reject this too, but could not say why.
         if storage::private_subnet::is_linked(tx, project, &found.id, &other.id).await? {
             return Err(
                 Refusal::invalid(field, "is already connected to the subnet of the path").into(),
@@ -260,7 +267,8 @@ async fn shown(c: &mut Connection<'_>, scope: &Scope, subnet: Row) -> Result<Pri
     }))
 }
 
-/// Returns a firewall as responses about its subnet show it. `rules` are those of all the subnet's firewalls.
+/// Returns a firewall as responses about its subnet show it. `rules` are those of all the subnet's
+/// firewalls.
 fn summary(of: Firewall, rules: &[Rule]) -> FirewallSummary {
     let rules = rules.iter().filter(|rule| rule.firewall_id == of.id);
     FirewallSummary::from(FirewallSummaryFields {

@@ -187,7 +187,7 @@ impl Simulator {
         database.recorded = Some(known.shape.clone());
     }
 
-    /// Completes the step in progress if its time has come. Returns its progress.
+    /// Completes the step in progress if enough time has passed. Returns the progress of the step.
     fn advance(&self, database: &mut Simulated) -> Progress {
         let now = self.world.now();
         match database.pending.take() {

@@ -42,6 +42,7 @@ impl<S> Accept<TcpStream, S> for Limited {
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return ready(Err(io::Error::other("too many connections")));
         };
+        // Otherwise a small response could wait until the caller has acknowledged the one before.
         if let Err(error) = stream.set_nodelay(true) {
             return ready(Err(error));
         }

@@ -105,6 +105,7 @@ impl Health {
         };
         let query = async {
             let mut reader = store.reader().await?;
+            // Any query shows that the database responds; this table is small.
             storage::location::all(&mut reader.connection()).await
         };
         match tokio::time::timeout(DATABASE_TIMEOUT, query).await {

@@ -131,6 +131,7 @@ fn known(method: &Method) -> &'static str {
 /// Writes a line of the access log. It has the route in place of the path and query, which may
 /// contain personal data.
 fn log(operation: &'static str, method: &'static str, response: &Response, time: Duration) {
+    // Saves the search for the route while the access log is off.
     if !tracing::enabled!(target: "stratusd::access", tracing::Level::INFO) {
         return;
     }

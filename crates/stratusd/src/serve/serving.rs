@@ -131,7 +131,11 @@ fn with_limits(
         .http2()
         .timer(TokioTimer::new())
         .max_header_list_size(u32::try_from(bytes).unwrap_or(u32::MAX))
+        // On HTTP/2, `Timed` closes a connection on which no bytes arrive, even while a response is
+        // awaited. The acknowledgements of these pings keep it open, so they must be more frequent
+        // than the timeout.
         .keep_alive_interval(settings.idle_timeout.get() / 2)
+        // Streams cost memory before a token is checked. RFC 9113 recommends no fewer than 100.
         .max_concurrent_streams(100);
     server
 }

@@ -183,6 +183,7 @@ impl HeadTimeout {
 
     /// Fails if a head has not arrived in time. Called when no bytes are available.
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        // A head that has arrived has become a request, and its timeout has ended.
         self.running = self
             .running
             .filter(|before| *before == self.requests.begun());

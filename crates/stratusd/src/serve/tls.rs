@@ -74,6 +74,7 @@ async fn watch(
             Some(()) = signal.recv() => true,
         };
         let now = modified(&certificate, &key);
+        // Any other time counts, not only a later one: a file may be replaced by an older one.
         let is_new = now != seen || is_signalled;
         if !is_new && failure.is_none() {
             continue;
@@ -128,6 +129,7 @@ type Modified = [Option<SystemTime>; 2];
 
 fn modified(certificate: &Path, key: &Path) -> Modified {
     let of = |path: &Path| {
+        // `metadata` follows links, which tools such as certbot change to renew a certificate.
         path.metadata()
             .and_then(|metadata| metadata.modified())
             .ok()

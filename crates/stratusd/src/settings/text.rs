@@ -81,6 +81,8 @@ impl FromStr for Directives {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // The filter is only tried here and its text kept, because a filter cannot be cloned or
+        // compared.
         match EnvFilter::try_new(text) {
             Ok(_) => Ok(Self(text.to_owned())),
             Err(error) => Err(format!(
@@ -188,6 +190,7 @@ impl FromStr for SecretText {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // Never fails: clap would repeat a rejected text in its error.
         Ok(Self(Zeroizing::new(text.to_owned())))
     }
 }

@@ -1,15 +1,16 @@
-//! Changes: what runs in a transaction.
+//! Changes: the operations that run in a transaction.
 
 use super::{Aborted, Connection};
 
 /// An operation that writes, applied as a whole or not at all.
 ///
-/// It may be applied more than once, because a concurrent change has committed first or another change of its batch
-/// has failed. So a change takes `&self` and keeps nothing from one run to the next.
+/// It may be applied more than once, because a concurrent change has committed first or another
+/// change of its batch has failed. So a change takes `&self` and keeps nothing from one run to the
+/// next.
 pub trait Change: Send + Sync + 'static {
     /// The result of the change.
     type Output: Send + 'static;
-    /// Why the change refuses to be made.
+    /// The reason why the change refuses.
     type Refusal: Send + 'static;
 
     /// Applies the change in a transaction, to the state that the changes before it have left.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::world::World;
 
-/// How long a caller waits for a connection, or for a change to begin, before the store counts as unavailable.
+/// How long a caller waits for a connection, or for a change to begin, before the store counts as
+/// unavailable.
 pub const WAIT: Duration = Duration::from_secs(5);
 
 /// The settings of a store.
@@ -13,8 +14,8 @@ pub const WAIT: Duration = Duration::from_secs(5);
 pub struct StoreConfig {
     /// The database.
     pub database: DatabaseLocation,
-    /// The number of connections to PostgreSQL: half of them for changes, and at least one for each use. SQLite has one
-    /// writer and as many readers as it needs.
+    /// The number of connections to PostgreSQL: half of them for changes, and at least one for each
+    /// use. SQLite has one writer and as many readers as it needs.
     pub connections: u32,
     /// How long a statement may take on PostgreSQL, including the locks that it waits for.
     pub patience: Duration,
@@ -22,7 +23,7 @@ pub struct StoreConfig {
     pub world: World,
 }
 
-/// The place of a database.
+/// Where a database is: in a file or on a server.
 #[derive(Clone)]
 pub enum DatabaseLocation {
     /// A file, created if it is missing.

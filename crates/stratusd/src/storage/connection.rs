@@ -1,7 +1,7 @@
 //! A connection to either database.
 //!
-//! On SQLite a statement runs in the calling thread, although it blocks: it ends sooner than another thread would wake
-//! up.
+//! On SQLite a statement runs in the calling thread, although it blocks: it ends sooner than
+//! another thread would wake up.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ use super::statement::{Parameter, Sql, Statement};
 /// A connection of either database, usually within a transaction.
 pub struct Connection<'c> {
     inner: Inner<'c>,
-    /// Whether a statement wrote. A change that refuses after reads alone leaves nothing to roll back, so the others of
-    /// its batch can still be committed.
+    /// Whether a statement wrote. A change that refuses after reads alone leaves nothing to roll
+    /// back, so the others of its batch can still be committed.
     pub(super) wrote: bool,
 }
 

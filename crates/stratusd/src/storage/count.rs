@@ -1,7 +1,7 @@
 //! The number of items of each list, stored beside the items, so that a page does not count them.
 //!
-//! A count is the sum of several rows, its slots. With a single row, PostgreSQL would run all creates of a project one
-//! after the other, since each holds a lock on the row until it commits.
+//! A count is the sum of several rows, its slots. With a single row, PostgreSQL would run all
+//! creates of a project one after the other, since each holds a lock on the row until it commits.
 
 use api_types::{Location, ProjectId};
 

@@ -1,7 +1,8 @@
 //! Postgres databases: their state, their targets, and the leases of the reconciler.
 //!
-//! `due_at` is when the reconciler is to look at a database. A worker that does so holds a lease (`lease`, a random
-//! text, until `lease_until`), and its result counts only while the row still has this lease.
+//! `due_at` is when the reconciler is to look at a database. A worker that does so holds a lease
+//! (`lease`, a random text, until `lease_until`), and its result counts only while the row still
+//! has this lease.
 
 use std::fmt;
 
@@ -29,7 +30,7 @@ record! {
         pub name: Name,
         /// The flavor.
         pub flavor: PostgresFlavor,
-        /// The wanted availability: how many standbys, and whether they are in step.
+        /// The wanted availability: the number of standbys, and whether they replicate synchronously.
         pub ha_type: PostgresHaType,
         /// The state.
         pub state: PostgresState,
@@ -57,7 +58,7 @@ record! {
         pub password: Vec<u8>,
         /// The host that the database is reached at, once it runs.
         pub host: Option<String>,
-        /// The certificates of the authority that signed the server's, once it runs.
+        /// The certificates of the authority that issued the server's certificate, once it runs.
         pub ca_certificates: Option<CaCertificates>,
         /// The earliest moment that the database can be restored to.
         pub earliest_restore_time: Option<i64>,
@@ -65,7 +66,8 @@ record! {
         pub latest_restore_time: i64,
         /// The space that the data takes, in bytes.
         pub used_bytes: i64,
-        /// The number of the owner's changes so far. A change counts only if it has read the latest revision.
+        /// The number of the owner's changes so far. A change counts only if it has read the latest
+        /// revision.
         pub revision: i64,
     }
     columns database_columns;
@@ -92,7 +94,7 @@ record! {
         pub name: Name,
         /// The flavor.
         pub flavor: PostgresFlavor,
-        /// The wanted availability: how many standbys, and whether they are in step.
+        /// The wanted availability: the number of standbys, and whether they replicate synchronously.
         pub ha_type: PostgresHaType,
         /// The state.
         pub state: PostgresState,
@@ -114,7 +116,7 @@ record! {
         pub parent: Option<PostgresParent>,
         /// The owner's tags.
         pub tags: Vec<Tag>,
-        /// The certificates of the authority that signed the server's, once it runs.
+        /// The certificates of the authority that issued the server's certificate, once it runs.
         pub ca_certificates: Option<CaCertificates>,
     }
     columns summary_columns;
@@ -225,7 +227,8 @@ pub async fn insert(
     .await
 }
 
-/// Writes the properties that the owner can change, and makes the database due at once. `now` is in milliseconds since 1970.
+/// Writes the properties that the owner can change, and makes the database due at once. `now` is in
+/// milliseconds since 1970.
 ///
 /// # Errors
 ///
@@ -260,7 +263,8 @@ pub async fn retarget(
     }
 }
 
-/// Writes another password, and makes the database due at once. `now` is in milliseconds since 1970.
+/// Writes another password, and makes the database due at once. `now` is in milliseconds since
+/// 1970.
 ///
 /// # Errors
 ///
@@ -352,15 +356,16 @@ impl Record for Due {
     }
 }
 
-/// Returns whether a database is due that no worker has leased. `now` is in milliseconds since 1970.
+/// Returns whether a database is due that no worker has leased. `now` is in milliseconds since
+/// 1970.
 pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 AND (lease_until IS NULL OR lease_until < $1) \
                LIMIT 1";
     c.exists(sql, &[&now]).await
 }
 
-/// Leases up to `limit` databases that are due and that no other worker has leased. A database that cannot be read does
-/// not fail the others. Times are in milliseconds since 1970.
+/// Leases up to `limit` databases that are due and that no other worker has leased. A database that
+/// cannot be read does not fail the others. Times are in milliseconds since 1970.
 pub async fn take_due(
     c: &mut Connection<'_>,
     lease: &str,
@@ -368,8 +373,9 @@ pub async fn take_due(
     until: i64,
     limit: i64,
 ) -> Result<Vec<Result<Due, Corrupt>>, StorageError> {
-    // PostgreSQL skips rows that another replica is leasing, instead of waiting for it. The subquery is materialized, or
-    // the planner could run it again for each row and exceed the limit.
+    // PostgreSQL skips rows that another replica is leasing, instead of waiting for it. The
+    // subquery is materialized, or the planner could run it again for each row and exceed the
+    // limit.
     c.execute(
         Sql {
             sqlite: "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
@@ -406,7 +412,7 @@ pub struct StepRecord {
     pub password_is_set: bool,
     /// The host.
     pub host: Option<String>,
-    /// The certificates of the authority that signed the server's.
+    /// The certificates of the authority that issued the server's certificate.
     pub ca_certificates: Option<CaCertificates>,
     /// The earliest moment that the database can be restored to.
     pub earliest_restore_time: Option<i64>,
@@ -420,10 +426,11 @@ pub struct StepRecord {
     pub due_at: Option<i64>,
 }
 
-/// Writes the result of a step and releases the lease. Returns whether the worker still held it; if not, nothing is
-/// written.
+/// Writes the result of a step and releases the lease. Returns whether the worker still held it; if
+/// not, nothing is written.
 ///
-/// If the owner changed the database meanwhile, it stays due at once: the step knew nothing of the change.
+/// If the owner changed the database meanwhile, it stays due at once: the step knew nothing of the
+/// change.
 pub async fn settle(
     c: &mut Connection<'_>,
     due: &Due,
@@ -477,7 +484,8 @@ pub async fn prolong(
     )
 }
 
-/// Releases all leases. Only for a service that is alone with its database: the leases are those of a process that died.
+/// Releases all leases. Only for a service that is alone with its database: the leases are those of
+/// a process that died.
 pub async fn free_all(c: &mut Connection<'_>) -> Result<(), StorageError> {
     let sql =
         "UPDATE postgres_database SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL";

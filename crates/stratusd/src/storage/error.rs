@@ -42,7 +42,8 @@ pub struct Corrupt {
     pub column: &'static str,
 }
 
-/// PostgreSQL's English message about transactions that wait for each other. diesel does not pass its code on.
+/// PostgreSQL's English message about transactions that wait for each other. diesel does not pass
+/// its code on.
 const DEADLOCK: &str = "deadlock detected";
 
 impl StorageError {
@@ -73,7 +74,8 @@ impl From<diesel::result::Error> for StorageError {
                 Some(corrupt) => Self::Corrupt(*corrupt),
                 None => Self::Other(error.into()),
             },
-            // A key exists by now, a referenced row is gone by now, or two transactions are in each other's way.
+            // A concurrent change has inserted the same key, deleted a referenced row, or conflicts
+            // with this transaction.
             Error::DatabaseError(
                 UniqueViolation | ForeignKeyViolation | SerializationFailure,
                 _,
@@ -92,8 +94,8 @@ impl From<diesel::result::Error> for StorageError {
     }
 }
 
-/// Returns whether a message of SQLite means that the file cannot be written at the moment: `SQLITE_BUSY`,
-/// `SQLITE_LOCKED` or `SQLITE_FULL`. diesel passes the message on, but not the code.
+/// Returns whether a message of SQLite means that the file cannot be written at the moment:
+/// `SQLITE_BUSY`, `SQLITE_LOCKED` or `SQLITE_FULL`. diesel passes the message on, but not the code.
 fn is_sqlite_busy(message: &str) -> bool {
     matches!(
         message,

@@ -42,14 +42,14 @@ record! {
 }
 
 record! {
-    /// The id of a subnet that a firewall guards.
+    /// The id of a subnet that a firewall is attached to.
     struct GuardedId in "firewall_subnet" {
         subnet_id: PrivateSubnetId,
     }
 }
 
 record! {
-    /// The name of a subnet that a firewall guards.
+    /// The name of a subnet that a firewall is attached to.
     struct GuardedName in "private_subnet" {
         name: Name,
     }
@@ -85,7 +85,7 @@ pub async fn lookup_name(
         .await
 }
 
-/// Returns all firewalls of a project, by location and name.
+/// Returns all firewalls of a project, sorted by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -98,7 +98,7 @@ pub async fn of_project(
     c.fetch_all::<Firewall>(sql, &[&project]).await
 }
 
-/// Returns the firewalls of a subnet, by id.
+/// Returns the firewalls of a subnet, sorted by id.
 pub async fn of_subnet(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -114,7 +114,7 @@ pub async fn of_subnet(
     c.fetch_all::<Firewall>(sql, &[&project, &subnet]).await
 }
 
-/// Returns the rules of a firewall, by id.
+/// Returns the rules of a firewall, sorted by id.
 pub async fn rules(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -144,7 +144,7 @@ pub async fn rules_of_subnet(
     c.fetch_all::<Rule>(sql, &[&project, &subnet]).await
 }
 
-/// Returns the ids of the subnets that a firewall guards, in order.
+/// Returns the ids of the subnets that a firewall is attached to, in order.
 pub async fn subnets(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -160,7 +160,7 @@ pub async fn subnets(
         .collect())
 }
 
-/// Returns the names of the subnets that a firewall guards, in order.
+/// Returns the names of the subnets that a firewall is attached to, in order.
 pub async fn names_of_subnets(
     c: &mut Connection<'_>,
     project: &ProjectId,

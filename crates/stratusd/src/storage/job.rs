@@ -9,7 +9,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Aborted, Change, Connection, StorageError};
 
-/// A change that a backend runs, perhaps several times, and whose result is sent to the caller afterwards.
+/// A change that a backend runs, perhaps several times, and whose result is sent to the caller
+/// afterwards.
 pub(super) trait Job: Send {
     /// Applies the change once.
     fn run<'a>(&'a mut self, tx: &'a mut Connection<'_>) -> BoxFuture<'a, Ran>;
@@ -19,8 +20,9 @@ pub(super) trait Job: Send {
     fn claim(&mut self) -> bool;
 }
 
-/// A change that waits to be claimed. The caller and the worker share it, and the first to take it has it: a caller that
-/// goes away takes it out, and with it the memory of its body. So a queue of abandoned jobs stays small.
+/// A change that waits for a worker. The caller and the worker share it, and only the first of them
+/// to take it gets it. A caller that goes away takes it, which frees the memory of its body: so a
+/// queue of abandoned jobs stays small.
 pub(super) struct Offer<C>(Arc<Mutex<Option<C>>>);
 
 impl<C> Offer<C> {
@@ -49,8 +51,9 @@ impl<C> Drop for Withdrawn<C> {
     }
 }
 
-/// The queue of pending changes; the worker exits when it is closed and drained. It is
-/// unbounded: a caller waits no longer than [`super::WAIT`], and the entry of a caller that is gone holds nothing.
+/// The queue of pending changes; the worker exits when it is closed and drained. It is unbounded: a
+/// caller waits no longer than [`super::WAIT`], and the entry of a caller that is gone holds
+/// nothing.
 pub(super) struct Queue(RwLock<Option<mpsc::UnboundedSender<Box<dyn Job>>>>);
 
 /// The worker's end of a queue.
@@ -99,19 +102,19 @@ pub(super) struct Pending<C: Change> {
     offer: Offer<C>,
     change: Option<C>,
     result: Option<Result<C::Output, Aborted<C::Refusal>>>,
-    reply: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
+    sender: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
 }
 
 impl<C: Change> Pending<C> {
     pub(super) fn new(
         offer: Offer<C>,
-        reply: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
+        sender: oneshot::Sender<Result<C::Output, Aborted<C::Refusal>>>,
     ) -> Self {
         Self {
             offer,
             change: None,
             result: None,
-            reply,
+            sender,
         }
     }
 }
@@ -152,6 +155,6 @@ impl<C: Change> Job for Pending<C> {
             Err(error) => Err(Aborted::Failed(error)),
         };
         // The caller may be gone; the change is made all the same.
-        let _ = self.reply.send(result);
+        let _ = self.sender.send(result);
     }
 }

@@ -32,7 +32,7 @@ record! {
         pub health_check_endpoint: HealthCheckEndpoint,
         /// The protocol of health checks.
         pub health_check_protocol: HealthCheckProtocol,
-        /// The versions of IP that the load balancer speaks.
+        /// The versions of IP that the load balancer supports.
         pub stack: NetworkStack,
         /// Whether the load balancer has a certificate.
         pub cert_enabled: bool,
@@ -47,7 +47,8 @@ record! {
     columns load_balancer_columns;
 }
 
-/// Returns a page of the load balancers of a project or of one location, and the size of the whole list.
+/// Returns a page of the load balancers of a project or of one location, and the size of the whole
+/// list.
 pub async fn page(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -129,7 +130,7 @@ pub async fn lookup_name(
     .await
 }
 
-/// Returns all load balancers of a project, by location and name.
+/// Returns all load balancers of a project, sorted by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -138,7 +139,7 @@ pub async fn of_project(
         .await
 }
 
-/// Returns the virtual machines that are attached to a load balancer, by id.
+/// Returns the virtual machines that are attached to a load balancer, sorted by id.
 pub async fn vms(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -237,8 +238,9 @@ pub async fn attach_only(
 ) -> Result<(), StorageError> {
     let vms: Vec<&str> = vms.iter().map(|vm| vm.as_str()).collect();
     let vms = JsonArray(&vms);
-    // Only the difference is written: a row that stays keeps its place, and an update that attaches nothing new writes no
-    // rows. The key rejects a virtual machine that a concurrent change has attached elsewhere.
+    // Only the difference is written: a row that stays keeps its place, and an update that attaches
+    // nothing new writes no rows. The key rejects a virtual machine that a concurrent change has
+    // attached elsewhere.
     c.execute(
         Sql {
             sqlite: "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2 \
@@ -268,8 +270,8 @@ pub async fn attach_only(
 ///
 /// # Errors
 ///
-/// A conflict if the row is no longer at the revision of `of`. Without this check, a concurrent update could read the
-/// virtual machine as attached, keep it, and return it although it is gone.
+/// A conflict if the row is no longer at the revision of `of`. Without this check, a concurrent
+/// update could read the virtual machine as attached, keep it, and return it although it is gone.
 pub async fn detach(
     c: &mut Connection<'_>,
     project: &ProjectId,

@@ -15,7 +15,7 @@ record! {
     columns location_columns;
 }
 
-/// Returns all locations, by name.
+/// Returns all locations, sorted by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Location>, StorageError> {
     let sql = concat!(
         "SELECT ",

@@ -25,8 +25,8 @@ struct Encoding {
 
 /// Migrates a PostgreSQL database, under an advisory lock that ends with the connection.
 pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), StorageError> {
-    // Without the first setting, the server logs a notice for each table that exists. The number of the lock means
-    // nothing; all processes that migrate must use the same.
+    // Without the first setting, the server logs a notice for each table that exists. The number of
+    // the lock means nothing; all processes that migrate must use the same.
     connection
         .batch_execute("SET client_min_messages = warning; SELECT pg_advisory_lock(7597125)")
         .await?;

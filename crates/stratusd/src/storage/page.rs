@@ -1,4 +1,4 @@
-//! Pages of lists.
+//! Pages of lists: the statements that select them, and how these are run.
 
 use api_types::Count;
 
@@ -9,16 +9,17 @@ use super::{Connection, Corrupt, StorageError};
 /// The statements of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageSql {
-    /// The items, each beside the size of the whole list.
+    /// Selects the items, each with the size of the whole list.
     pub items: Sql,
-    /// The size alone.
+    /// Selects only the size of the list.
     pub count: &'static str,
 }
 
 /// Returns the size of a list and a page of its items.
 ///
-/// The size comes with each item, so an empty page needs a second statement. One statement that always has a row would
-/// join the items to the size, and the databases would sort the page a second time.
+/// The size comes with each item, so an empty page needs a second statement. One statement that
+/// always has a row would join the items to the size, and the databases would sort the page a
+/// second time.
 pub(super) async fn fetch<T: Record>(
     c: &mut Connection<'_>,
     sql: PageSql,
@@ -39,7 +40,7 @@ pub(super) async fn fetch<T: Record>(
     Ok((count, rows.into_iter().map(|row| row.item).collect()))
 }
 
-/// An item of a list beside the size of the whole list.
+/// An item of a list, with the size of the whole list.
 struct Listed<T> {
     count: Count,
     item: T,
@@ -63,9 +64,9 @@ record! {
 
 /// Builds the statements for a page of a table.
 ///
-/// The limit is a cast because SQLite plans a statement again for each new value of a bare `LIMIT $3`, which takes
-/// longer than running it. `index` names an index for SQLite: for a list ordered by id it would otherwise read along
-/// the primary key, and so the rows of all other locations too.
+/// The limit is a cast because SQLite plans a statement again for each new value of a bare `LIMIT
+/// $3`, which takes longer than running it. `index` names an index for SQLite: for a list ordered
+/// by id it would otherwise read along the primary key, and so the rows of all other locations too.
 macro_rules! page_sql {
     (@count $kind:literal, $location:literal) => {
         concat!(

@@ -1,7 +1,8 @@
-//! PostgreSQL: a transaction for each change, which runs again when a concurrent change has committed first.
+//! PostgreSQL: a transaction for each change, which runs again when a concurrent change has
+//! committed first.
 //!
-//! Changes have connections of their own, each with a worker that runs one change after the other. So a query never
-//! waits for a change, and a change waits for a free worker only.
+//! Changes have connections of their own, each with a worker that runs one change after the other.
+//! So a query never waits for a change, and a change waits for a free worker only.
 
 mod address;
 mod link;
@@ -27,12 +28,12 @@ pub(super) use link::Link;
 pub(super) use reader::PostgresReader;
 use server::Server;
 
-/// How often a change runs before it fails as a conflict.
+/// The maximum number of runs of a change before it fails as a conflict.
 const RUNS: u32 = 8;
-/// The longest wait before a change runs again, for each run so far.
+/// The maximum wait before a change runs again, times the number of its runs so far.
 const STEP_ASIDE: Duration = Duration::from_millis(8);
-/// How often a change runs that fails with a code unknown to diesel. It may be a conflict, such as a deadlock on a server
-/// whose messages are not in English.
+/// The maximum number of runs of a change that fails with a code unknown to diesel. It may be a
+/// conflict, such as a deadlock on a server whose messages are not in English.
 const NAMELESS_RUNS: u32 = 3;
 
 pub(super) struct Postgres {
@@ -43,7 +44,8 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    /// Opens the database. Half of the connections are for changes, the others for queries; there is at least one of each.
+    /// Opens the database. Half of the connections are for changes, the others for queries; there
+    /// is at least one of each.
     pub(super) async fn open(url: &str, config: &StoreConfig) -> Result<Self, StorageError> {
         let StoreConfig {
             connections,
@@ -55,6 +57,8 @@ impl Postgres {
             .parse()
             .map_err(|error: AddressError| StorageError::Other(error.into()))?;
         let server = Server::new(&address, *patience, world.clone())?;
+        // On a connection without the time limit of statements: a migration may take longer, and so
+        // may the wait for the migrations of another replica.
         migrate::postgres(server.connect().await?.into_inner()).await?;
         let writers = connections.div_ceil(2);
         let readers = usize::try_from((connections - writers).max(1)).unwrap_or(usize::MAX);
@@ -72,6 +76,7 @@ impl Postgres {
                 .work(Arc::clone(&waiting)),
             );
         }
+        // Waiting for the workers only ends once no more of them can be added.
         workers.close();
         Ok(Self {
             server,
@@ -112,8 +117,11 @@ impl Backend for Postgres {
         Box::pin(async {
             let mut reader = PostgresReader {
                 link: Box::new(self.pooled().await?),
+                // Set before `BEGIN`, so that a transaction is also ended if the caller goes away
+                // during that statement.
                 is_snapshot: true,
             };
+            // By default, each statement of a transaction would read the latest committed state.
             reader
                 .link
                 .control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -137,11 +145,11 @@ impl Backend for Postgres {
     }
 }
 
-/// Runs changes, one after the other, on a connection of its own.
+/// A worker, which runs changes one after the other on a connection of its own.
 struct Worker {
     server: Server,
     world: World,
-    /// Established when it is needed, and again after a failure.
+    /// The connection, established when a change needs it, and again after a failure.
     link: Option<Link>,
 }
 
@@ -155,10 +163,12 @@ enum Failure {
 
 impl Worker {
     async fn work(mut self, waiting: Arc<Mutex<Waiting>>) {
-        // Connect early, so that the first change does not wait. A failure is reported to the change that needs it.
+        // Connect early, so that the first change does not wait. A failure is reported to the
+        // change that needs it.
         self.link = self.server.connect().await.ok();
         loop {
-            // The lock is held while the worker waits: the next worker to wait is the next to receive.
+            // The lock is held while the worker waits: the next worker to wait is the next to
+            // receive.
             let taken = waiting.lock().await.recv().await;
             let Some(mut job) = taken else { break };
             if job.claim() {
@@ -168,7 +178,7 @@ impl Worker {
         }
     }
 
-    /// Runs a job until it is committed, refuses or fails for good.
+    /// Runs a job, again after each conflict, until it is committed, refuses or fails for good.
     async fn run(&mut self, job: &mut dyn Job) -> Result<(), StorageError> {
         let mut runs = 1;
         loop {
@@ -182,7 +192,8 @@ impl Worker {
                             NAMELESS_RUNS
                         } =>
                 {
-                    // Each conflicting change waits for a random time, so that they do not meet again.
+                    // Each conflicting change waits for a random time, so that they do not meet
+                    // again.
                     let [drawn] = self.world.random();
                     tokio::time::sleep(STEP_ASIDE * runs * u32::from(drawn) / u32::from(u8::MAX))
                         .await;
@@ -193,6 +204,7 @@ impl Worker {
         }
     }
 
+    /// Runs a job once, in a transaction of its own.
     async fn once(&mut self, job: &mut dyn Job) -> Result<(), Failure> {
         let mut link = self.begun().await.map_err(Failure::Final)?;
         let mut tx = Connection::postgres(&mut link);
@@ -200,8 +212,8 @@ impl Worker {
             Ran::Done => link.control("COMMIT").await.map_err(|error| match error {
                 // The server has rolled the transaction back.
                 StorageError::Conflict => Failure::Again(StorageError::Conflict),
-                // The commit may have succeeded before the connection was lost. Unavailable would promise that
-                // nothing was changed.
+                // The commit may have succeeded before the connection was lost. Unavailable would
+                // promise that nothing was changed.
                 StorageError::Unavailable(error) => Failure::Final(StorageError::Other(error)),
                 other => Failure::Final(other),
             }),
@@ -210,8 +222,12 @@ impl Worker {
                 if link.control("ROLLBACK").await.is_ok() {
                     self.link = Some(link);
                 }
+                // A refusal is not a failure of the run: the job has it, and sends it to the
+                // caller.
                 return Ok(());
             }
+            // Without a rollback: the connection is lost, or a panic may have left it in the middle
+            // of a statement. It is dropped, and the server rolls back.
             Ran::Failed(error @ (StorageError::Unavailable(_) | StorageError::Closed)) => {
                 Err(Failure::Final(error))
             }
@@ -233,8 +249,8 @@ impl Worker {
         ended
     }
 
-    /// Returns a connection in a new transaction. If the idle one was lost meanwhile, it is replaced: nothing has run on
-    /// it yet, so this is safe.
+    /// Returns a connection in a new transaction. If the idle one was lost meanwhile, it is
+    /// replaced: nothing has run on it yet, so this is safe.
     async fn begun(&mut self) -> Result<Link, StorageError> {
         if let Some(mut link) = self.link.take()
             && link.control("BEGIN").await.is_ok()

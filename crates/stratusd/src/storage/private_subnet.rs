@@ -84,7 +84,7 @@ pub async fn lookup_name(
         .await
 }
 
-/// Returns all private subnets of a project, by location and name.
+/// Returns all private subnets of a project, sorted by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -140,7 +140,7 @@ pub async fn renumber(
     Ok(())
 }
 
-/// Returns the network interfaces of a subnet, by id.
+/// Returns the network interfaces of a subnet, sorted by id.
 pub async fn nics(
     c: &mut Connection<'_>,
     project: &ProjectId,

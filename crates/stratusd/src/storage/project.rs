@@ -17,7 +17,7 @@ record! {
     columns project_columns;
 }
 
-/// Returns all projects, by name.
+/// Returns all projects, sorted by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Project>, StorageError> {
     let sql = concat!(
         "SELECT ",
@@ -50,7 +50,8 @@ pub async fn has_databases(c: &mut Connection<'_>, id: &ProjectId) -> Result<boo
 ///
 /// A conflict if the project has databases.
 pub async fn delete(c: &mut Connection<'_>, id: &ProjectId) -> Result<(), StorageError> {
-    // Delete referencing rows first. The foreign keys do not cascade, so that no other statement deletes by accident.
+    // Delete referencing rows first. The foreign keys do not cascade, so that no other statement
+    // deletes by accident.
     c.execute("DELETE FROM load_balancer_vm WHERE project_id = $1", &[&id])
         .await?;
     c.execute("DELETE FROM load_balancer WHERE project_id = $1", &[&id])

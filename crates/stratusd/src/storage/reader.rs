@@ -1,4 +1,4 @@
-//! A connection that is read with, and that goes back to where it came from when it is dropped.
+//! A connection for queries, which goes back to its pool when it is dropped.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::Connection;
 use super::postgresql::PostgresReader;
 use super::sqlite::SqliteReader;
 
-/// A connection that is read with.
+/// A connection for queries.
 pub struct Reader(pub(super) Held);
 
 pub(super) enum Held {

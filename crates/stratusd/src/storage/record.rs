@@ -17,20 +17,20 @@ use super::error::Corrupt;
 use super::statement::{Parameter, Value};
 use crate::domain::network::{Net4, Net6};
 
-/// A value that is made from a row, its columns by their names.
+/// A value that is parsed from the columns of a row.
 pub(super) trait Record: Sized + Send + 'static {
     /// Parses a row.
     fn read(row: &dyn Row) -> Result<Self, Corrupt>;
 }
 
-/// A row that may be unreadable: one of them does not make the others of its statement unreadable.
+/// A row that may fail to parse, without failing the other rows of its statement.
 impl<R: Record> Record for Result<R, Corrupt> {
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
         Ok(R::read(row))
     }
 }
 
-/// A row of which nothing matters but that it exists.
+/// A row of which only the existence matters.
 pub(super) struct Present;
 
 impl Record for Present {
@@ -39,9 +39,9 @@ impl Record for Present {
     }
 }
 
-/// Defines a record: a struct whose fields are the columns of a table, and where a statement needs it, a macro with
-/// the list of these columns, each of the alias `t`. Fields after `with` come from other tables and are not in the
-/// list.
+/// Defines a record: a struct whose fields are the columns of a table, and where a statement needs
+/// it, a macro with the list of these columns, each of the alias `t`. Fields after `with` come from
+/// other tables and are not in the list.
 macro_rules! record {
     (
         $(#[$meta:meta])*
@@ -95,7 +95,8 @@ pub(super) use {column_list, columns, record};
 ///
 /// # Errors
 ///
-/// Names the table and the column if the stored value does not fit the type. The value itself may be a secret.
+/// Names the table and the column if the stored value does not fit the type. The value itself may
+/// be a secret.
 pub(super) fn column<T: Field>(
     row: &dyn Row,
     table: &'static str,
@@ -104,7 +105,7 @@ pub(super) fn column<T: Field>(
     T::read(row, column).map_err(|_| Corrupt { table, column })
 }
 
-/// A row of either database. It can be made an object, so that a record is read by one function for both.
+/// A row of either database. Records are parsed from `dyn Row`, by one function for both databases.
 pub(super) trait Row {
     fn text(&self, column: &str) -> deserialize::Result<Option<String>>;
     fn integer(&self, column: &str) -> deserialize::Result<Option<i64>>;

@@ -1,8 +1,10 @@
-//! SQLite: one thread writes, and commits the changes that wait together; readers read in their own threads.
+//! SQLite: one thread writes, and commits the changes that wait together; readers read in their own
+//! threads.
 //!
-//! A commit waits for the disk (`synchronous=FULL` on a write-ahead log), which takes about as long for one change as
-//! for many. So the writer collects the changes that came while it waited, runs them in one transaction, and sends
-//! their results after that one wait. SQLite has a single write lock, so a second writer would gain nothing.
+//! A commit waits for the disk (`synchronous=FULL` on a write-ahead log), which takes about as long
+//! for one change as for many. So the writer collects the changes that came while it waited, runs
+//! them in one transaction, and sends their results after that one wait. SQLite has a single write
+//! lock, so a second writer would gain nothing.
 
 mod reader;
 
@@ -36,7 +38,8 @@ const LONGEST: Duration = Duration::from_millis(20);
 const WRITER_CACHE: u32 = 32 << 10;
 /// The page cache of each reader, in KiB.
 const READER_CACHE: u32 = 8 << 10;
-/// The number of pages in the log before they are copied into the file. Each checkpoint waits for the disk twice.
+/// The number of pages in the log before they are copied into the file. Each checkpoint waits for
+/// the disk twice.
 const CHECKPOINT: u32 = 4000;
 /// How often a waiting process tries the lock beside the file.
 const LOOK: Duration = Duration::from_millis(50);
@@ -65,7 +68,8 @@ impl Sqlite {
             committing: Duration::ZERO,
         };
         let work = move || {
-            // The writer closes its connection when it ends; the last connection copies the log into the file.
+            // The writer closes its connection when it ends; the last connection copies the log
+            // into the file.
             writer.work();
             let _ = end.send(());
         };
@@ -131,11 +135,12 @@ fn connect(file: &Path) -> Result<SqliteConnection, StorageError> {
     Ok(connection)
 }
 
-/// Creates a file that does not exist yet, readable by its owner alone. SQLite gives its log the same permissions.
+/// Creates a file that does not exist yet, readable by its owner alone. SQLite gives its log the
+/// same permissions.
 ///
-/// An existing file is not opened: when a process closes any handle of a file, it loses all POSIX locks on it, also
-/// those of SQLite's connections, and the next process to open the database takes it for abandoned
-/// (<https://sqlite.org/howtocorrupt.html>, section 2.2).
+/// An existing file is not opened: when a process closes any handle of a file, it loses all POSIX
+/// locks on it, also those of SQLite's connections, and the next process to open the database takes
+/// it for abandoned (<https://sqlite.org/howtocorrupt.html>, section 2.2).
 fn make_private(file: &Path) -> io::Result<()> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -147,8 +152,8 @@ fn make_private(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens the file whose name is that of the database and an ending. Links are followed first, so that two names of one
-/// database lead to one lock.
+/// Opens the file whose name is the database's plus an ending. Links are followed first, so that all
+/// names of a database have the same lock.
 fn beside(file: &Path, ending: &str) -> io::Result<File> {
     make_private(file)?;
     let mut path = file.canonicalize()?.into_os_string();
@@ -161,7 +166,8 @@ fn beside(file: &Path, ending: &str) -> io::Result<File> {
     options.open(path)
 }
 
-/// Waits for the lock beside a database. It polls instead of blocking, so that the wait can be cancelled.
+/// Waits for the lock beside a database. It polls instead of blocking, so that the wait can be
+/// cancelled.
 async fn lock_file(file: &Path) -> Result<File, StorageError> {
     let failed = |error: io::Error| {
         StorageError::InUse(format!("failed to lock {}: {error}", file.display()))
@@ -176,7 +182,8 @@ async fn lock_file(file: &Path) -> Result<File, StorageError> {
     }
 }
 
-/// Claims a database for one service. Two services that reconcile the same file would take each step twice.
+/// Claims a database for one service. Two services that reconcile the same file would take each
+/// step twice.
 ///
 /// # Errors
 ///
@@ -248,9 +255,10 @@ impl Writer {
         }
     }
 
-    /// Collects the changes that have come. Callers whose results were sent together submit their next changes at about
-    /// the same time, a moment later. A commit that begins without them makes them wait for two commits, so the writer
-    /// waits for as many changes as it has just committed, up to half as long as a commit takes.
+    /// Collects the changes that have come. Callers whose results were sent together submit their
+    /// next changes at about the same time, a moment later. A commit that begins without them makes
+    /// them wait for two commits, so the writer waits for as many changes as it has just committed,
+    /// up to half as long as a commit takes.
     fn gather(&mut self, batch: &mut Vec<Box<dyn Job>>, committed_last: usize) {
         let (begun, patience) = (Instant::now(), (self.committing / 2).min(LONGEST));
         loop {
@@ -259,7 +267,8 @@ impl Writer {
             if batch.len() >= committed_last || begun.elapsed() + NAP > patience {
                 return;
             }
-            // A channel with a timeout would wake the thread for each change; a nap collects several.
+            // A channel with a timeout would wake the thread for each change; a nap collects
+            // several.
             std::thread::sleep(NAP);
         }
     }
@@ -269,8 +278,9 @@ impl Writer {
         std::iter::from_fn(|| self.waiting.try_recv().ok())
     }
 
-    /// Commits a batch as one transaction. If one of its jobs fails, each job runs again in a transaction of its own: the
-    /// others must not fail with it, and which of them depend on its writes is not known.
+    /// Commits a batch as one transaction. If one of its jobs fails, each job runs again in a
+    /// transaction of its own: the others must not fail with it, and which of them depend on its
+    /// writes is not known.
     fn commit(&mut self, batch: &mut Vec<Box<dyn Job>>) {
         // Changes whose callers went away while they waited cost no statement.
         batch.retain_mut(|job| job.claim());
@@ -283,7 +293,8 @@ impl Writer {
                 Ok(false) | Err(_) => {}
             }
         }
-        // Alone, each job waits for the disk. That is slower, but rare: operations of the API check before they write.
+        // Alone, each job waits for the disk. That is slower, but rare: operations of the API check
+        // before they write.
         let mut jobs = batch.drain(..);
         while let Some(mut job) = jobs.next() {
             match self.alone(&mut *job) {
@@ -295,18 +306,19 @@ impl Writer {
         }
     }
 
-    /// Runs all jobs in one transaction, and returns whether it was committed. If not, nothing has changed and no result
-    /// has been sent.
+    /// Runs all jobs in one transaction, and returns whether it was committed. If not, nothing has
+    /// changed and no result has been sent.
     fn together(&mut self, batch: &mut [Box<dyn Job>]) -> Result<bool, StorageError> {
-        // IMMEDIATE takes the write lock at once: a lock that is upgraded later can fail without waiting for it.
+        // IMMEDIATE takes the write lock at once: a lock that is upgraded later can fail without
+        // waiting for it.
         self.execute("BEGIN IMMEDIATE")?;
         let mut is_sound = true;
         for job in batch {
             let mut tx = Connection::sqlite(&mut self.connection);
             is_sound = match run(&mut **job, &mut tx) {
                 Ran::Done => true,
-                // A job that has only read leaves nothing to roll back. A savepoint for each job would allow more, but
-                // costs every job what few need.
+                // A job that has only read leaves nothing to roll back. A savepoint for each job
+                // would allow more, but costs every job what few need.
                 Ran::Refused => !tx.wrote,
                 Ran::Failed(_) => false,
             };
@@ -338,8 +350,8 @@ impl Writer {
         ended
     }
 
-    /// Fails jobs, and all that came meanwhile, because the file cannot be written. The later ones have waited for the
-    /// same lock, so trying each would only make each wait again.
+    /// Fails jobs, and all that came meanwhile, because the file cannot be written. The later ones
+    /// have waited for the same lock, so trying each would only make each wait again.
     fn fail(&mut self, jobs: impl Iterator<Item = Box<dyn Job>>, error: &StorageError) {
         let message =
             std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
@@ -367,8 +379,8 @@ impl Writer {
     }
 }
 
-/// Runs a job to its end. A change awaits nothing but statements, and these never suspend on SQLite, so polling it once
-/// is enough and the writer needs no runtime.
+/// Runs a job to its end. A change awaits nothing but statements, and these never suspend on
+/// SQLite, so polling it once is enough and the writer needs no runtime.
 fn run(job: &mut dyn Job, tx: &mut Connection<'_>) -> Ran {
     job.run(tx)
         .now_or_never()

@@ -1,7 +1,7 @@
 //! Statements in SQL that both databases understand, and the parameters that they bind.
 //!
-//! Parameters are written as PostgreSQL's `$1`. A parameter never becomes part of the text, so no value can change
-//! what a statement does.
+//! Parameters are written as PostgreSQL's `$1`. A parameter never becomes part of the text, so no
+//! value can change what a statement does.
 
 use std::borrow::Cow;
 
@@ -57,7 +57,8 @@ macro_rules! fragment {
                 for part in parts {
                     let digits = part.bytes().take_while(u8::is_ascii_digit).count();
                     let (number, rest) = part.split_at(digits);
-                    // A number that is named twice is bound twice: SQLite numbers its `?` by where they stand.
+                    // A number that is named twice is bound twice: SQLite numbers its `?` by where
+                    // they stand.
                     match value(&self.values, number)? {
                         Value::Text(Some(text)) => out.push_bind_param::<Text, str>(text)?,
                         Value::Text(None) => {
@@ -106,7 +107,8 @@ impl Query for Statement<'_> {
 
 impl<C> diesel::RunQueryDsl<C> for Statement<'_> {}
 
-/// A value as a statement binds it. A NULL has a type too: PostgreSQL asks for the type of each parameter.
+/// A value as a statement binds it. A NULL has a type too: PostgreSQL asks for the type of each
+/// parameter.
 pub(super) enum Value<'v> {
     Text(Option<Cow<'v, str>>),
     Integer(Option<i64>),

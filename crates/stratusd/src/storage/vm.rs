@@ -86,7 +86,8 @@ pub async fn page(
     fetch(c, sql, &[&project, &page.after, &page.size, &location]).await
 }
 
-/// Returns the virtual machines of a location with given ids, each with the load balancer that it is attached to.
+/// Returns the virtual machines of a location with given ids, each with the load balancer that it
+/// is attached to.
 pub async fn of_ids(
     c: &mut Connection<'_>,
     project: &ProjectId,
@@ -116,7 +117,7 @@ pub async fn of_ids(
     .await
 }
 
-/// Returns all virtual machines of a project, by location and name.
+/// Returns all virtual machines of a project, sorted by location and name.
 pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,

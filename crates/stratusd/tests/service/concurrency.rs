@@ -1,5 +1,5 @@
-//! Many callers at once: exactly one wins, and every response is true. On PostgreSQL with three
-//! replicas.
+//! Many callers at once: of changes that exclude each other, exactly one succeeds, and no update is
+//! lost. On PostgreSQL with three replicas.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::support::process::Service;
 
 const PLACE: &str = "/location/eu-central-h1";
 
-/// The replicas of the service, with a caller of each.
+/// Starts replicas of the service. Returns them, and a caller for each.
 fn replicas(home: &Home, count: usize) -> (Vec<Service>, Vec<Caller>) {
     home.apply(&two_projects());
     let token = home.token("shop", &[]);
@@ -30,7 +30,7 @@ fn replicas(home: &Home, count: usize) -> (Vec<Service>, Vec<Caller>) {
     (services, callers)
 }
 
-/// Makes calls at the same time, each through the next replica.
+/// Makes calls at the same time, spread over the replicas. Returns their responses.
 async fn at_once(
     callers: &[Caller],
     calls: Vec<(String, Value)>,
@@ -210,7 +210,7 @@ async fn no_update_is_lost(callers: &[Caller]) {
     }
 }
 
-/// Attaching and detaching at the same time have the effect of one after the other.
+/// Attaching and detaching at the same time have the same effect as one after the other.
 async fn attaching_and_detaching_take_turns(callers: &[Caller]) {
     let shop = &callers[0];
     let vms = shop
@@ -319,8 +319,8 @@ async fn inventories_are_applied_one_by_one() {
     }
 }
 
-/// All callers that wait while another program writes to the file get a response within the limit
-/// of a wait.
+/// While another program locks the file, all callers get a response, none later than a single wait
+/// may take.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_somebody_else_writes_to_is_unavailable() {
     let home = Home::sqlite();

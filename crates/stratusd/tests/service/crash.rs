@@ -100,7 +100,7 @@ async fn reset(caller: &Caller, record: &mut Record, path: String) -> bool {
     true
 }
 
-/// Checks that acknowledged changes are there, and those in progress are there in full or not at
+/// Checks that acknowledged changes are kept, and that those in progress are kept in full or not at
 /// all.
 async fn check(caller: &Caller, record: &Record) {
     for (path, made) in &record.made {
@@ -152,8 +152,8 @@ async fn all(caller: &Caller, path: &str) -> (i64, Vec<Value>) {
     }
 }
 
-/// A process that reads the file beside the service, as a backup does, must not be the last one to
-/// close it.
+/// A process that opens and closes the file while the service runs, as a backup does, does not
+/// release the service's locks or remove its log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_beside_the_service_takes_nothing_away() {
     let home = Home::sqlite();

@@ -1,5 +1,5 @@
-//! Both databases give the same responses, byte for byte, to the same random requests in the same
-//! world.
+//! A service on SQLite and one on PostgreSQL give the same responses, byte for byte, to the same
+//! random requests, with the same clock and random numbers.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -12,8 +12,7 @@ use crate::support::inventory::{RIVAL, SHOP};
 /// The number of requests of a run.
 const REQUESTS: usize = 10_000;
 
-/// Generates random requests for resources that exist, as far as previous responses have named
-/// them.
+/// A generator of random requests, most of them for resources that previous responses have named.
 struct Asker {
     random: StdRng,
     ids: Vec<String>,

@@ -1,4 +1,4 @@
-//! The examples of the contract: what they show is what a running service returns and accepts.
+//! The examples of the contract: a running service accepts each request, and returns each error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use crate::support::process::Service;
 
 const LOCATION: &str = "/location/eu-central-h1";
 
-/// A service with the small world and a database `orders`, and what calls it.
+/// A service with the projects of [`two_projects`], with what is needed to call it.
 struct Target {
     home: Home,
     service: Service,
@@ -42,13 +42,13 @@ impl Target {
         }
     }
 
-    /// Changes the database behind the service's back.
+    /// Opens the service's database, to change it without the service.
     fn database(&self) -> SqliteConnection {
         let file = self.home.database_url.strip_prefix("sqlite://");
         SqliteConnection::establish(file.expect("it is a file")).expect("it opens")
     }
 
-    /// A request without credentials, with a path below the project.
+    /// Returns a request without credentials, for a path below the project.
     fn anonymous(&self, method: Method, path: &str) -> RequestBuilder {
         let url = format!("{}/project/{SHOP}{path}", self.service.base);
         self.http.request(method, url)
@@ -66,7 +66,8 @@ impl Target {
         assert_eq!(response.0, 200, "{}", response.1);
     }
 
-    /// Sends the request that the error example of this name describes. Returns `None` for a name that is not known.
+    /// Sends the request that the error example of this name describes. Returns `None` for a name
+    /// that is not known.
     async fn provoke(&self, example: &str) -> Option<(u16, Value)> {
         let load_balancer = format!("{LOCATION}/load-balancer/web");
         let vms = format!("{LOCATION}/vm");
@@ -133,8 +134,8 @@ impl Target {
         Some(sent(request).await)
     }
 
-    /// Announces a body of this many bytes and sends none of it, so that the response comes before the connection
-    /// breaks.
+    /// Sends the head of a request with a body of this many bytes, but not the body. So the
+    /// response arrives before the service closes the connection.
     fn announce(&self, path: &str, bytes: usize) -> (u16, Value) {
         let address = self.service.base.strip_prefix("http://");
         let mut stream = TcpStream::connect(address.expect("it speaks HTTP")).expect("it listens");
@@ -182,7 +183,7 @@ async fn every_error_example_is_what_the_service_returns() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every example of an error response of an operation, by status and name.
+/// Returns the examples of the error responses of all operations, by status and name.
 fn error_examples(contract: &Value) -> BTreeMap<(String, String), Value> {
     let mut found = BTreeMap::new();
     for operation in operations(contract) {
@@ -204,7 +205,7 @@ fn error_examples(contract: &Value) -> BTreeMap<(String, String), Value> {
     found
 }
 
-/// Sends each operation's request once with every example that it has: of its body and of each of its parameters.
+/// Each operation accepts a request with each example of its body and of its parameters.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_request_example_is_accepted_where_it_stands() {
     let contract = contract();
@@ -224,8 +225,8 @@ async fn every_request_example_is_accepted_where_it_stands() {
     assert!(sent_requests > 30, "{sent_requests} requests are too few");
 }
 
-/// Whether a service accepts an example: in full, or up to an id that it has not given to anything, or a name that it
-/// has already given.
+/// Returns whether a service accepts an example: in full, or except for the id of a resource that
+/// does not exist or a name that is taken.
 fn is_accepted(operation: &Operation<'_>, status: u16, body: &Value) -> bool {
     let takes_references = operation.path.contains("reference}");
     match (status, body["error"]["type"].as_str()) {
@@ -248,7 +249,8 @@ fn is_accepted(operation: &Operation<'_>, status: u16, body: &Value) -> bool {
     }
 }
 
-/// The requests that use the examples of an operation, each with what it uses.
+/// Returns requests with all combinations of an operation's examples, each with the text of its
+/// examples.
 fn requests(
     contract: &Value,
     operation: &Operation<'_>,
@@ -322,7 +324,8 @@ fn request(
     }
 }
 
-/// Texts have one form for parameters, bodies and values, name the element, and give rules in words.
+/// The details of errors have the same form for parameters and bodies, name the item of a list, and
+/// give the rule in words, not as a regular expression.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_detail_says_what_is_wrong_in_one_form() {
     let target = Target::new(&[]);
@@ -438,7 +441,7 @@ fn collect_certificates(node: &Value, into: &mut BTreeSet<String>) {
     }
 }
 
-/// An operation, with the parameters of its path among its own.
+/// An operation of the contract. Its parameters include those of its path.
 struct Operation<'c> {
     id: &'c str,
     method: &'c str,
@@ -477,12 +480,12 @@ fn operations(contract: &Value) -> Vec<Operation<'_>> {
     found
 }
 
-/// The entries of an object, or none.
+/// Returns the entries of an object, or none for any other node.
 fn entries(node: &Value) -> impl Iterator<Item = (&String, &Value)> {
     node.as_object().into_iter().flatten()
 }
 
-/// What a reference refers to, or the node itself.
+/// Returns the node that a reference names, or the node itself if it is not a reference.
 fn followed<'c>(contract: &'c Value, node: &'c Value) -> &'c Value {
     match node["$ref"].as_str() {
         Some(reference) => contract

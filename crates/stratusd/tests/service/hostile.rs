@@ -67,7 +67,7 @@ on_both! {
     }
 }
 
-/// Returns a secret as text, and as logs and dumps print bytes.
+/// Returns the forms in which a log or a dump could contain a secret: text, hex, list of bytes.
 fn forms_of(secret: &str) -> [String; 3] {
     let hex = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
     let list = format!("{:?}", secret.as_bytes());

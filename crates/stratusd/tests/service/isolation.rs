@@ -1,4 +1,5 @@
-//! A token of another project learns nothing, from any operation with any kind of reference.
+//! Isolation of projects: with a token of another project, no operation reveals whether a resource
+//! exists, by name or by id, in the path or in the body.
 
 use std::collections::BTreeMap;
 

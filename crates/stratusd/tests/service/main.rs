@@ -1,4 +1,4 @@
-//! The service through its front doors: HTTP and the command line, on SQLite and on PostgreSQL.
+//! Tests of the service through HTTP and the command line, on SQLite and on PostgreSQL.
 
 mod commands;
 mod concurrency;

@@ -1,5 +1,5 @@
-//! Databases reach their wanted state: through failures, outages, lost passwords and several
-//! workers.
+//! Provisioning: databases reach their wanted state in spite of failures, outages and crashes, and
+//! with several workers.
 
 mod reconciler;
 mod simulator;

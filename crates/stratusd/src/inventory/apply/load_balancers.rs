@@ -25,8 +25,8 @@ impl Run<'_, '_> {
         subnets: &Ids<PrivateSubnetId>,
     ) -> Applied<()> {
         let existing = storage::load_balancer::of_project(self.tx, &project.id).await?;
-        // Before others are created: a virtual machine can move from a load balancer that goes to a
-        // new one.
+        // Before others are created: a virtual machine can move from a load balancer that is removed
+        // to a new one.
         self.prune_load_balancers(project, entries, &existing)
             .await?;
         let by_key = by_key(&existing);

@@ -42,6 +42,8 @@ impl Run<'_, '_> {
             {
                 continue;
             }
+            // A foreign key rejects the deletion of a location in use. The failed statement does no
+            // harm: the transaction is then rolled back anyway.
             match storage::location::delete(self.tx, &location.name).await {
                 Err(StorageError::Conflict) => {
                     return blocked(format!(

@@ -25,6 +25,7 @@ impl Run<'_, '_> {
         what: &str,
     ) -> Applied<()> {
         let mut existing = storage::private_subnet::nics(self.tx, &project.id, &subnet.id).await?;
+        // By name, so that the steps are in the same order in every database.
         existing.sort_by(|one, other| one.name.cmp(&other.name));
         let unlisted: Vec<Nic> = existing
             .extract_if(.., |nic| {
@@ -163,6 +164,7 @@ impl Addresses {
         let ipv6 = self.assign_one(
             entry.private_ipv6.as_ref(),
             found.map(|nic| nic.private_ipv6.as_str()),
+            // The numbers 0 to 3 are reserved, as in IPv4 networks.
             (4..).map(|number| net6.host(number).to_string()),
         )?;
         Some((ipv4, ipv6))

@@ -1,5 +1,6 @@
-//! The address of a PostgreSQL server: a connection URI of `libpq`, with its `sslmode`, `sslrootcert`, `sslcert` and
-//! `sslkey` (<https://www.postgresql.org/docs/current/libpq-connect.html>).
+//! The address of a PostgreSQL server: a connection URI of `libpq`, with its `sslmode`,
+//! `sslrootcert`, `sslcert` and `sslkey`
+//! (<https://www.postgresql.org/docs/current/libpq-connect.html>).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,11 +18,11 @@ use super::tls::{Judgement, Tls};
 pub struct Address {
     pub(super) config: Config,
     pub(super) tls: Tls,
-    /// The options of the query that can be shown, as they were written.
+    /// The options of the URL that are safe to print, as they were written.
     options: Vec<String>,
 }
 
-/// Options that hold no secret, and that the rest of an address does not show.
+/// The options of a URL that hold no secret. `Display` prints them after the rest of the address.
 const PLAIN_OPTIONS: [&str; 14] = [
     "channel_binding",
     "connect_timeout",
@@ -42,7 +43,8 @@ const PLAIN_OPTIONS: [&str; 14] = [
 /// Why a text is not an address.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The text is not a connection URI. The error does not contain it, since a password is part of it.
+    /// The text is not a connection URI. The error does not contain it, since a password is part of
+    /// it.
     #[error("it is not the URL of a PostgreSQL server")]
     Malformed(#[source] tokio_postgres::Error),
     /// An option has an unknown value.
@@ -58,7 +60,7 @@ pub enum AddressError {
         "it names no host: write postgres://HOST/NAME, or postgres:///NAME?host=FOLDER for a socket"
     )]
     NoHost,
-    /// The numbers of hosts, addresses and ports do not go together.
+    /// The numbers of hosts, addresses and ports do not match.
     #[error(
         "it names {hosts} hosts, {addresses} addresses (hostaddr) and {ports} ports, which do not belong together"
     )]
@@ -76,14 +78,15 @@ pub enum AddressError {
 }
 
 impl Address {
-    /// Returns a configuration for each host alone, in their order.
+    /// Returns a configuration for each host, in the order of the hosts.
     pub(super) fn hosts(&self) -> Vec<Config> {
         (0..count(&self.config))
             .map(|index| self.host(index))
             .collect()
     }
 
-    /// Returns the configuration with one of the hosts. Hosts cannot be removed from a `Config`, so all else is copied.
+    /// Returns the configuration with one of the hosts. Hosts cannot be removed from a `Config`, so
+    /// all else is copied.
     fn host(&self, index: usize) -> Config {
         let all = &self.config;
         let mut one = Config::new();
@@ -95,6 +98,7 @@ impl Address {
         if let Some(address) = all.get_hostaddrs().get(index) {
             one.hostaddr(*address);
         }
+        // A single port is for all hosts.
         if let Some(port) = all.get_ports().get(index).or(all.get_ports().first()) {
             one.port(*port);
         }
@@ -142,7 +146,8 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Shows the address without its password. Of the query, which may contain one, only known options are shown.
+/// Shows the address without its password. Of the query, which may contain one, only known options
+/// are shown.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
@@ -212,6 +217,8 @@ impl FromStr for Address {
         let (server, query) = query.map_or((url, ""), |mark| (&url[..mark], &url[mark + 1..]));
         let (mut mode, mut tls) = (SslMode::Prefer, Tls::default());
         let (mut others, mut options) = (Vec::new(), Vec::new());
+        // tokio-postgres knows no options for files and no modes that verify a certificate, and
+        // rejects what it does not know. So these options are taken out before it parses the rest.
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             if PLAIN_OPTIONS.contains(&name) {
@@ -278,6 +285,7 @@ impl FromStr for Address {
                 .all(|host| matches!(host, Host::Unix(_)));
         config.ssl_mode(if is_local { SslMode::Disable } else { mode });
         if config.get_application_name().is_none() {
+            // Administrators see this name in `pg_stat_activity`.
             config.application_name("stratusd");
         }
         Ok(Self {

@@ -12,7 +12,7 @@ use crate::storage::StorageError;
 use crate::storage::record::{Read, Record};
 use crate::storage::statement::Statement;
 
-/// A connection.
+/// A connection to PostgreSQL.
 pub struct Link {
     connection: AsyncPgConnection,
     /// The task that moves bytes between the connection and its socket.
@@ -35,7 +35,7 @@ impl Link {
         }
     }
 
-    /// Returns whether the connection was closed by the other side or on the way.
+    /// Returns whether the connection was closed, by the server or by the network.
     pub(super) fn is_lost(&self) -> bool {
         self.carrier.is_finished()
     }
@@ -49,7 +49,8 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// If the statement fails or takes too long. After the latter the connection cannot be used any more.
+    /// If the statement fails or takes too long. After the latter the connection cannot be used any
+    /// more.
     pub async fn load<R: Record>(
         &mut self,
         statement: Statement<'_>,
@@ -81,13 +82,19 @@ impl Link {
         self.judged(done).await
     }
 
-    /// Sends the end of a transaction without waiting for it: the server handles it before the next statement.
+    /// Sends the end of a transaction without waiting for it: the server handles it before the next
+    /// statement.
     pub fn leave(&mut self) {
+        // The first poll queues the statement, and the carrier sends it without further polls.
+        // Nothing was written, so the response does not matter.
         let _ = self.connection.batch_execute("COMMIT").now_or_never();
     }
 
-    /// Distinguishes a server that shuts down from one that rejects a statement. diesel does not pass PostgreSQL's codes
-    /// on, so an empty statement shows whether the connection still works.
+    /// Returns the result of a statement. Its error is `Unavailable` if the server is shutting
+    /// down.
+    ///
+    /// diesel does not pass PostgreSQL's codes on, so an empty statement shows whether the
+    /// connection still works.
     async fn judged<T>(&mut self, done: QueryResult<T>) -> Result<T, StorageError> {
         let error = match done {
             Ok(done) => return Ok(done),
@@ -108,8 +115,8 @@ impl Link {
     }
 }
 
-/// Waits for a statement. After a timeout the connection is given up: its next response would be that of the old
-/// statement.
+/// Waits for a statement. After a timeout the connection is closed: its next response would be
+/// that of the old statement.
 async fn within<T>(
     (carrier, patience): (&AbortHandle, Duration),
     statement: impl Future<Output = T>,
@@ -124,5 +131,5 @@ async fn within<T>(
 
 /// Returns the error of a server that does not respond.
 pub(super) fn silent() -> StorageError {
-    StorageError::Unavailable("the server does not answer in time".into())
+    StorageError::Unavailable("the server does not respond in time".into())
 }

@@ -1,4 +1,4 @@
-//! A pooled connection to PostgreSQL that is read with.
+//! Pooled connections to PostgreSQL, for queries.
 
 use deadpool::managed::Object;
 
@@ -7,7 +7,8 @@ use super::server::Server;
 /// A pooled connection that one reader holds.
 pub(in crate::storage) struct PostgresReader {
     pub link: Box<Object<Server>>,
-    /// Whether a transaction holds one state until the drop.
+    /// Whether the connection is in a transaction, whose statements all read the same state. It
+    /// ends when the reader is dropped.
     pub is_snapshot: bool,
 }
 

@@ -61,8 +61,8 @@ impl Server {
         self.patience
     }
 
-    /// Connects to the first host that accepts. Each host has an equal share of [`WAIT`], so a host that does not respond
-    /// leaves time for the next.
+    /// Connects to the first host that accepts. Each host has an equal share of [`WAIT`], so a host
+    /// that does not respond leaves time for the next.
     ///
     /// # Errors
     ///
@@ -103,7 +103,8 @@ impl Server {
         T: MakeTlsConnect<Socket, Stream: Send + 'static>,
     {
         let (client, connection) = host.connect(tls).await.map_err(unconnected)?;
-        // This task ends with the client, or when the server closes the connection; then statements fail as closed.
+        // This task ends with the client, or when the server closes the connection; then statements
+        // fail as closed.
         let carrier = self.links.spawn(async move {
             if let Err(error) = connection.await {
                 tracing::warn!(error = %Causes(&error), "a connection to the database was lost");
@@ -114,7 +115,7 @@ impl Server {
         Ok(Link::new(connection, carrier.abort_handle(), self.patience))
     }
 
-    /// Waits until the connections have said goodbye to the server. None may be in use.
+    /// Waits until all connections are closed in order. None of them may be in use.
     pub async fn close(&self) {
         self.links.close();
         // It takes longer only if a connection is still held or the server is gone.
@@ -140,8 +141,8 @@ impl Manager for Server {
     }
 }
 
-/// Classifies the error of a connection that was not established. A rejected user or a missing database stays wrong;
-/// any other error may pass.
+/// Classifies the error of a connection that was not established. A rejected user or a missing
+/// database stays wrong; any other error may pass.
 fn unconnected(error: tokio_postgres::Error) -> StorageError {
     // Classes 28 (invalid authorization) and 3D (no such database).
     let is_final = error

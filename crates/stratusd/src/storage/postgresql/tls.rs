@@ -27,7 +27,7 @@ pub(super) struct Tls {
 /// What the server's certificate must prove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// Nothing: the connection is encrypted, but the server may be any.
+    /// Nothing: the connection is encrypted, but its server may be anybody's.
     #[default]
     Nothing,
     /// A trusted authority has issued it.
@@ -38,6 +38,8 @@ pub(super) enum Judgement {
 
 /// Creates the configuration, and reads the files that the settings name.
 pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Cause> {
+    // Not the default provider of the process, which is only installed when the API is served with
+    // TLS.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
@@ -68,7 +70,8 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, Cause> {
         None => rustls_native_certs::load_native_certs().certs,
     };
     for certificate in found {
-        // A system may hold outdated certificates that cannot be parsed. In a file that the operator names, each counts.
+        // A system may hold outdated certificates that cannot be parsed. In a file that the
+        // operator names, each counts.
         if let Err(error) = roots.add(certificate)
             && file.is_some()
         {
@@ -92,7 +95,7 @@ fn unreadable(file: &Path, error: &dyn fmt::Display) -> Cause {
     format!("failed to read {}: {error}", file.display()).into()
 }
 
-/// Checks a server's certificate. That the server has the key of the certificate is always checked.
+/// A verifier of server certificates. It always checks that the server has the certificate's key.
 #[derive(Debug)]
 struct Judge {
     judgement: Judgement,
@@ -115,6 +118,8 @@ impl ServerCertVerifier for Judge {
         let judged =
             trusted.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match judged {
+            // The verifier checks the name last, so this error means that the certificate's chain
+            // is trusted.
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.judgement == Judgement::Authority => Ok(ServerCertVerified::assertion()),

@@ -7,8 +7,8 @@ use diesel::{QueryResult, SqliteConnection};
 
 use crate::storage::statement::Statement;
 
-/// The idle connections. There are as many as there were readers at one time: snapshots aside, no more than the runtime
-/// has threads, since a statement on SQLite does not suspend its task.
+/// The idle connections. There are as many as there were readers at one time: snapshots aside, no
+/// more than the runtime has threads, since a statement on SQLite does not suspend its task.
 pub(in crate::storage) struct Idle {
     pub(super) file: PathBuf,
     pub(super) connections: Mutex<Vec<SqliteConnection>>,
@@ -16,9 +16,10 @@ pub(in crate::storage) struct Idle {
 
 /// A connection to SQLite that one reader holds.
 pub(in crate::storage) struct SqliteReader {
-    /// `Some` until the drop.
+    /// The connection, `Some` until the reader is dropped.
     pub connection: Option<SqliteConnection>,
-    /// Whether a transaction holds one state until the drop.
+    /// Whether the connection is in a transaction, whose statements all read the same state. It ends
+    /// when the reader is dropped.
     pub is_snapshot: bool,
     pub idle: Arc<Idle>,
 }

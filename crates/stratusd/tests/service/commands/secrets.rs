@@ -112,7 +112,7 @@ fn keys_come_from_where_settings_count_most() {
         let said = rotate(arguments, environment);
         assert_eq!(
             said,
-            "error: encryption_keys and encryption_keys_file are set in the same place: remove one of them\n"
+            "error: encryption_keys and encryption_keys_file are both set by flags, by variables or in the file: remove one of them\n"
         );
     }
 }

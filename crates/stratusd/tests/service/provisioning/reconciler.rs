@@ -59,7 +59,7 @@ on_both! {
     }
 }
 
-/// A call that hangs blocks neither its worker nor the shutdown of the service.
+/// A call that hangs does not block its worker or the shutdown of the service.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_that_hangs_is_cancelled() {
     let bare = Bare::new(Home::sqlite()).await;
@@ -236,7 +236,7 @@ async fn a_step_ends_with_its_lease() {
     worker.await.expect("a worker ends");
 }
 
-/// A password that is set while the provisioner sets the one before reaches the provisioner too.
+/// A password that the owner sets while the provisioner sets an earlier one is set afterwards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_that_is_changed_meanwhile_is_set_again() {
     let bare = Bare::new(Home::sqlite()).await;

@@ -52,7 +52,8 @@ async fn the_same_seed_fails_the_same_steps() {
     assert!(seen.len() > 1, "the seed does not matter: {seen:?}");
 }
 
-/// The simulator of a replica adopts the work of another one once it is recorded, and not before.
+/// The simulator of a replica knows what that of another one has done once it is recorded, and not
+/// before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn simulators_of_several_replicas_agree() {
     let (home, world) = (Home::sqlite(), World::real());

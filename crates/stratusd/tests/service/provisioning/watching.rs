@@ -25,7 +25,7 @@ pub struct Watched {
     pub holds_passwords: tokio::sync::Mutex<()>,
 }
 
-/// A provisioner that records its calls, and those for one database that overlap.
+/// A provisioner that records its calls, and counts calls for the same database that overlap.
 pub struct Watching(pub Arc<Watched>);
 
 impl Watching {
@@ -132,7 +132,7 @@ impl Provisioner for Watching {
     }
 }
 
-/// Counts a call until it ends or is cancelled.
+/// A call in progress, counted until it ends or is cancelled.
 struct Begun<'c>(&'c AtomicUsize);
 
 impl<'c> Begun<'c> {

@@ -34,7 +34,7 @@ pub struct BareRequest {
 /// The status, the sorted headers, and the body of a response.
 pub type BareResponse = (u16, Vec<(String, String)>, Vec<u8>);
 
-/// A service without a process and without a reconciler, whose responses are deterministic.
+/// A service in the process of the test, without a reconciler. Its responses are deterministic.
 pub struct Bare {
     /// The folder and the database.
     pub home: Home,

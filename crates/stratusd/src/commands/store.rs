@@ -1,0 +1,37 @@
+//! The database, as commands other than `serve` use it.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use stratusd::settings::StoreSettings;
+use stratusd::storage::{Store, StoreConfig};
+use stratusd::world::World;
+
+/// How long a statement of a command may take. Much longer than in the service: an inventory may be
+/// large, and another `stratusd apply` may hold the lock.
+const STATEMENT_TIMEOUT: Duration = Duration::from_hours(1);
+
+/// Runs a task of a command that only uses the database, on a runtime with one worker thread.
+pub(super) fn block_on<T>(task: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build();
+    runtime
+        .context("failed to start the runtime")?
+        .block_on(task)
+}
+
+/// Opens the database that the settings name.
+pub(super) async fn open(settings: &StoreSettings) -> Result<Store> {
+    let config = StoreConfig {
+        database: settings.database_url.database()?,
+        // Commands run one statement after the other.
+        connections: 1,
+        patience: STATEMENT_TIMEOUT,
+        world: World::real(),
+    };
+    Store::open(&config)
+        .await
+        .context("failed to open the database")
+}
