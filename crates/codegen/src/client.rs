@@ -1,10 +1,11 @@
 //! The client crate: a builder per operation, a file per tag.
 //!
-//! Builders and responses are ours, the request in the middle of a builder is progenitor's where
-//! progenitor loses nothing of the contract ([`writes_request`]), and ours elsewhere. Callers
-//! cannot see the difference.
+//! This pass writes builders and responses itself. The request in the middle of a builder is taken
+//! from progenitor if that loses nothing of the contract ([`writes_request`]), and is written here
+//! otherwise. Callers cannot see the difference.
 
 mod builder;
+mod error;
 pub(crate) mod names;
 mod paging;
 mod parts;
@@ -14,6 +15,7 @@ mod root;
 mod tag;
 mod text;
 
+pub use error::ClientError;
 pub use progenitor::writes_request;
 
 use std::collections::HashMap;
@@ -25,22 +27,7 @@ use crate::ir::{Api, Operation};
 use crate::parallel;
 use crate::tokens::{RustFile, rust_file};
 
-/// Why a client could not be written: a fault of the generator, never of the contract.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// progenitor has rejected the document that was made for it.
-    #[error("progenitor rejects the document that codegen made for it: {0}")]
-    Rejected(#[from] progenitor_impl::Error),
-    /// The output of progenitor is not Rust.
-    #[error("progenitor's output is not valid Rust: {0}")]
-    Unreadable(#[from] syn::Error),
-    /// The output of progenitor has another form than that of the version that this crate was
-    /// written for.
-    #[error("progenitor's output has a new form: expected {0}")]
-    Progenitor(&'static str),
-}
-
-/// Returns the sources of the client crate.
+/// Generates the sources of the client crate.
 pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
     let names = names::ClientNames::new(api);
     let folder = format!("{}/src", api.names.package("client"));
@@ -67,6 +54,7 @@ fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientE
 /// How many builders are syntax trees at a time, to bound memory.
 const AT_A_TIME: usize = 64;
 
+/// Generates the file of the tag at `at`.
 fn tag_file(api: &Api<'_>, names: &names::ClientNames, at: usize) -> Result<String, ClientError> {
     let mut file = RustFile::new();
     file.add(tag::head(api, names, at));

@@ -161,6 +161,7 @@ enum Difference<'f> {
 }
 
 impl Difference<'_> {
+    /// Returns the path of the file below the output folder.
     fn path(&self) -> &str {
         match self {
             Self::Changed { file, .. } | Self::Missing { file } => &file.path,

@@ -12,6 +12,7 @@ mod error;
 mod flatten;
 mod form;
 mod integer;
+mod lowering;
 mod object;
 mod operation;
 mod reach;
@@ -23,12 +24,12 @@ mod security;
 mod tag;
 mod union;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 
 use contract::Contract;
-use contract::model::{Dialect, SchemaId};
 
-use crate::ir::{Api, CrateNames, Operation, Tag, TypeDef, TypeId, TypeKind, TypeRef};
+use self::lowering::Lowering;
+use crate::ir::{Api, CrateNames, Operation, Tag, TypeDef, TypeKind, TypeRef};
 use crate::names;
 
 /// Lowers a contract. The names of its crates begin with `prefix`.
@@ -96,6 +97,7 @@ struct Direction<'c> {
 }
 
 impl<'c> Direction<'c> {
+    /// Returns the API of this direction, with the types that both directions share.
     fn api(self, names: CrateNames, types: Vec<TypeDef>, error: Option<TypeRef>) -> Api<'c> {
         let Self {
             contract,
@@ -130,30 +132,7 @@ fn name_required_fields(types: &mut [TypeDef]) {
     }
 }
 
-/// The state of one lowering.
-struct Lowering<'c> {
-    contract: &'c Contract,
-    /// The items by [`TypeId`]; `None` while an item is being made.
-    types: Vec<Option<TypeDef>>,
-    /// The type of each schema that has been lowered, or of which the lowering has begun.
-    lowered: HashMap<SchemaId, TypeRef>,
-    /// The slot and the name reserved for each component.
-    reserved: HashMap<SchemaId, (TypeId, String)>,
-    /// The names that items have taken.
-    taken: HashSet<String>,
-}
-
 impl<'c> Lowering<'c> {
-    fn new(contract: &'c Contract) -> Self {
-        Self {
-            contract,
-            types: Vec::new(),
-            lowered: HashMap::new(),
-            reserved: HashMap::new(),
-            taken: HashSet::new(),
-        }
-    }
-
     /// Lowers every component.
     ///
     /// All of them take their names before any inline schema does, so that an added operation,
@@ -179,6 +158,7 @@ impl<'c> Lowering<'c> {
         }
     }
 
+    /// Lowers the tags and operations of one direction.
     fn direction(&mut self, contract: &'c Contract, names: &CrateNames) -> Direction<'c> {
         let tags = tag::tags(contract, names);
         let operations = operation::operations(self, contract, &tags);
@@ -187,41 +167,5 @@ impl<'c> Lowering<'c> {
             tags,
             operations,
         }
-    }
-
-    /// Reserves the slot of an item, so that other types can refer to it before it is made.
-    fn reserve_slot(&mut self) -> TypeId {
-        self.types.push(None);
-        TypeId(self.types.len() - 1)
-    }
-
-    /// Fills a slot with its item.
-    fn finish(
-        &mut self,
-        id: TypeId,
-        name: String,
-        schema: SchemaId,
-        component: Option<String>,
-        kind: TypeKind,
-    ) {
-        self.types[id.0] = Some(TypeDef {
-            name,
-            schema,
-            component,
-            // `reach` sets these three when all operations are known.
-            tags: BTreeSet::new(),
-            in_request: false,
-            in_response: false,
-            kind,
-        });
-    }
-
-    /// Returns whether a schema without `type` has the type that its keywords constrain.
-    ///
-    /// Documents of 3.0 often leave out `type: object`, as the examples of the specification do.
-    /// Under 3.1 a schema means exactly what JSON Schema says: keywords of objects accept every
-    /// string.
-    fn implies_types(&self) -> bool {
-        self.contract.dialect == Dialect::V30
     }
 }

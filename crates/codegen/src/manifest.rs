@@ -5,6 +5,7 @@ mod embedded;
 mod example;
 mod inherit;
 mod licence;
+mod part;
 mod readme;
 mod runtime;
 mod text;
@@ -13,10 +14,12 @@ use std::fmt::Write as _;
 
 use semver::Version;
 
+use self::part::Part;
+use self::text::{feature_key, mark, one_line, quoted, shortened};
+use crate::file::File;
 use crate::ir::{Api, Tag};
-use crate::tokens::GENERATED;
-use crate::{File, Runtime, names, types};
-use text::{feature_key, one_line, quoted, shortened};
+use crate::options::Runtime;
+use crate::{names, types};
 
 /// Generates every file of every crate that is not a source, and the sources of the run time if it
 /// is copied.
@@ -56,30 +59,6 @@ fn crates<'a>(api: &'a Api<'a>, events: Option<&'a Api<'a>>) -> Vec<(&'a Api<'a>
     let sides = [Some(api), events].into_iter().flatten();
     let sides = sides.flat_map(|of| [(of, Part::Client), (of, Part::Server)]);
     std::iter::once((api, Part::Types)).chain(sides).collect()
-}
-
-/// The kinds of crate that a contract has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Types,
-    Client,
-    Server,
-}
-
-impl Part {
-    /// Returns what follows the prefix in the crate's name.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Types => "types",
-            Self::Client => "client",
-            Self::Server => "server",
-        }
-    }
-}
-
-/// Returns the first line of a generated file, as a comment that begins with `comment`.
-fn mark(comment: &str) -> String {
-    format!("{comment} {}", GENERATED.trim_start_matches("// "))
 }
 
 /// Generates a crate's `Cargo.toml`.
@@ -143,6 +122,7 @@ fn version(api: &Api<'_>) -> Version {
     contract_version(api).unwrap_or_else(|| Version::new(0, 1, 0))
 }
 
+/// Returns the contract's version, if it is a semantic version.
 fn contract_version(api: &Api<'_>) -> Option<Version> {
     Version::parse(api.contract.info.version.trim()).ok()
 }
@@ -260,11 +240,13 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
         let mut requirement = version(api);
         // A version requirement cannot have build metadata.
         requirement.build = semver::BuildMetadata::EMPTY;
+        // A server checks JSON bodies by the schemas, to report all that is wrong with one.
         let schemas = if part == Part::Server {
             ", features = [\"schemas\"]"
         } else {
             ""
         };
+        // Without default features, since the feature of a tag here enables the same tag there.
         lines.push(format!(
             "{types} = {{ path = {}, version = {}, default-features = false{schemas} }}\n",
             quoted(&format!("../{types}")),

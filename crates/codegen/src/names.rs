@@ -245,6 +245,7 @@ pub(crate) fn first_free(name: String, mut is_free: impl FnMut(&str) -> bool) ->
 fn spell_out(words: &str) -> String {
     let has_letters = words.chars().any(char::is_alphanumeric);
     let mut spelled = String::with_capacity(words.len());
+    // Among letters `-`, `.` and the like only separate words, as in `load-balancer`.
     for (at, character) in words.chars().enumerate() {
         let word = match character {
             '+' if at == 0 || !has_letters => "plus",
@@ -299,6 +300,7 @@ fn legal_identifier(name: &str, prefix: &str) -> String {
         .take(MAX_LENGTH)
         .collect();
     match kept.chars().next() {
+        // The prefix is `N` or `n`, so this is `Nameless` or `nameless`.
         None => format!("{prefix}ameless"),
         Some(first) if unicode_ident::is_xid_start(first) => kept,
         Some(_) => format!("{prefix}{kept}"),

@@ -1,7 +1,7 @@
-//! Work on all processors.
+//! Runs a function on many items, on all processors.
 //!
-//! Two passes need it, each with one loop. rayon would do the same, but it is no dependency of anything that is built
-//! here, and its pool of threads would outlive the call.
+//! Two passes need it, each with one loop. rayon would do the same, but nothing else in this
+//! workspace depends on it, and its pool of threads would outlive the call.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,11 +25,12 @@ pub(crate) fn map<T: Sync, U: Send>(items: &[T], run: impl Fn(&T) -> U + Sync) -
         .min(items.len());
     let mut done: Vec<(usize, U)> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        // This thread works too, so that one item or one processor needs no other.
         let mut done = work();
         for other in others {
             match other.join() {
                 Ok(results) => done.extend(results),
-                // A panic in a pass is ours, and goes on here.
+                // A panic is a fault of the pass, which the caller must see.
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }

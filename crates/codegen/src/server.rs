@@ -1,8 +1,11 @@
 //! The server crate: per tag a trait, its requests and responses, and its routes.
 //!
-//! What the generated code does when it runs is in `api_runtime::server`, and in the derives of `api-macros`.
+//! What the generated code does when it runs is in `api_runtime::server`, and in the derives of
+//! `api-macros`.
 
 mod document;
+mod names;
+mod parameter;
 mod payload;
 mod request;
 mod response;
@@ -12,33 +15,34 @@ mod tag;
 mod words;
 mod yaml;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::File;
+use self::names::{fixed, types_crate};
 use crate::emit::MARK;
+use crate::file::File;
 use crate::ir::Api;
 use crate::parallel;
 use crate::tokens::{ident, inner_docs, letters, rust_file};
 
-/// Writes every source file of the server crate, and the contract that it serves.
+/// Generates every source file of the server crate, and the contract that it serves.
 pub(crate) fn files(api: &Api<'_>) -> Vec<File> {
     parallel::map(&jobs(api), |job| job.write(api))
 }
 
-/// A file to write.
+/// A file of the server crate that has to be generated.
 enum Job {
-    /// Rust, at this path below `src`.
+    /// Rust, in the file of this name below `src`.
     Rust(String, Part),
-    /// `openapi.json`
+    /// The contract as JSON, in `openapi.json`.
     Json,
-    /// `openapi.yaml`
+    /// The contract as YAML, in `openapi.yaml`.
     Yaml,
-    /// `words.json`
+    /// The texts of the contract that Rust does not enforce, in `words.json`.
     Words,
 }
 
-/// What a file of Rust holds.
+/// The part of the server crate that a file of Rust holds.
 enum Part {
     Library,
     Tag(usize),
@@ -48,6 +52,8 @@ enum Part {
     Document,
 }
 
+/// Returns the files of the server crate. Each is generated on its own, so that all processors can
+/// work.
 fn jobs(api: &Api<'_>) -> Vec<Job> {
     let rust = |name: &str, part: Part| Job::Rust(fixed(api, name), part);
     let tags = || api.tags.iter().enumerate();
@@ -64,6 +70,7 @@ fn jobs(api: &Api<'_>) -> Vec<Job> {
 }
 
 impl Job {
+    /// Generates the file.
     fn write(&self, api: &Api<'_>) -> File {
         let root = format!("{}/src", api.names.package("server"));
         match self {
@@ -88,6 +95,7 @@ impl Job {
 }
 
 impl Part {
+    /// Generates the text of the file.
     fn text(&self, api: &Api<'_>) -> String {
         match *self {
             Self::Library => rust_file(library(api)),
@@ -100,26 +108,7 @@ impl Part {
     }
 }
 
-/// Returns the name of a module that is no tag's: as it is, or with `shared_` before it where a tag has taken it.
-fn fixed(api: &Api<'_>, name: &str) -> String {
-    let mut name = name.to_owned();
-    while api.tags.iter().any(|tag| tag.module == name) {
-        name.insert_str(0, "shared_");
-    }
-    name
-}
-
-/// Writes `use crate::responses;`, under that name also where the module has another.
-fn import(api: &Api<'_>, name: &str) -> TokenStream {
-    let module = ident(&fixed(api, name));
-    let name = ident(name);
-    if module == name {
-        quote!(use crate::#name;)
-    } else {
-        quote!(use crate::#module as #name;)
-    }
-}
-
+/// Generates `openapi.json`, which is the whole contract in one document.
 fn json(api: &Api<'_>) -> String {
     let mut text = serde_json::to_string_pretty(&api.contract.document)
         .expect("JSON values are written as JSON");
@@ -127,9 +116,11 @@ fn json(api: &Api<'_>) -> String {
     text
 }
 
-/// The contract as YAML: the author's own file, where that is all of the contract, else one that is written here.
+/// Generates `openapi.yaml`, which is the author's own file if the whole contract is one file of
+/// YAML.
 fn yaml(api: &Api<'_>) -> String {
     match &api.contract.yaml {
+        // It has the author's comments, which are lost in the document as JSON.
         Some(text) => text.clone(),
         None => format!(
             "# {MARK} from the contract; change that and run it again.\n{}",
@@ -138,6 +129,8 @@ fn yaml(api: &Api<'_>) -> String {
     }
 }
 
+/// Returns whether an operation lists a response that is a component, which has a module of its
+/// own.
 fn has_shared_responses(api: &Api<'_>) -> bool {
     api.operations
         .iter()
@@ -145,16 +138,7 @@ fn has_shared_responses(api: &Api<'_>) -> bool {
         .any(|response| response.component.is_some())
 }
 
-/// `api_types`
-fn types_crate(api: &Api<'_>) -> Ident {
-    ident(&api.names.krate("types"))
-}
-
-/// Returns the name of a constant for `load_balancer_list`.
-fn constant(name: &str) -> Ident {
-    ident(&name.trim_start_matches("r#").to_uppercase())
-}
-
+/// Generates `lib.rs`.
 fn library(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(&format!(
         "Serves {}: implement the trait of each tag, and `router` does the rest.\n\n\

@@ -157,7 +157,9 @@ impl RustFile {
         self.add_tree(syn::parse2(tokens).expect("a pass only makes tokens that are Rust"));
     }
 
+    /// Adds a syntax tree as formatted text.
     fn add_tree(&mut self, mut tree: syn::File) {
+        // Inner doc comments stand apart from the first item.
         if !tree.attrs.is_empty() {
             self.previous = Some(Group::Other);
         }
@@ -188,6 +190,7 @@ pub(crate) const GENERATED: &str =
 struct Layout;
 
 impl Layout {
+    /// Puts the mark of a blank line before an item.
     fn mark(attributes: &mut Vec<syn::Attribute>) {
         attributes.insert(0, syn::parse_quote!(#[doc = #BLANK]));
     }
@@ -256,9 +259,11 @@ pub(crate) enum Group {
 }
 
 impl Group {
+    /// Returns the group of an item.
     fn of(item: &syn::Item) -> Self {
         match item {
             syn::Item::Use(item) if matches!(item.vis, syn::Visibility::Inherited) => Self::Use,
+            // A re-export stands beside the module that it is from.
             syn::Item::Use(_) => Self::Module,
             syn::Item::Mod(item) if item.content.is_none() => Self::Module,
             _ => Self::Other,

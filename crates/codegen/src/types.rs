@@ -17,7 +17,7 @@ use crate::File;
 use crate::ir::{Api, Tag, TypeDef, TypeKind};
 use crate::tokens::{RustFile, ident, inner_docs, letters, rust_file};
 
-/// The module of the types that several tags use, or none.
+/// The name of the module of the types that several tags use, or that no tag uses.
 const SHARED: &str = "shared";
 
 /// Generates every source file of the types crate.
@@ -121,6 +121,7 @@ fn modules<'a>(api: &'a Api<'_>) -> Vec<Module<'a>> {
 
 /// Returns the tag whose module an item is in; `None` for the shared one.
 fn tag_of_module(def: &TypeDef) -> Option<usize> {
+    // Not the first of several tags: with only the feature of another one the type would be missing.
     match def.tags.len() {
         1 => def.tags.first().copied(),
         _ => None,
@@ -152,6 +153,7 @@ fn crate_root(api: &Api<'_>) -> TokenStream {
             pub use #name::*;
         }
     });
+    // A type that is checked by a compiled schema needs the schemas in every build.
     let gate = (!needs_schemas(api)).then(|| quote!(#[cfg(feature = "schemas")]));
     let letters = letters(api);
     quote! {

@@ -63,6 +63,7 @@ impl Builder<'_> {
         ident(&self.names.of(self.operation).transport)
     }
 
+    /// Returns the struct of the builder.
     fn structure(&self) -> TokenStream {
         let name = ident(&self.operation.pascal);
         let client_trait = &self.api.tags[self.operation.tag].client_trait;
@@ -74,6 +75,7 @@ impl Builder<'_> {
             quote!(#field: runtime::Argument<#ty>,)
         });
         let body = self.body_field();
+        // A body that is a stream can only be sent once, so its builder is not `Clone`.
         let derive = if self.body_can_be_cloned() {
             quote!(Clone, Debug)
         } else {
@@ -90,6 +92,7 @@ impl Builder<'_> {
         }
     }
 
+    /// Returns the `impl` of the builder.
     fn methods(&self) -> TokenStream {
         let name = ident(&self.operation.pascal);
         let transport = self.transport();
@@ -122,6 +125,7 @@ impl Builder<'_> {
         }
     }
 
+    /// Returns the setter of a parameter.
     fn setter(&self, parameter: &Parameter, field: &Ident) -> TokenStream {
         let docs = docs(&text::setter(parameter));
         let deprecated = parameter.deprecated.then(|| quote!(#[deprecated]));
@@ -132,6 +136,8 @@ impl Builder<'_> {
             "optional"
         };
         let argument = parts::argument(self.api, convert, &parameter.name, &parameter.ty);
+        // A value that does not convert is kept as an error until `send`, so that a chain of
+        // setters needs no `?`.
         quote! {
             #docs
             #deprecated
@@ -142,6 +148,7 @@ impl Builder<'_> {
         }
     }
 
+    /// Returns the method `send`.
     fn send(&self) -> TokenStream {
         let docs = docs(&text::send(self.api, &self.successes, &self.errors));
         let names = self.names.of(self.operation);

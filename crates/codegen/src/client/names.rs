@@ -54,6 +54,7 @@ pub(super) struct OperationNames {
 }
 
 impl ClientNames {
+    /// Chooses the names for an API.
     pub(super) fn new(api: &Api<'_>) -> Self {
         let mut types: HashSet<String> = api
             .operations
@@ -76,6 +77,8 @@ impl ClientNames {
                 (operation.index, names)
             })
             .collect();
+        // The modules of tags are named in lowering, for all crates; where a fixed module has the
+        // same name, it gives way.
         let mut modules: HashSet<String> = api.tags.iter().map(|tag| tag.module.clone()).collect();
         let mut schemes = HashSet::new();
         let mut credentials: HashSet<String> = SETTINGS.map(str::to_owned).into();

@@ -18,6 +18,7 @@ pub(super) fn stream(
     let paged = operation.paging.as_ref()?;
     let fields = fields(api, &paged.page)?;
     let items = fields.iter().find(|field| field.name == paged.items)?;
+    // If the page is not the only body of a success, `send` returns an enum, which has no items.
     if *responses::successes(api, operation).single()? != Body::Json(paged.page.clone()) {
         return None;
     }
@@ -30,6 +31,8 @@ pub(super) fn stream(
     let cursor = &names.of(operation).parameters[paged.start_after];
     let field = |at: usize| ident(&names.of(operation).parameters[at]);
     let key = &paged.key;
+    // The next cursor is what the last item has in the property that the list is sorted by, which
+    // the caller may choose.
     let key = if let Some(order) = paged.order_column.map(field) {
         quote!(runtime::text(&self.#order, #key))
     } else {
@@ -118,6 +121,7 @@ fn count(api: &Api<'_>, fields: &[Field]) -> TokenStream {
     )
 }
 
+/// Returns the fields of a page.
 fn fields<'a>(api: &'a Api<'_>, page: &TypeRef) -> Option<&'a [Field]> {
     let TypeRef::Named(id) = page else {
         return None;

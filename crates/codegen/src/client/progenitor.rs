@@ -22,8 +22,9 @@ use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, Member, Stmt, Token, parse_quote};
 
+use super::error::ClientError;
 use super::names::{ClientNames, OperationNames};
-use super::{ClientError, parts};
+use super::parts;
 use crate::ir::{self, Api, MediaKind, TypeKind, TypeRef};
 use crate::tokens::ident;
 
@@ -78,6 +79,7 @@ fn is_plain_path(operation: &ir::Operation) -> bool {
     !operation.segments.is_empty() && are_segments && is_unique && declared == used
 }
 
+/// Returns whether progenitor writes a parameter as the contract wants it.
 fn is_plain_parameter(api: &Api<'_>, parameter: &ir::Parameter) -> bool {
     let ParameterEncoding::Style {
         style,
@@ -121,6 +123,7 @@ fn is_plain(api: &Api<'_>, ty: &TypeRef) -> bool {
     }
 }
 
+/// Returns whether a type is a list of plain values.
 fn is_plain_list(api: &Api<'_>, ty: &TypeRef) -> bool {
     match ty {
         TypeRef::Vec(items) => is_plain(api, items),
@@ -133,6 +136,7 @@ fn is_plain_list(api: &Api<'_>, ty: &TypeRef) -> bool {
     }
 }
 
+/// Returns whether an operation has no body, or one that progenitor writes.
 fn is_plain_body(operation: &ir::Operation) -> bool {
     let Some(body) = parts::body_of(operation) else {
         return true;
@@ -173,6 +177,8 @@ fn functions(operations: &[&ir::Operation]) -> Result<Vec<syn::Block>, ClientErr
     if operations.is_empty() {
         return Ok(Vec::new());
     }
+    // A positional function uses its arguments as they are, where a builder of progenitor's would
+    // wrap each of them.
     let mut settings = GenerationSettings::new();
     settings
         .with_interface(InterfaceStyle::Positional)
@@ -235,6 +241,7 @@ fn path(at: usize, operation: &ir::Operation) -> String {
     path
 }
 
+/// Returns the path item of the operation at `at`, in which every name is a placeholder.
 fn path_item(at: usize, operation: &ir::Operation) -> PathItem {
     let parameters = operation.parameters.iter().enumerate();
     let placeholder = Operation {
@@ -250,6 +257,7 @@ fn path_item(at: usize, operation: &ir::Operation) -> PathItem {
     item
 }
 
+/// Returns a parameter that is a string, named by its index.
 fn parameter(at: usize, parameter: &ir::Parameter) -> Parameter {
     let parameter_data = ParameterData {
         name: format!("p{at}"),
@@ -276,6 +284,7 @@ fn parameter(at: usize, parameter: &ir::Parameter) -> Parameter {
     }
 }
 
+/// Returns a required JSON body, which is a string.
 fn body() -> RequestBody {
     let media = MediaType {
         schema: Some(ReferenceOr::Item(string())),
@@ -288,6 +297,7 @@ fn body() -> RequestBody {
     }
 }
 
+/// Returns the schema of a string.
 fn string() -> Schema {
     Schema {
         schema_data: SchemaData::default(),
@@ -295,6 +305,7 @@ fn string() -> Schema {
     }
 }
 
+/// Returns the operation that a path item has for a method.
 fn slot(item: &mut PathItem, method: Method) -> &mut Option<Operation> {
     match method {
         Method::Get => &mut item.get,
@@ -338,6 +349,7 @@ fn request(
     };
     let url = local("url").and_then(|url| placeholders.url(&url));
     let request = local("request").and_then(|request| placeholders.builder(request));
+    // An argument that progenitor leaves out, or uses twice, has to be noticed.
     let expected = operation.parameters.len() + usize::from(parts::body_of(operation).is_some());
     match (url, request) {
         (Some(url), Some(request)) if placeholders.replaced == expected => {
@@ -385,6 +397,7 @@ impl Placeholders<'_> {
             .strip_prefix("{}/op")?
             .trim_start_matches(|character: char| character.is_ascii_digit());
         let mut displayed = Vec::new();
+        // The first argument is the base URL, which the run time has.
         for argument in arguments.skip(1) {
             let Expr::Call(mut encoded) = argument else {
                 return None;
@@ -424,6 +437,8 @@ impl Placeholders<'_> {
 
 impl VisitMut for Placeholders<'_> {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
+        // Children come first, so that what replaces a placeholder is not searched itself: the
+        // field of an argument can be called `client`.
         visit_mut::visit_expr_mut(self, expr);
         let transport = ident(&self.fields.transport);
         match expr {
@@ -452,6 +467,7 @@ impl VisitMut for Placeholders<'_> {
     }
 
     fn visit_lit_str_mut(&mut self, literal: &mut syn::LitStr) {
+        // progenitor passes the name of a query parameter as a string.
         let named = placeholder(&literal.value(), "p");
         if let Some(parameter) = named.and_then(|at| self.operation.parameters.get(at)) {
             *literal = syn::LitStr::new(&parameter.wire, literal.span());

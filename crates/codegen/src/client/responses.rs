@@ -67,6 +67,7 @@ impl Side {
         }
     }
 
+    /// Creates a side of the responses that the contract lists on it.
     fn new(arms: Vec<Arm>) -> Self {
         let mut bodies = arms
             .iter()
@@ -81,8 +82,8 @@ impl Side {
 /// The statuses of the success, if the contract lists none.
 const SUCCESSES: (u16, u16) = (200, 299);
 
-/// Returns the successes: the responses below 400. If there are none, `default`; without that,
-/// bytes for each 2XX.
+/// Returns the successes: the responses below 400. If the contract lists none, `default` is the
+/// success, and without that the bytes of each 2XX.
 pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
     let mut taken = HashSet::new();
     let mut arms: Vec<Arm> = operation
@@ -151,6 +152,7 @@ fn reaches_the_caller(status: StatusKey) -> bool {
     }
 }
 
+/// Returns the first and the last status that a key of the contract stands for.
 fn statuses(status: StatusKey) -> (u16, u16) {
     match status {
         StatusKey::Code(code) => (code, code),
@@ -159,6 +161,7 @@ fn statuses(status: StatusKey) -> (u16, u16) {
     }
 }
 
+/// Returns the arm of a response. Its variants get names that are not in `taken`.
 fn arm(
     api: &Api<'_>,
     operation: &Operation,
@@ -210,6 +213,7 @@ fn bodies<'o>(
     operation: &Operation,
     response: &'o Response,
 ) -> Vec<(Vec<&'o str>, Body)> {
+    // HTTP gives these no body, even where the contract lists one.
     let bodiless = matches!(response.status, StatusKey::Code(101 | 204 | 205 | 304));
     if bodiless || operation.method == Method::Head {
         return Vec::new();
@@ -235,6 +239,7 @@ fn bodies<'o>(
     bodies
 }
 
+/// Returns the body of a media type.
 fn body(media: &Media) -> Body {
     match (media.kind, &media.ty) {
         (MediaKind::Json, ty) => Body::Json(ty.clone().unwrap_or(TypeRef::Any)),

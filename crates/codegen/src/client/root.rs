@@ -31,6 +31,7 @@ pub(super) fn tokens(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     }
 }
 
+/// Returns the doc comment of the crate.
 fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let info = &api.contract.info;
     let mut text = format!(
@@ -55,6 +56,8 @@ fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         });
     let (krate, credential) = (api.names.krate("client"), credential.unwrap_or_default());
     let words = inner_docs(&text);
+    // Only this example is compiled. Code in the words of the contract must not be, so those are a
+    // doc comment of their own.
     let mut text = "\n# Example\n\n```rust\n".to_owned();
     text.extend([
         format!("let client = {krate}::Client::builder(\"http://localhost:8080\"){credential}.build()?;\n"),
@@ -70,10 +73,12 @@ fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     quote!(#words #example)
 }
 
+/// Returns a text on one line.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns what the root exports of the types crate and of the run time.
 fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let (types, krate) = (ident(&names.modules[0]), ident(&api.names.krate("types")));
     let error = api.error.as_ref().map_or_else(
@@ -102,6 +107,7 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     }
 }
 
+/// Returns the modules of tags, and those that only this crate has.
 fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let [_, prelude, schemes, sealed] = names.modules.each_ref().map(|name| ident(name));
     let (declared, traits): (Vec<TokenStream>, Vec<TokenStream>) = api
@@ -120,6 +126,7 @@ fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
             )
         })
         .unzip();
+    // Credentials are found by index and not by name, so that a call searches no map.
     let constants = names.schemes.iter().enumerate().map(|(at, name)| {
         let name = ident(name);
         quote!(pub(crate) const #name: usize = #at;)
@@ -200,6 +207,7 @@ fn servers(api: &Api<'_>) -> Option<TokenStream> {
     })
 }
 
+/// Returns the struct `Client`.
 fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let docs = docs(&format!(
         "A client of {}. Cheap to clone.",
@@ -212,6 +220,7 @@ fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
         (scheme.kind == SecurityKind::MutualTls)
             .then(|| quote!(.credential(#module::#constant, runtime::Scheme::Certificate, Secret::from(""))))
     });
+    // A subscriber gives the whole URL, with its query, so no path is appended.
     let exact = api.names.is_reversed.then(|| quote!(.exact()));
     let (settings, base_url) = if api.names.is_reversed {
         (
@@ -254,6 +263,7 @@ fn client(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     }
 }
 
+/// Returns the struct `ClientBuilder`.
 fn builder(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let credentials = api
         .security

@@ -41,6 +41,7 @@ pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream
     }
 }
 
+/// Returns the method of an operation, which makes its builder.
 fn method(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let (method, builder) = (ident(&operation.name), ident(&operation.pascal));
     let docs = docs(&text::operation(api, operation));

@@ -85,6 +85,7 @@ pub(super) fn send(api: &Api<'_>, successes: &Side, errors: &Side) -> String {
                 responses::Body::Events => "events".to_owned(),
                 responses::Body::Upgrade => "the connection".to_owned(),
             };
+            // A cell of a table is one line, and a bar would end it.
             let meaning = choice.description.trim().lines().next();
             let meaning = meaning.unwrap_or_default().replace('|', "\\|");
             let _ = write!(docs, "\n| {} | {body} | {meaning} |", status(arm.statuses));
@@ -93,6 +94,7 @@ pub(super) fn send(api: &Api<'_>, successes: &Side, errors: &Side) -> String {
     docs
 }
 
+/// Returns a range of statuses as the table shows it.
 fn status((first, last): (u16, u16)) -> String {
     match (first, last) {
         (400, 599) => "other errors".to_owned(),

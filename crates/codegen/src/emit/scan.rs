@@ -39,6 +39,7 @@ pub(super) fn starts_with_mark(text: &[u8]) -> bool {
 
 /// Checks that a crate's folder is absent, empty or generated.
 pub(super) fn ensure_ours(folder: &Path) -> Result<(), EmitError> {
+    // `metadata` would follow a link, and so look at a folder elsewhere.
     let about = match fs::symlink_metadata(folder) {
         Ok(about) => about,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -127,6 +128,7 @@ pub(super) fn files(folder: &Path, label: &str) -> Result<Vec<String>, EmitError
                 continue;
             }
             let path = format!("{label}/{name}");
+            // This does not follow links, so a link to a folder is listed and not entered.
             let kind = entry
                 .file_type()
                 .map_err(|error| EmitError::io("look at", &entry.path(), error))?;

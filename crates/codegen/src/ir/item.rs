@@ -89,34 +89,13 @@ pub struct Scalar {
     pub check: Option<String>,
 }
 
-/// Returns whether the run time checks values of a format; every other format only documents.
+/// Returns whether the run time checks values of a format. Every other format is documentation only.
 ///
-/// The run time's checks are in `api_runtime::format`.
+/// The list is the contract's, see [`contract::format`], and the checks are in
+/// `api_runtime::format`.
 #[must_use]
 pub fn format_is_enforced(format: &str) -> bool {
-    matches!(
-        format,
-        "date-time"
-            | "date"
-            | "time"
-            | "duration"
-            | "email"
-            | "idn-email"
-            | "hostname"
-            | "idn-hostname"
-            | "ipv4"
-            | "ipv6"
-            | "uri"
-            | "uri-reference"
-            | "iri"
-            | "iri-reference"
-            | "uri-template"
-            | "uuid"
-            | "regex"
-            | "json-pointer"
-            | "relative-json-pointer"
-            | "byte"
-    )
+    contract::format::lookup(format).is_some_and(|format| format.is_enforced)
 }
 
 /// A newtype over a list.

@@ -1,8 +1,8 @@
 //! The form of lists and maps.
 
-use super::Lowering;
 use super::flatten::{AdditionalProperties, FlatSchema};
 use super::form::{Form, Subject};
+use super::lowering::Lowering;
 use crate::ir::{Array, Map, TypeKind, TypeRef};
 
 impl Lowering<'_> {

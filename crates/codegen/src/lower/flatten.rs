@@ -167,6 +167,7 @@ impl FlatSchema {
         seen.pop();
     }
 
+    /// Adds the keywords of a schema that is an object, and of the schemas that they refer to.
     fn add_keywords(&mut self, contract: &Contract, k: &Keywords, seen: &mut Vec<SchemaId>) {
         if let Some(target) = k.reference {
             self.add(contract, target, seen);
@@ -198,6 +199,7 @@ impl FlatSchema {
         self.residual |= k.not.is_some() || k.if_schema.is_some();
     }
 
+    /// Adds the keywords of every type: `type`, `enum` and `const`.
     fn add_values(&mut self, k: &Keywords) {
         if let Some(types) = k.types {
             self.types = Some(match self.types {
@@ -224,6 +226,7 @@ impl FlatSchema {
         });
     }
 
+    /// Adds the keywords of numbers.
     fn add_numbers(&mut self, k: &Keywords) {
         tighten(&mut self.minimum, k.minimum.as_ref(), Ordering::Greater);
         tighten(&mut self.maximum, k.maximum.as_ref(), Ordering::Less);
@@ -242,6 +245,7 @@ impl FlatSchema {
         self.residual |= keep_first(&mut self.multiple_of, k.multiple_of.as_ref());
     }
 
+    /// Adds the keywords of strings.
     fn add_strings(&mut self, k: &Keywords, formats: Formats) {
         self.min_length = self.min_length.max(k.min_length);
         self.max_length = smaller(self.max_length, k.max_length);
@@ -254,6 +258,7 @@ impl FlatSchema {
         self.residual |= keep_first(&mut self.format, k.format.as_ref().filter(counts));
     }
 
+    /// Adds the keywords of arrays.
     fn add_arrays(&mut self, k: &Keywords) {
         self.items.extend(k.items);
         self.min_items = self.min_items.max(k.min_items);
@@ -264,6 +269,7 @@ impl FlatSchema {
             !k.prefix_items.is_empty() || k.contains.is_some() || k.unevaluated_items.is_some();
     }
 
+    /// Adds the keywords of objects.
     fn add_objects(&mut self, contract: &Contract, k: &Keywords, is_outermost: bool) {
         for (name, schema) in &k.properties {
             let schemas = self.properties.entry(name.clone()).or_default();
@@ -295,6 +301,7 @@ impl FlatSchema {
         }
     }
 
+    /// Adds `additionalProperties`.
     fn add_additional_properties(&mut self, k: &Keywords) {
         if let Some(additional) = k.additional_properties {
             // `additionalProperties` only sees the `properties` beside it. So in a conjunction it
@@ -315,6 +322,7 @@ impl FlatSchema {
         }
     }
 
+    /// Adds `unevaluatedProperties`.
     fn add_unevaluated_properties(
         &mut self,
         contract: &Contract,

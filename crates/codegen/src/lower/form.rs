@@ -2,10 +2,10 @@
 
 use contract::model::{SchemaId, Types};
 
-use super::Lowering;
 use super::enumeration::{enumeration, only_null};
 use super::flatten::FlatSchema;
 use super::integer::{integer, is_exact};
+use super::lowering::Lowering;
 use super::scalar::{number, string};
 use crate::ir::{Primitive, Selection, TypeKind, TypeRef, Union, Variant};
 

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use contract::model::{SchemaId, SchemaKind};
 use serde_json::Value;
 
-use super::Lowering;
 use super::flatten::{AdditionalProperties, FlatSchema};
 use super::form::{Form, Subject};
+use super::lowering::Lowering;
 use crate::ir::{Additional, Field, Object, TypeKind, TypeRef};
 use crate::names;
 

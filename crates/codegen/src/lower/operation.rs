@@ -15,7 +15,7 @@ use self::media::media;
 use self::names::{operation_names, parameter_names, response_names};
 use self::paging::paged;
 use self::status::status_name;
-use super::Lowering;
+use super::lowering::Lowering;
 use crate::ir::{Body, Operation, Parameter, Response, Tag, TypeRef};
 use crate::names::{identifier, pascal as pascal_case};
 

@@ -3,7 +3,7 @@
 use contract::Contract;
 use contract::model::{Keywords, SchemaId, SchemaKind};
 
-use super::Lowering;
+use super::lowering::Lowering;
 
 impl Lowering<'_> {
     /// Follows references from a schema to the one that they mean.

@@ -2,9 +2,9 @@
 
 use contract::model::{SchemaId, SchemaKind};
 
-use super::Lowering;
 use super::flatten::FlatSchema;
 use super::form::{Form, NullableForm, Subject};
+use super::lowering::Lowering;
 use super::scalar::scalar;
 use crate::ir::{Array, Map, Object, Primitive, Scalar, TypeId, TypeKind, TypeRef, Union};
 use crate::names;

@@ -12,10 +12,10 @@ use std::collections::HashSet;
 use contract::model::{Keywords, SchemaId, SchemaKind, Types};
 use serde_json::Value;
 
-use super::Lowering;
 use super::enumeration::variants_of;
 use super::flatten::{Alternatives, FlatSchema};
 use super::form::{Form, NullableForm, Subject};
+use super::lowering::Lowering;
 use crate::ir::{Selection, TypeKind, TypeRef, Union, Variant};
 use crate::names;
 

@@ -2,7 +2,7 @@
 
 use contract::model::{Method, SecurityKind};
 
-use super::Part;
+use super::part::Part;
 use crate::client::names::{METHODS, SETTINGS};
 use crate::ir::{Api, Operation, Parameter, Primitive, TypeDef, TypeKind, TypeRef};
 use crate::tokens::foreign_type;
@@ -46,6 +46,7 @@ fn client(api: &Api<'_>) -> String {
     let make =
         format!("{krate}::Client::builder(\"https://api.example.com\"){credential}.build()?;\n");
     let calls = |operation: &&Operation| is_simple(api, operation);
+    // A list or another GET changes nothing, so a reader may try it first.
     let operation = api
         .operations
         .iter()
@@ -102,6 +103,7 @@ fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
     operation.body.is_none()
         && !operation.deprecated
         && operation.parameters.iter().all(|parameter| {
+            // The setter of a parameter that is called like a method has another name.
             !METHODS.contains(&parameter.name.as_str())
                 && (!parameter.required || is_text(parameter))
         })

@@ -101,6 +101,7 @@ fn merged(name: &str, own: &dyn TableLike) -> Value {
             features.push(feature);
         }
     }
+    // A crate can have default features that the workspace switches off, but not the reverse.
     if own.get("default-features").and_then(Item::as_bool) == Some(true) {
         table.remove("default-features");
     }
@@ -135,6 +136,7 @@ fn shared(name: &str) -> (InlineTable, Array) {
                 table.insert("path", format!("../{name}").into());
             }
             key => {
+                // Without the white space around it in the other manifest.
                 let mut value = value.clone();
                 value.decor_mut().clear();
                 table.insert(key, value);

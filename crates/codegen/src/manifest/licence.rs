@@ -4,7 +4,9 @@ use contract::model::Info;
 
 use super::text::one_line;
 
+/// The text of the MIT licence.
 const MIT: &str = include_str!("../../../../LICENSE-MIT");
+/// The text of the Apache licence, version 2.0.
 const APACHE: &str = include_str!("../../../../LICENSE-APACHE");
 
 /// Returns the contract's licence as an SPDX expression, or `None` if it has none that SPDX knows.

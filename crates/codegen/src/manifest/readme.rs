@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::text::{one_line, plain, shortened};
-use super::{Part, example, licence, mark};
+use super::part::Part;
+use super::text::{mark, one_line, plain, shortened};
+use super::{example, licence};
 use crate::ir::{Api, Tag};
 use crate::names;
 

@@ -1,8 +1,8 @@
 //! The copy of the run time for generated crates outside this workspace.
 
 use super::{embedded, inherit, licence};
-use crate::File;
 use crate::emit::MARK;
+use crate::file::File;
 
 /// The crates that generated code depends on, each with its name, manifest and sources.
 pub(super) const CRATES: [(&str, &str, &[(&str, &str)]); 2] = [

@@ -1,6 +1,12 @@
-//! Escapes texts of a document for TOML and Markdown, so that none of them can be markup.
+//! The texts of manifests and READMEs: the mark of generated files, and texts of a document,
+//! escaped for TOML and Markdown so that none of them can be markup.
 
-use crate::tokens::is_deceptive;
+use crate::tokens::{GENERATED, is_deceptive};
+
+/// Returns the first line of a generated file, as a comment that begins with `comment`.
+pub(super) fn mark(comment: &str) -> String {
+    format!("{comment} {}", GENERATED.trim_start_matches("// "))
+}
 
 /// Returns a text on one line, where every run of white space and control characters is one space.
 pub(super) fn one_line(text: &str) -> String {

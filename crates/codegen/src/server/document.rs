@@ -1,14 +1,16 @@
-//! The closed loop: code that re-derives the document from the operations that the router serves.
+//! The module that derives the OpenAPI document again, from the operations that the router serves.
 //!
-//! The texts that no Rust enforces are in a file beside it, see `words`.
+//! Tests compare it with the contract, and so find what was lost on the way into Rust. The texts
+//! that Rust does not enforce are in a file beside the module, see `words`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::types_crate;
+use super::names::types_crate;
 use crate::ir::Api;
 use crate::tokens::inner_docs;
 
+/// Generates `openapi.rs`.
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
         "The document, re-derived from the operations that the router serves.\n\n\

@@ -1,12 +1,13 @@
-//! What responses hold besides their status: bodies of one or several media types, and headers.
+//! What responses hold besides their status: headers, and bodies of one or several media types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract::model::StatusKey;
 use heck::ToPascalCase;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::request::parameter_items;
+use super::parameter::parameter_items;
 use crate::ir::{Api, Media, MediaKind, Parameter, Response, TypeRef};
 use crate::names;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
@@ -19,15 +20,19 @@ pub(super) enum Payload {
     Body(Box<Media>),
     /// The headers of a change of protocol.
     Handshake,
-    /// A struct of this name; whether it is a shared one of `responses`.
+    /// A struct of this name, and whether it is in the module `responses`, which operations share.
     Struct(Ident, bool),
 }
 
 impl Payload {
+    /// Returns what a response holds. `pascal` is what the names of the operation's types begin
+    /// with.
     pub(super) fn of(pascal: &str, response: &Response) -> Self {
-        if super::tag::is_handshake(response) {
+        if is_handshake(response) {
             return Self::Handshake;
         }
+        // Even an empty component is a struct: as one type it converts into the errors of every
+        // operation that lists it.
         if let Some(component) = &response.component {
             return Self::Struct(ident(component), true);
         }
@@ -38,6 +43,7 @@ impl Payload {
         }
     }
 
+    /// Returns the type of the payload, or `None` if there is nothing to hold.
     pub(super) fn ty(&self, api: &Api<'_>) -> Option<TokenStream> {
         match self {
             Self::Nothing => None,
@@ -49,7 +55,12 @@ impl Payload {
     }
 }
 
-/// Returns the type of a body in a response.
+/// Returns whether a response hands the connection over to another protocol.
+pub(super) fn is_handshake(response: &Response) -> bool {
+    response.status == StatusKey::Code(101)
+}
+
+/// Returns the type of a response body of one media type.
 pub(super) fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
     match media.kind {
         MediaKind::Json | MediaKind::Form | MediaKind::Text => {
@@ -60,7 +71,8 @@ pub(super) fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
     }
 }
 
-/// `json`, or `json = "application/problem+json"` where the name is not the usual one of the kind.
+/// Returns the argument for a media type: `json`, or `json = "application/problem+json"` if the
+/// name is not the usual one of its kind.
 pub(super) fn media_attribute(kind: MediaKind, name: &str) -> TokenStream {
     let (word, usual) = match kind {
         MediaKind::Json => ("json", "application/json"),
@@ -78,7 +90,7 @@ pub(super) fn media_attribute(kind: MediaKind, name: &str) -> TokenStream {
     }
 }
 
-/// Returns whether no type describes the body.
+/// Returns whether a body has no type of the contract: a stream, or parts that are read one by one.
 pub(super) fn is_opaque(media: &Media) -> bool {
     matches!(
         media.kind,
@@ -86,12 +98,12 @@ pub(super) fn is_opaque(media: &Media) -> bool {
     )
 }
 
-/// Returns whether a response can be cloned: a stream cannot.
+/// Returns whether a response can be cloned, which it cannot if a body of it may be a stream.
 pub(super) fn is_clone(response: &Response) -> bool {
     !response.media.iter().any(is_opaque)
 }
 
-/// Returns the names of the variants for several media types.
+/// Returns a name for the variant of each media type.
 pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
     let kind = |media: &Media| match media.kind {
         MediaKind::Json => "Json",
@@ -105,6 +117,7 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
     media
         .iter()
         .map(|this| {
+            // The kind is the shorter name, and says enough unless two media types have the same.
             let is_only = media
                 .iter()
                 .filter(|other| kind(other) == kind(this))
@@ -120,7 +133,9 @@ pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
         .collect()
 }
 
-/// Writes the struct of a response with headers or several media types, or of a shared response.
+/// Generates the struct of a response that has headers or several media types, or is shared.
+///
+/// `gate` is the `#[cfg]` of its items, if they have one.
 pub(super) fn structure(
     api: &Api<'_>,
     name: &Ident,
@@ -164,6 +179,7 @@ pub(super) fn structure(
     }
 }
 
+/// Generates the field of a response header.
 fn header_field(api: &Api<'_>, header: &Parameter) -> TokenStream {
     let fallback = format!("The header `{}`.", header.wire);
     let words = docs(
@@ -188,11 +204,12 @@ fn header_field(api: &Api<'_>, header: &Parameter) -> TokenStream {
     quote!(#words #attribute pub #name: #ty,)
 }
 
+/// Returns the name of the enum of bodies for a struct of this name.
 fn choices_name(name: &Ident) -> Ident {
     quote::format_ident!("{name}Body")
 }
 
-/// Writes the media types of a response's body, as an enum.
+/// Generates the enum of the bodies that a response can have, a variant for each media type.
 fn choices(
     api: &Api<'_>,
     owner: &Ident,
@@ -217,6 +234,7 @@ fn choices(
     }
 }
 
+/// Returns a text, or `fallback` if the text is blank.
 fn non_empty<'t>(text: &'t str, fallback: &'t str) -> &'t str {
     if text.trim().is_empty() {
         fallback
@@ -225,7 +243,7 @@ fn non_empty<'t>(text: &'t str, fallback: &'t str) -> &'t str {
     }
 }
 
-/// Writes the file of the responses that several operations share.
+/// Generates the file of the responses that are components, which operations share.
 pub(super) fn responses(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
         "Responses that the contract names once and many operations list.\n\n\
@@ -237,7 +255,7 @@ pub(super) fn responses(api: &Api<'_>) -> TokenStream {
             if let Some(component) = response
                 .component
                 .as_deref()
-                .filter(|_| !super::tag::is_handshake(response))
+                .filter(|_| !is_handshake(response))
             {
                 let (_, tags) = shared
                     .entry(component)
@@ -248,7 +266,8 @@ pub(super) fn responses(api: &Api<'_>) -> TokenStream {
     }
     let is_gated = shared.values().all(|(_, tags)| tags.len() == 1);
     let items = shared.iter().map(|(component, (response, tags))| {
-        // The types that only one tag uses are behind its feature; those of several tags are always there.
+        // The types that only one tag uses are behind its feature; those of several tags are always
+        // there.
         let gate = tags.first().filter(|_| tags.len() == 1).map(|tag| {
             let feature = &api.tags[*tag].feature;
             quote!(#[cfg(feature = #feature)])

@@ -1,16 +1,18 @@
-//! The request of an operation: a struct whose attributes say where each field is in the request.
+//! The request of an operation: a struct whose attributes say where in the HTTP request each field
+//! is.
 
-use contract::model::{Location, ParameterEncoding, SchemaKind, Style};
-use proc_macro2::{Ident, Literal, TokenStream};
+use contract::model::Location;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use serde_json::Value;
 
-use super::payload::{self, media_attribute};
-use super::tag::{method_and_path, type_names, upgrades};
-use crate::ir::{Additional, Api, Body, Media, MediaKind, Operation, Parameter, TypeKind, TypeRef};
+use super::names::{method_and_path, type_names};
+use super::parameter::parameter_items;
+use super::payload::{self, is_handshake, media_attribute};
+use crate::ir::{Api, Body, Media, MediaKind, Operation, Parameter, TypeRef};
 use crate::tokens::{docs, foreign_type, ident};
 
-/// Returns whether a JSON body is read somewhere, so that the schemas of the types crate are needed.
+/// Returns whether an operation reads a JSON body, so that the crate needs the schemas of the types
+/// crate.
 pub(super) fn has_json_body(api: &Api<'_>) -> bool {
     api.operations
         .iter()
@@ -19,7 +21,7 @@ pub(super) fn has_json_body(api: &Api<'_>) -> bool {
         .any(|media| media.kind == MediaKind::Json)
 }
 
-/// Writes the struct of a request, and the enum of its body's media types if there are several.
+/// Generates the struct of a request, and the enum of its bodies if there are several media types.
 pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let [name, _, _] = type_names(operation);
     let words = docs(&format!("The request of {}.", method_and_path(operation)));
@@ -61,6 +63,7 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     }
 }
 
+/// Generates the field of a parameter.
 fn field(api: &Api<'_>, parameter: &Parameter) -> TokenStream {
     let location = match parameter.location {
         Location::Path => "path",
@@ -78,6 +81,7 @@ fn field(api: &Api<'_>, parameter: &Parameter) -> TokenStream {
     );
     let deprecated = parameter.deprecated.then(|| quote!(#[deprecated]));
     let location = ident(location);
+    // A path parameter is part of the route, so it is never absent and is not marked `required`.
     let items = parameter_items(api, parameter, parameter.location != Location::Path);
     let name = ident(&parameter.name);
     let ty = foreign_type(api, &parameter.ty);
@@ -89,124 +93,14 @@ fn field(api: &Api<'_>, parameter: &Parameter) -> TokenStream {
     quote!(#words #deprecated #[parameter(#location #(, #items)*)] pub #name: #ty,)
 }
 
-/// Returns whether the implementation sees the absence of a parameter.
+/// Returns whether the field of a parameter is an `Option`. It is not if the parameter is in the
+/// path, which is never absent, or has a default.
 fn is_optional(parameter: &Parameter) -> bool {
     !parameter.required && parameter.location != Location::Path && parameter.default.is_none()
 }
 
-/// Returns what `#[parameter(…)]` and `#[header(…)]` say besides the location.
-pub(super) fn parameter_items(
-    api: &Api<'_>,
-    parameter: &Parameter,
-    may_be_absent: bool,
-) -> Vec<TokenStream> {
-    let wire = &parameter.wire;
-    let mut items = Vec::new();
-    if *wire != parameter.name.trim_start_matches("r#") {
-        items.push(quote!(name = #wire));
-    }
-    if parameter.required && may_be_absent {
-        items.push(quote!(required));
-    }
-    items.extend(parameter.default.as_ref().map(default));
-    items.extend(style(parameter));
-    if let Some((properties, is_open)) = properties(api, &parameter.ty) {
-        if !properties.is_empty() {
-            items.push(quote!(properties(#(#properties),*)));
-        }
-        if is_open {
-            items.push(quote!(open));
-        }
-    }
-    items
-}
-
-/// `default = 10`, or `default_json = "[10]"` where Rust has no literal for the value.
-fn default(value: &Value) -> TokenStream {
-    match value {
-        Value::String(text) => quote!(default = #text),
-        Value::Bool(value) => quote!(default = #value),
-        Value::Number(number) if number.is_u64() => {
-            let number = Literal::u64_unsuffixed(number.as_u64().unwrap_or_default());
-            quote!(default = #number)
-        }
-        other => {
-            let json = other.to_string();
-            quote!(default_json = #json)
-        }
-    }
-}
-
-/// The style, where it is not the usual one of the location.
-fn style(parameter: &Parameter) -> Option<TokenStream> {
-    let (style, explode) = match &parameter.encoding {
-        ParameterEncoding::Content(media) => return media.contains("json").then(|| quote!(json)),
-        ParameterEncoding::Style { style, explode, .. } => (*style, *explode),
-    };
-    let usual = match parameter.location {
-        Location::Path | Location::Header => (Style::Simple, false),
-        Location::Query | Location::Cookie => (Style::Form, true),
-    };
-    if (style, explode) == usual {
-        return None;
-    }
-    let style = match style {
-        Style::Simple => "simple",
-        Style::Label => "label",
-        Style::Matrix => "matrix",
-        Style::Form => "form",
-        Style::SpaceDelimited => "spaceDelimited",
-        Style::PipeDelimited => "pipeDelimited",
-        Style::DeepObject => "deepObject",
-    };
-    let explode = explode.then(|| quote!(, explode));
-    Some(quote!(style = #style #explode))
-}
-
-/// Returns the property names of an object, and whether it takes others too; none for what is no object.
-fn properties(api: &Api<'_>, ty: &TypeRef) -> Option<(Vec<String>, bool)> {
-    let id = match ty {
-        TypeRef::Named(id) => *id,
-        TypeRef::Map(_) => return Some((Vec::new(), true)),
-        TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => return properties(api, inner),
-        TypeRef::Primitive(_) | TypeRef::Vec(_) | TypeRef::Any => return None,
-    };
-    let def = api.type_def(id);
-    match &def.kind {
-        TypeKind::Alias(target) => properties(api, target),
-        TypeKind::Object(object) => {
-            let names = object
-                .fields
-                .iter()
-                .map(|field| field.wire.clone())
-                .collect();
-            Some((names, matches!(object.additional, Additional::Kept { .. })))
-        }
-        TypeKind::Map(_) => Some((Vec::new(), true)),
-        TypeKind::Union(union) => {
-            let variants: Vec<_> = union
-                .variants
-                .iter()
-                .filter_map(|variant| properties(api, &variant.ty))
-                .collect();
-            let open = variants.iter().any(|(_, open)| *open);
-            let mut names: Vec<String> =
-                variants.into_iter().flat_map(|(names, _)| names).collect();
-            names.sort();
-            names.dedup();
-            (open || !names.is_empty()).then_some((names, open))
-        }
-        TypeKind::Json { .. } => match &api.contract.schema(def.schema).kind {
-            SchemaKind::Object(keywords) if !keywords.properties.is_empty() => {
-                Some((keywords.properties.keys().cloned().collect(), false))
-            }
-            _ => None,
-        },
-        TypeKind::Scalar(_) | TypeKind::Array(_) | TypeKind::Enumeration(_) => None,
-    }
-}
-
-/// `#[body(json, required)]`, or `#[body(required)]` where the type of the field lists several media types.
+/// Returns the attribute of the body, such as `#[body(json, required)]`. It has no media type if
+/// there are several, which the enum of bodies lists.
 fn body_attribute(api: &Api<'_>, body: &Body) -> TokenStream {
     let mut items = match body.media.as_slice() {
         [only] => request_media(api, only),
@@ -220,14 +114,16 @@ fn body_attribute(api: &Api<'_>, body: &Body) -> TokenStream {
     }
 }
 
-/// Returns what `#[body(…)]` says on a media type of a request.
+/// Returns the arguments of `#[body(…)]` for a media type of a request.
 fn request_media(api: &Api<'_>, media: &Media) -> Vec<TokenStream> {
-    // A request of events is handed over as bytes.
+    // The run time parses no events from a client, so the handler gets their bytes.
     let kind = match media.kind {
         MediaKind::EventStream => MediaKind::Bytes,
         kind => kind,
     };
     let mut items = vec![media_attribute(kind, &media.name)];
+    // The type stops at the first value that does not fit; with the schema the run time can list
+    // all that is wrong.
     if let Some(schema) = media.schema.filter(|_| media.kind == MediaKind::Json) {
         let pointer = contract::bundle::schema_pointer(api.contract, api.contract.resolve(schema));
         items.push(quote!(schema = #pointer));
@@ -237,7 +133,7 @@ fn request_media(api: &Api<'_>, media: &Media) -> Vec<TokenStream> {
     items
 }
 
-/// The type of one kind of body.
+/// Returns the type of a request body of one media type.
 fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
     match media.kind {
         MediaKind::Json | MediaKind::Form | MediaKind::Text => {
@@ -248,6 +144,7 @@ fn media_type(api: &Api<'_>, media: &Media) -> TokenStream {
     }
 }
 
+/// Returns the type of the field of the body.
 fn body_type(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
     let ty = if let [only] = body.media.as_slice() {
         media_type(api, only)
@@ -262,11 +159,12 @@ fn body_type(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
     }
 }
 
+/// Returns the name of the enum of bodies.
 fn choices_name(operation: &Operation) -> Ident {
     format_ident!("{}Body", operation.pascal)
 }
 
-/// Writes the media types of a body, as an enum.
+/// Generates the enum of the bodies that a request can have, a variant for each media type.
 fn choices(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
     let name = choices_name(operation);
     let words = docs(&format!(
@@ -290,7 +188,8 @@ fn choices(api: &Api<'_>, operation: &Operation, body: &Body) -> TokenStream {
     }
 }
 
-/// Returns whether the request can be cloned: what arrives as a stream cannot.
+/// Returns whether a request can be cloned, which it cannot if its body is a stream or if it takes
+/// over the connection.
 fn is_clone(operation: &Operation) -> bool {
     let is_stream = |media: &Media| {
         matches!(
@@ -302,11 +201,17 @@ fn is_clone(operation: &Operation) -> bool {
     !upgrades(operation) && !media.into_iter().any(is_stream)
 }
 
-/// Returns the field of the connection, which a parameter may be called like.
+/// Returns the name of the field for the connection: `upgrade`, or `upgrade_` if a parameter has
+/// that name.
 fn upgrade_field(operation: &Operation) -> Ident {
     let is_taken = operation
         .parameters
         .iter()
         .any(|parameter| parameter.name == "upgrade");
     ident(if is_taken { "upgrade_" } else { "upgrade" })
+}
+
+/// Returns whether an operation may hand the connection over to another protocol.
+fn upgrades(operation: &Operation) -> bool {
+    operation.responses.iter().any(is_handshake)
 }

@@ -1,15 +1,16 @@
-//! The responses of an operation: an enum of successes and one of errors, whose attributes say the statuses.
+//! The responses of an operation: an enum of successes and one of errors, whose attributes say the
+//! statuses.
 
 use contract::model::StatusKey;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
+use super::names::{method_and_path, type_names};
 use super::payload::{self, Payload, media_attribute};
-use super::tag::{method_and_path, type_names};
 use crate::ir::{Api, Operation, Response};
 use crate::tokens::{docs, ident};
 
-/// One of the two enums.
+/// One of the two enums of an operation, the responses or the errors.
 struct Side<'a> {
     api: &'a Api<'a>,
     operation: &'a Operation,
@@ -18,11 +19,12 @@ struct Side<'a> {
     beside: Ident,
     words: &'static str,
     responses: Vec<&'a Response>,
-    /// The statuses that `default` may have here, where that is not the usual range.
+    /// The first and the last status that `default` may have in this enum, if they are not the
+    /// usual ones.
     default: Option<(u16, u16)>,
 }
 
-/// Writes both enums, and the structs of what their variants hold.
+/// Generates both enums, and the structs that their variants hold.
 pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let [_, response, error] = type_names(operation);
     let has_success = operation.responses.iter().any(Response::is_success);
@@ -36,13 +38,16 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
             .responses
             .iter()
             .filter(|listed| match listed.status {
-                // Where an operation lists no success, its default may be one.
+                // Without a listed success, `default` is in both enums: the contract leaves open
+                // which of them it is, and a handler must be able to return either.
                 StatusKey::Default => is_error || !has_success,
                 _ => listed.is_success() != is_error,
             })
             .collect(),
+        // The ranges of the two enums do not overlap, so that each status is in one of them only.
         default: (!has_success).then_some(if is_error { (400, 599) } else { (200, 399) }),
     };
+    // Shared structs are in the module `responses`.
     let structures = operation.responses.iter().filter_map(|listed| {
         match Payload::of(&operation.pascal, listed) {
             Payload::Struct(name, false) => Some(payload::structure(api, &name, listed, None)),
@@ -53,11 +58,13 @@ pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     quote!(#success #failure #(#structures)*)
 }
 
+/// Returns whether the handler chooses the status, within a range or for `default`.
 fn is_dynamic(response: &Response) -> bool {
     !matches!(response.status, StatusKey::Code(_))
 }
 
 impl Side<'_> {
+    /// Generates the enum.
     fn items(&self) -> TokenStream {
         let Self { name, beside, .. } = self;
         let words = docs(&format!(
@@ -87,6 +94,7 @@ impl Side<'_> {
         }
     }
 
+    /// Generates the variant of a response.
     fn variant(&self, response: &Response) -> TokenStream {
         let payload = Payload::of(&self.operation.pascal, response);
         let description = response.description.trim();
@@ -119,7 +127,8 @@ impl Side<'_> {
         quote!(#words #[response(#status #content)] #variant #fields)
     }
 
-    /// Writes the fields of a variant: what the response holds, and its status unless it is always the same.
+    /// Generates the fields of a variant: what the response holds, and its status unless that is
+    /// fixed.
     fn fields(&self, response: &Response, payload: &Payload) -> Option<TokenStream> {
         let name = &self.name;
         let ty = payload.ty(self.api);

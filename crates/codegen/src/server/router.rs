@@ -3,10 +3,12 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{constant, fixed, import, security, tag, types_crate};
+use super::names::{constant, fixed, import, types_crate};
+use super::{security, tag};
 use crate::ir::Api;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
 
+/// Generates `router.rs`.
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
         "The whole API: all traits as one, every operation, and the router that serves them.",
@@ -27,12 +29,15 @@ pub(super) fn module(api: &Api<'_>) -> TokenStream {
     }
 }
 
+/// Returns whether some operation asks for credentials.
 fn is_secured(api: &Api<'_>) -> bool {
     (0..api.tags.len()).any(|at| tag::is_secured(api, at))
 }
 
-/// Imports each tag's trait under its own name; the trait of a tag that is switched off has no methods.
+/// Generates an import for the trait of each tag. If the feature of the tag is off, an empty trait
+/// is imported under the same name.
 fn imports(api: &Api<'_>) -> TokenStream {
+    // Rust has no `#[cfg]` for a single bound, so every trait that `Api` names has to exist.
     let traits = api.tags.iter().enumerate().map(|(at, definition)| {
         let feature = &definition.feature;
         let module = ident(&definition.module);
@@ -57,6 +62,7 @@ fn imports(api: &Api<'_>) -> TokenStream {
     quote!(#(#traits)* #security #checks)
 }
 
+/// Generates the traits that stand for those of tags whose features are off.
 fn absent(api: &Api<'_>) -> TokenStream {
     let secured = (0..api.tags.len()).any(|at| tag::is_secured(api, at));
     let open = (0..api.tags.len()).any(|at| !tag::is_secured(api, at));
@@ -84,6 +90,7 @@ fn absent(api: &Api<'_>) -> TokenStream {
     }
 }
 
+/// Generates `Api`, the trait of everything that implements the trait of each tag.
 fn whole(api: &Api<'_>) -> TokenStream {
     let bounds: Vec<TokenStream> = (0..api.tags.len())
         .map(|at| {
@@ -109,6 +116,7 @@ fn whole(api: &Api<'_>) -> TokenStream {
     }
 }
 
+/// Generates `OPERATIONS`, the list of every operation whose feature is on.
 fn operations(api: &Api<'_>) -> TokenStream {
     let operations = api.operations.iter().map(|operation| {
         let tag = &api.tags[operation.tag];
@@ -123,6 +131,7 @@ fn operations(api: &Api<'_>) -> TokenStream {
     }
 }
 
+/// Generates the function `router`.
 fn router(api: &Api<'_>) -> TokenStream {
     let has_security = !api.security.is_empty();
     let secured = is_secured(api);
@@ -200,7 +209,8 @@ fn router(api: &Api<'_>) -> TokenStream {
     }
 }
 
-/// Writes the check of credentials for routes that the contract does not know.
+/// Generates the check of credentials for paths that the contract does not have, as an item and the
+/// expression that names it.
 fn guard(api: &Api<'_>) -> (Option<TokenStream>, TokenStream) {
     if !security::guards_unknown_routes(api) {
         return (None, quote!(None));

@@ -1,4 +1,5 @@
-//! Credentials: the trait that turns them into a principal, and a check for each combination of schemes.
+//! Credentials: the trait that turns them into a principal, and a check for each combination of
+//! schemes.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,24 +11,26 @@ use crate::ir::{Api, SecurityScheme};
 use crate::names;
 use crate::tokens::{docs, ident, inner_docs};
 
-/// Returns whether some credential is asked for, even an optional one.
+/// Returns whether security asks for a credential, even for an optional one.
 pub(super) fn is_secured(security: &Security) -> bool {
     security
         .iter()
         .any(|alternative| !alternative.schemes.is_empty())
 }
 
-/// Returns whether a request without a credential is accepted too.
+/// Returns whether security also accepts a request without a credential.
 pub(super) fn is_optional(security: &Security) -> bool {
     security
         .iter()
         .any(|alternative| alternative.schemes.is_empty())
 }
 
+/// Generates `security.rs`.
 pub(super) fn module(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
         "Credentials: implement [`Security`] to turn them into the principal that operations get.",
     );
+    // By name, since many operations ask for the same schemes.
     let mut methods: BTreeMap<String, TokenStream> = BTreeMap::new();
     for security in securities(api) {
         for alternative in asked(security) {
@@ -76,7 +79,7 @@ pub(super) fn guards_unknown_routes(api: &Api<'_>) -> bool {
     is_secured(&api.contract.security) && !is_optional(&api.contract.security)
 }
 
-/// Returns every combination of schemes that is asked for, with the name of its check.
+/// Returns every combination of schemes that operations ask for, with the name of its check.
 fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
     let mut found: Vec<(String, &Security)> = Vec::new();
     let mut taken = HashSet::new();
@@ -87,6 +90,7 @@ fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
         let mut methods: Vec<String> = asked(security)
             .map(|alternative| method_name(api, alternative))
             .collect();
+        // Alternatives that differ in their scopes alone have the same method.
         methods.dedup();
         let mut name = methods.join("_or_");
         if is_optional(security) {
@@ -97,7 +101,7 @@ fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
     found
 }
 
-/// Returns the name of the function that checks a combination.
+/// Returns the name of the function that checks a combination of schemes.
 pub(super) fn check_name(api: &Api<'_>, security: &Security) -> Ident {
     let found = distinct(api)
         .into_iter()
@@ -106,10 +110,12 @@ pub(super) fn check_name(api: &Api<'_>, security: &Security) -> Ident {
     format_ident!("check_{name}")
 }
 
+/// Returns the security scheme that has a name in the document.
 fn scheme<'a>(api: &'a Api<'_>, wire: &str) -> Option<&'a SecurityScheme> {
     api.security.iter().find(|scheme| scheme.wire == wire)
 }
 
+/// Returns the schemes of an alternative, each with the scopes that it needs.
 fn schemes<'a>(
     api: &'a Api<'_>,
     alternative: &'a SecurityRequirement,
@@ -120,7 +126,8 @@ fn schemes<'a>(
         .filter_map(|(wire, scopes)| Some((scheme(api, wire)?, scopes.as_slice())))
 }
 
-/// Returns `bearer`, or `app_id_and_app_key` for schemes that must all hold.
+/// Returns the name of the method that checks an alternative: `bearer`, or `app_id_and_app_key` for
+/// two schemes that are both needed.
 fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
     let bare = |scheme: &SecurityScheme| scheme.name.trim_start_matches("r#").to_owned();
     let schemes: Vec<&SecurityScheme> = schemes(api, alternative)
@@ -143,7 +150,7 @@ fn method_name(api: &Api<'_>, alternative: &SecurityRequirement) -> String {
     })
 }
 
-/// Writes the method that checks the credentials of one alternative.
+/// Generates the method that checks the credentials of one alternative.
 fn method(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
     let name = method_ident(api, alternative);
     let words: Vec<String> = schemes(api, alternative)
@@ -178,10 +185,12 @@ fn method(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
     }
 }
 
+/// Returns the name of the method that checks an alternative, as an identifier.
 fn method_ident(api: &Api<'_>, alternative: &SecurityRequirement) -> Ident {
     ident(&crate::names::identifier(&method_name(api, alternative)))
 }
 
+/// Returns what the credential of a kind of scheme is, for docs.
 fn kind_words(kind: &SecurityKind) -> &'static str {
     match kind {
         SecurityKind::ApiKey { .. } => "a key.",
@@ -196,6 +205,9 @@ fn kind_words(kind: &SecurityKind) -> &'static str {
     }
 }
 
+/// Returns the names of the arguments for the credential of a scheme and for its scopes.
+///
+/// They have the scheme's name in front unless it is the only one.
 fn argument_names(scheme: &SecurityScheme, is_alone: bool) -> (Ident, Ident) {
     if is_alone {
         return (format_ident!("credential"), format_ident!("scopes"));
@@ -207,10 +219,12 @@ fn argument_names(scheme: &SecurityScheme, is_alone: bool) -> (Ident, Ident) {
     )
 }
 
+/// Returns whether a kind of scheme has scopes.
 fn has_scopes(kind: &SecurityKind) -> bool {
     matches!(kind, SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_))
 }
 
+/// Returns the type of the run time that holds the credential of a kind of scheme.
 fn credential_type(kind: &SecurityKind) -> Ident {
     format_ident!(
         "{}",
@@ -225,7 +239,8 @@ fn credential_type(kind: &SecurityKind) -> Ident {
     )
 }
 
-/// Writes the function that checks a combination: the first alternative that accepts decides.
+/// Generates the function that checks a combination of schemes. The first alternative that accepts
+/// the request decides.
 fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
     let function = format_ident!("check_{name}");
     let attempts: Vec<TokenStream> = asked(security)
@@ -238,6 +253,8 @@ fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
         quote!(S::Principal)
     };
     let words = docs(&format!("Checks {}.", words(security)));
+    // Each attempt is in an `async` block, so that the `?` after an absent credential ends this
+    // attempt and not the whole check.
     let body = match attempts.as_slice() {
         [only] if !optional => quote! {
             let checked = async { #only.await };
@@ -260,6 +277,8 @@ fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
     }
 }
 
+/// Generates the body of a check that tries several alternatives, and otherwise reports the most
+/// specific of their errors.
 fn several(attempts: &[TokenStream], optional: bool) -> TokenStream {
     let found = if optional {
         quote!(Ok(Some(principal)))
@@ -291,7 +310,8 @@ fn several(attempts: &[TokenStream], optional: bool) -> TokenStream {
     }
 }
 
-/// Writes `security.bearer(call.bearer()?, call.operation())`.
+/// Generates the call that checks one alternative, such as
+/// `security.bearer(call.bearer()?, call.operation())`.
 fn attempt(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
     let method = method_ident(api, alternative);
     let arguments = schemes(api, alternative).map(|(scheme, scopes)| {
@@ -318,6 +338,7 @@ fn attempt(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
     quote!(security.#method(#(#arguments)* call.operation()))
 }
 
+/// Returns a combination of schemes in the words of docs.
 fn words(security: &Security) -> String {
     let alternatives: Vec<String> = security
         .iter()
@@ -337,7 +358,7 @@ fn words(security: &Security) -> String {
     alternatives.join(", or ")
 }
 
-/// Writes the alternatives for the description of an operation.
+/// Generates the alternatives of security, for the description of an operation.
 pub(super) fn alternatives(security: &Security) -> TokenStream {
     let alternatives = security.iter().map(|alternative| {
         let schemes = alternative
@@ -349,7 +370,7 @@ pub(super) fn alternatives(security: &Security) -> TokenStream {
     quote!(&[#(#alternatives),*])
 }
 
-/// Returns the value of `WWW-Authenticate` in a 401.
+/// Returns the value of the header `WWW-Authenticate` in a response 401.
 pub(super) fn challenge(api: &Api<'_>, security: &Security) -> String {
     let mut challenges: Vec<String> = Vec::new();
     for (scheme, _) in security
@@ -361,8 +382,11 @@ pub(super) fn challenge(api: &Api<'_>, security: &Security) -> String {
                 "Bearer".to_owned()
             }
             SecurityKind::HttpBasic => format!("Basic realm=\"{}\", charset=\"UTF-8\"", realm(api)),
+            // The name goes into a header, where any other character could end the challenge.
             SecurityKind::Http(name) => name.chars().filter(char::is_ascii_alphanumeric).collect(),
+            // No scheme is registered for keys, but a 401 must have a challenge (RFC 9110).
             SecurityKind::ApiKey { .. } => "ApiKey".to_owned(),
+            // TLS asks for a certificate itself, before there is a request.
             SecurityKind::MutualTls => continue,
         };
         if !challenge.is_empty() && !challenges.contains(&challenge) {
@@ -372,10 +396,14 @@ pub(super) fn challenge(api: &Api<'_>, security: &Security) -> String {
     challenges.join(", ")
 }
 
+/// Returns the realm of HTTP Basic, which is the title of the API.
 fn realm(api: &Api<'_>) -> String {
     let title = &api.contract.info.title;
     title
         .chars()
-        .filter(|sign| sign.is_ascii_alphanumeric() || matches!(sign, ' ' | '-' | '.'))
+        // A quote or a backslash would end the quoted string or change it.
+        .filter(|character| {
+            character.is_ascii_alphanumeric() || matches!(character, ' ' | '-' | '.')
+        })
         .collect()
 }

@@ -1,17 +1,21 @@
-//! The file of a tag: its trait, and for each operation the request, the responses, the description and the route.
+//! The file of a tag: its trait, and for each operation the request, the responses, the description
+//! and the route.
 
 use contract::model::Method;
 use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
-use super::{constant, import, request, response, security};
-use crate::ir::{Api, Operation, Response};
+use super::names::{constant, import, method_and_path, type_names};
+use super::{request, response, security};
+use crate::ir::{Api, Operation};
 use crate::tokens::{RustFile, docs, ident, inner_docs};
 
+/// Generates the file of a tag.
 pub(super) fn file(api: &Api<'_>, tag: usize) -> String {
     let operations: Vec<&Operation> = api.operations_of(tag).collect();
     let mut file = RustFile::new();
     file.add(head(api, tag, &operations));
+    // Operation by operation, since the syntax tree of a large tag would take too much memory.
     for operation in &operations {
         let request = request::items(api, operation);
         let responses = response::items(api, operation);
@@ -22,7 +26,7 @@ pub(super) fn file(api: &Api<'_>, tag: usize) -> String {
     file.finish()
 }
 
-/// Writes the imports and the trait.
+/// Generates the imports and the trait.
 fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let title = inner_docs(&match &api.tags[tag].name {
         Some(name) => {
@@ -51,21 +55,14 @@ fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     }
 }
 
-/// Returns whether a tag has an operation that asks for credentials, so that its trait has principals.
+/// Returns whether an operation of a tag asks for credentials, so that its trait has a parameter
+/// for the principal.
 pub(super) fn is_secured(api: &Api<'_>, tag: usize) -> bool {
     api.operations_of(tag)
         .any(|operation| security::is_secured(&operation.security))
 }
 
-/// `GET /pets/{pet_id}`
-pub(super) fn method_and_path(operation: &Operation) -> String {
-    format!(
-        "`{} {}`",
-        operation.method.as_str(),
-        operation.path.replace('`', "'")
-    )
-}
-
+/// Generates the trait of a tag, which has a method for each operation.
 fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let definition = &api.tags[tag];
     let name = ident(&definition.server_trait);
@@ -73,6 +70,8 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
         Some(description) if !description.trim().is_empty() => description,
         _ => "The operations, one method each.",
     });
+    // The principal is a parameter only where an operation gets one, so that an implementation of
+    // an open tag does not have to name a type that it never sees.
     let (generics, words) = if is_secured(api, tag) {
         let more = docs(
             "`P` is the principal, which the implementation of `Security` makes of a credential.",
@@ -87,6 +86,7 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
         let method = ident(&operation.name);
         let principal = principal_type(operation).map(|ty| quote!(principal: #ty,));
         let [request, response, error] = type_names(operation);
+        // An `async fn` would not promise a future that is `Send`, which the router needs.
         quote! {
             #words
             #deprecated
@@ -101,6 +101,8 @@ fn trait_definition(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> Tok
     }
 }
 
+/// Returns the type of the principal that an operation gets, if it asks for credentials: an
+/// `Option` if it can be called without any.
 fn principal_type(operation: &Operation) -> Option<TokenStream> {
     let security = &operation.security;
     security::is_secured(security).then(|| {
@@ -112,12 +114,8 @@ fn principal_type(operation: &Operation) -> Option<TokenStream> {
     })
 }
 
-/// Returns the names of the request, the responses and the errors.
-pub(super) fn type_names(operation: &Operation) -> [proc_macro2::Ident; 3] {
-    ["Request", "Response", "Error"].map(|suffix| format_ident!("{}{}", operation.pascal, suffix))
-}
-
-/// Writes the description of an operation.
+/// Generates the description of an operation, from which the run time routes, reads and documents
+/// it.
 fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let words = docs(&format!("{}.", method_and_path(operation)));
     let name = constant(&operation.name);
@@ -149,11 +147,12 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     }
 }
 
-pub(super) fn method(method: Method) -> proc_macro2::Ident {
+/// Returns a method as the run time names it.
+fn method(method: Method) -> proc_macro2::Ident {
     ident(method.as_str())
 }
 
-/// Writes the routes of the tag, for the router.
+/// Generates the function that returns the routes of a tag.
 fn routes(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let count = Literal::usize_unsuffixed(operations.len());
     let definition = &api.tags[tag];
@@ -174,10 +173,13 @@ fn routes(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     }
 }
 
+/// Generates the route of an operation.
 fn route(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let name = constant(&operation.name);
     let method = ident(&operation.name);
     let [request, _, _] = type_names(operation);
+    // Credentials are checked before the request is read, so that a caller without any learns
+    // nothing about what the request should be like.
     let (authenticate, principal) = if security::is_secured(&operation.security) {
         let check = security::check_name(api, &operation.security);
         let authenticate = quote!(let principal = security::#check(&app.security, &call).await?;);
@@ -192,13 +194,4 @@ fn route(api: &Api<'_>, operation: &Operation) -> TokenStream {
             call.respond(app.api.#method(#principal request).await)
         }))
     }
-}
-
-/// Returns whether an operation may hand the connection over to another protocol.
-pub(super) fn upgrades(operation: &Operation) -> bool {
-    operation.responses.iter().any(is_handshake)
-}
-
-pub(super) fn is_handshake(response: &Response) -> bool {
-    response.status == contract::model::StatusKey::Code(101)
 }

@@ -1,7 +1,8 @@
-//! The texts of the contract that no Rust enforces: summaries, descriptions, examples, extensions.
+//! The texts of the contract that Rust does not enforce: summaries, descriptions, examples and
+//! extensions.
 //!
-//! They are in a file of their own beside the code that re-derives the document, by operation, parameter and status. What
-//! is a component of the contract is there once, by its pointer.
+//! They are in a file beside the code that derives the document again, by operation, parameter and
+//! status. The texts of a component are there once, by its pointer.
 
 use contract::model;
 use serde_json::{Map, Value, json};
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::payload::is_opaque;
 use crate::ir::{Api, Media, Operation, Parameter, Response, TypeKind, TypeRef};
 
-/// The keywords of a schema that constrain nothing, which a bare Rust type cannot have.
+/// The keywords that do not constrain a value, so that a type such as `String` cannot express them.
 const ANNOTATIONS: &[&str] = &[
     "title",
     "description",
@@ -25,7 +26,7 @@ const ANNOTATIONS: &[&str] = &[
     "$comment",
 ];
 
-/// Writes the file: the texts of the document, of schemas, and of each operation.
+/// Generates `words.json`: the texts of the document, of schemas, and of each operation.
 pub(super) fn write(api: &Api<'_>) -> String {
     let schemas = api.types.iter().filter_map(|def| {
         // Only an alias has no attributes for its texts.
@@ -56,12 +57,13 @@ pub(super) fn write(api: &Api<'_>) -> String {
     text
 }
 
-/// Returns an entry of a map, if there are texts for it.
+/// Returns an entry of a map, or `None` if there are no texts for it.
 fn entry(key: String, words: Map<String, Value>) -> Option<(String, Value)> {
     (!words.is_empty()).then_some((key, Value::Object(words)))
 }
 
-/// Puts the texts of a component aside, so that its pointer stands for them; others stay as they are.
+/// Moves the texts of a component to `components` and returns its pointer in their place. Other
+/// texts are returned as they are.
 fn shared(pointer: &str, words: Value, components: &mut Map<String, Value>) -> Value {
     if !pointer.starts_with("/components/") {
         return words;
@@ -70,6 +72,7 @@ fn shared(pointer: &str, words: Value, components: &mut Map<String, Value>) -> V
     pointer.into()
 }
 
+/// Returns the texts of an operation, its parameters, its body and its responses.
 fn of_operation(
     api: &Api<'_>,
     operation: &Operation,
@@ -87,6 +90,7 @@ fn of_operation(
             "operationId",
         ],
     );
+    // The code has one tag for each operation, so only another list of tags is a text.
     let own_tag = api.tags[operation.tag].name.as_deref();
     if words
         .get("tags")
@@ -131,6 +135,7 @@ fn of_operation(
     })
 }
 
+/// Returns the texts of a request body.
 fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Value {
     let (Some(body), Some(body_model)) = (&operation.body, &model.request_body) else {
         return Value::Null;
@@ -148,6 +153,7 @@ fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Va
     })
 }
 
+/// Returns the texts of a response.
 fn of_response(api: &Api<'_>, response: &Response, model: &model::Response) -> Value {
     let headers = response.headers.iter().zip(&model.headers);
     let headers = headers
@@ -159,6 +165,7 @@ fn of_response(api: &Api<'_>, response: &Response, model: &model::Response) -> V
     })
 }
 
+/// Returns the texts of the media types of a body.
 fn of_content(api: &Api<'_>, media: &[Media], models: &[model::MediaType]) -> Map<String, Value> {
     let contents = media.iter().zip(models).filter_map(|(media, model)| {
         let raw = api.contract.document.pointer(&model.pointer);
@@ -181,7 +188,7 @@ fn of_content(api: &Api<'_>, media: &[Media], models: &[model::MediaType]) -> Ma
     contents.collect()
 }
 
-/// Returns what the document says besides operations and schemas.
+/// Returns the members of the document other than operations and schemas.
 fn base(api: &Api<'_>) -> Map<String, Value> {
     let Some(document) = api.contract.document.as_object() else {
         return Map::new();
@@ -195,6 +202,8 @@ fn base(api: &Api<'_>) -> Map<String, Value> {
                     base.insert(key.clone(), Value::Object(paths));
                 }
             }
+            // Schemas come from the types, and the other components from the operations that use
+            // them.
             "components" => {
                 if let Some(schemes) = value.get("securitySchemes") {
                     let mut components = Map::new();
@@ -234,7 +243,8 @@ fn path_words(paths: &Value) -> Map<String, Value> {
     words
 }
 
-/// Returns what a parameter or header says that its type does not.
+/// Returns the texts of a parameter or header, with those of its schema that its type does not
+/// carry.
 fn of_parameter(
     api: &Api<'_>,
     parameter: &Parameter,
@@ -253,7 +263,7 @@ fn of_parameter(
     words
 }
 
-/// Returns the annotations of an inline schema that has no item of its own for them.
+/// Returns the annotations of an inline schema that has no item to carry them.
 fn loose_annotations(
     api: &Api<'_>,
     ty: Option<&TypeRef>,
@@ -269,6 +279,7 @@ fn loose_annotations(
     annotations(api, schema)
 }
 
+/// Returns the annotations of a schema, with its extensions.
 fn annotations(api: &Api<'_>, schema: model::SchemaId) -> Map<String, Value> {
     match &api.contract.schema(schema).kind {
         model::SchemaKind::Bool(_) => Map::new(),
@@ -283,7 +294,8 @@ fn annotations(api: &Api<'_>, schema: model::SchemaId) -> Map<String, Value> {
     }
 }
 
-/// Replaces references to examples by the examples.
+/// Replaces references to examples by the examples, since the derived document has no components
+/// for them.
 fn resolve_examples(api: &Api<'_>, words: &mut Map<String, Value>) {
     let Some(Value::Object(examples)) = words.get_mut("examples") else {
         return;
@@ -299,6 +311,7 @@ fn resolve_examples(api: &Api<'_>, words: &mut Map<String, Value>) {
     }
 }
 
+/// Returns the members of an object except those of some keys.
 fn without(value: Option<&Value>, keys: &[&str]) -> Map<String, Value> {
     value
         .and_then(Value::as_object)

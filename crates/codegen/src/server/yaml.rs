@@ -1,19 +1,20 @@
 //! Writes a JSON value as YAML 1.2 in block style, for contracts that are not one file of YAML.
 //!
-//! It is a page of code, since blocks and two kinds of scalars are all that a JSON value needs.
+//! It is a page of code and no dependency, since blocks and two kinds of scalars are all that a
+//! JSON value needs.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Writes a whole document.
+/// Returns a value as a YAML document.
 pub(super) fn write(value: &Value) -> String {
     let mut out = String::new();
     lines(value, 0, &mut out);
     out
 }
 
-/// Writes a map or list, each entry on lines of its own; anything else on one line.
+/// Writes a value: a map or list with each entry on lines of its own, anything else on one line.
 fn lines(value: &Value, depth: usize, out: &mut String) {
     match value {
         Value::Object(entries) if !entries.is_empty() => {
@@ -38,6 +39,7 @@ fn lines(value: &Value, depth: usize, out: &mut String) {
     }
 }
 
+/// Writes the value of a map's entry, after the colon.
 fn after_key(value: &Value, depth: usize, out: &mut String) {
     if is_block(value) {
         out.push('\n');
@@ -48,6 +50,7 @@ fn after_key(value: &Value, depth: usize, out: &mut String) {
     }
 }
 
+/// Writes an item of a list, after the dash.
 fn after_dash(value: &Value, depth: usize, out: &mut String) {
     if is_block(value) {
         // The first entry is on the dash's own line.
@@ -61,6 +64,7 @@ fn after_dash(value: &Value, depth: usize, out: &mut String) {
     }
 }
 
+/// Returns whether a value takes lines of its own: a map or list that is not empty.
 fn is_block(value: &Value) -> bool {
     match value {
         Value::Object(entries) => !entries.is_empty(),
@@ -69,12 +73,14 @@ fn is_block(value: &Value) -> bool {
     }
 }
 
+/// Writes the indentation of a line.
 fn indent(depth: usize, out: &mut String) {
     for _ in 0..depth {
         out.push_str("  ");
     }
 }
 
+/// Writes a value that is not a block on the current line.
 fn scalar(value: &Value, out: &mut String) {
     match value {
         Value::String(string) => text(string, out),
@@ -84,16 +90,20 @@ fn scalar(value: &Value, out: &mut String) {
     }
 }
 
-/// Writes a text plainly where no reader can take it for something else, else quoted as in JSON.
+/// Writes a string without quotes if it can only be read as that string, else as in JSON.
 fn text(string: &str, out: &mut String) {
     if is_plain(string) {
         out.push_str(string);
     } else {
+        // A string of JSON is a double-quoted scalar of YAML 1.2 as it is.
         let _ = write!(out, "{}", Value::from(string));
     }
 }
 
+/// Returns whether every reader of YAML takes a plain scalar for this string.
 fn is_plain(string: &str) -> bool {
+    // A list of what is safe, and not of what is special, since the latter depends on the version
+    // of YAML and on the context.
     let mut characters = string.chars();
     let Some(first) = characters.next() else {
         return false;
@@ -102,6 +112,7 @@ fn is_plain(string: &str) -> bool {
     let is_safe = |character: char| {
         character.is_ascii_alphanumeric() || " _-/.$,;()+={}'".contains(character)
     };
+    // Readers of YAML 1.1 take `yes`, `on` and the like for booleans.
     let is_word = matches!(
         string.to_ascii_lowercase().as_str(),
         "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"

@@ -56,12 +56,14 @@ impl Arguments {
     pub(super) fn number(&mut self, name: &str, value: Option<&Number>) {
         if let Some(value) = value {
             let name = crate::tokens::ident(name);
+            // From the text and not by a float, which may have other digits.
             let value =
                 TokenStream::from_str(&value.to_string()).expect("JSON numbers are Rust numbers");
             self.0.push(quote!(#name = #value));
         }
     }
 
+    /// Adds an argument whose value is a literal.
     fn literal(&mut self, name: &str, value: &Literal) {
         let name = crate::tokens::ident(name);
         self.0.push(quote!(#name = #value));
@@ -100,6 +102,7 @@ pub(super) fn of_item(api: &Api<'_>, def: &TypeDef) -> Option<TokenStream> {
     match &def.component {
         Some(component) if *component != def.name => arguments.text("name", Some(component)),
         Some(_) => {}
+        // The name of such an item is made for Rust, so no document should show it.
         None => arguments.flag("inline", true),
     }
     if let SchemaKind::Object(keywords) = &api.contract.schema(def.schema).kind {

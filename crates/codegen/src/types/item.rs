@@ -43,6 +43,7 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
             let head = head.with(&quote!(Clone, Debug, PartialEq, Object), own.as_ref());
             let fields = object.fields.iter().map(|field| field_tokens(api, field));
             let additional = additional(api, &object.additional);
+            // A property that is added to the contract should not break those who build the struct.
             quote! {
                 #head
                 #[non_exhaustive]
@@ -140,6 +141,7 @@ fn description(keywords: Option<&Keywords>) -> TokenStream {
         .unwrap_or_default()
 }
 
+/// Returns the arguments of `#[object(…)]`.
 fn object_arguments(object: &Object) -> Arguments {
     let mut arguments = Arguments::default();
     arguments.flag("closed", matches!(object.additional, Additional::Closed));
@@ -171,6 +173,7 @@ fn field_tokens(api: &Api<'_>, field: &Field) -> TokenStream {
     let own = arguments.attribute("field");
     let schema = attributes::of_field(api, field);
     let name = ident(&field.name);
+    // Absent and null are different values: a field that can be both is an `Option<Option<T>>`.
     let mut ty = rust(api, &field.ty);
     if field.nullable {
         ty = quote!(Option<#ty>);
@@ -215,6 +218,7 @@ fn scalar_derives(inner: Primitive) -> TokenStream {
     }
 }
 
+/// Returns the arguments of `#[scalar(…)]`.
 fn scalar_arguments(scalar: &Scalar) -> Arguments {
     let mut arguments = Arguments::default();
     arguments.count("min_length", scalar.min_length);
@@ -235,6 +239,7 @@ fn scalar_arguments(scalar: &Scalar) -> Arguments {
     arguments
 }
 
+/// Returns the arguments of `#[array(…)]`.
 fn array_arguments(array: &Array) -> Arguments {
     let mut arguments = Arguments::default();
     arguments.count("min_items", array.min_items);
@@ -244,6 +249,7 @@ fn array_arguments(array: &Array) -> Arguments {
     arguments
 }
 
+/// Returns the arguments of `#[map(…)]`.
 fn map_arguments(map: &Map) -> Arguments {
     let mut arguments = Arguments::default();
     arguments.count("min_properties", map.min_properties);
@@ -261,6 +267,7 @@ fn enumeration_tokens(
     let mut arguments = Arguments::default();
     arguments.flag("extensible", enumeration.unlisted.is_some());
     arguments.flag("json", !enumeration.strings);
+    // An unlisted value is a `String`, which is not `Copy`, and has no order among the listed ones.
     let derives = if enumeration.unlisted.is_some() {
         quote!(Clone, Debug, PartialEq, Eq, Hash, Enumeration)
     } else {
@@ -305,6 +312,7 @@ fn enumeration_tokens(
     quote! { #head #open pub enum #name { #(#variants,)* #unlisted } }
 }
 
+/// Returns the arguments of `#[union(…)]`.
 fn union_arguments(union: &Union) -> Arguments {
     let mut arguments = Arguments::default();
     match &union.selection {

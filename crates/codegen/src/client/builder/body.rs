@@ -84,6 +84,7 @@ impl Builder<'_> {
             .collect()
     }
 
+    /// Returns the setter of the body for a media type.
     fn body_setter(&self, body: &Body, media: &Media, name: &Ident) -> TokenStream {
         let docs = docs(&text::body(body, media));
         let field = self.body_name();
@@ -138,11 +139,14 @@ impl Builder<'_> {
             media.kind,
             MediaKind::Json | MediaKind::Form | MediaKind::Text
         );
+        // All setters fill one field, so a body in memory gets the type of a stream if the body of
+        // another media type is one.
         let into_stream = (is_in_memory && !self.body_can_be_cloned())
             .then(|| quote!(.map(runtime::Payload::into_stream)));
         Some(quote!(.and_then(|value: #ty| runtime::Payload::#payload) #into_stream))
     }
 
+    /// Returns the field of the body.
     fn body_name(&self) -> Ident {
         ident(&self.names.of(self.operation).body)
     }
@@ -157,6 +161,7 @@ impl Builder<'_> {
         encodings
             .filter(|(_, encoding)| encoding.style.is_some() || encoding.explode.is_some())
             .map(|(property, encoding)| {
+                // The defaults of OpenAPI: `form`, which alone is exploded.
                 let style = encoding.style.unwrap_or(Style::Form);
                 let explode = encoding.explode.unwrap_or(style == Style::Form);
                 let style = style_tokens(style);
@@ -175,6 +180,7 @@ fn value_type(media: &Media) -> &TypeRef {
 fn kind_word(media: &Media, all: &[Media]) -> String {
     let essence = essence(&media.name);
     let (kind, subtype) = essence.split_once('/').unwrap_or_default();
+    // A range such as `image/*` has no subtype to be named after.
     let is_range = |media: &Media| media.kind == MediaKind::Bytes && media.name.contains("/*");
     match media.kind {
         MediaKind::Form => "form".to_owned(),

@@ -23,6 +23,7 @@ impl Builder<'_> {
         let url = self.url();
         let query = self.query();
         let additions = [self.headers(), self.cookies(), self.body_use()];
+        // Without an addition, `mut` would be a warning in the generated crate.
         let mutable = additions.iter().any(Option::is_some).then(|| quote!(mut));
         let (transport, method) = (self.transport(), method(self.operation.method));
         quote! {
@@ -50,6 +51,8 @@ impl Builder<'_> {
                 template.push_str(&text);
                 continue;
             }
+            // The segment is one argument, with its texts: only the whole of `.{a}{b}` shows
+            // whether it is `..`.
             template.push_str("/{}");
             let text = text.trim_start_matches('/');
             arguments.push(match &values[..] {
@@ -91,6 +94,7 @@ impl Builder<'_> {
         let name = &parameter.wire;
         let part = PathPart::Parameter(name.clone());
         let uses = self.operation.segments.iter().filter(|used| **used == part);
+        // The argument is moved out of the builder, so several uses need copies.
         let mut value = if uses.count() > 1 {
             quote!(self.#field.clone()?)
         } else {
@@ -134,6 +138,7 @@ impl Builder<'_> {
         })
     }
 
+    /// Returns the statements that set the header `Cookie`, if an operation has cookies.
     fn cookies(&self) -> Option<TokenStream> {
         let added = self.each(Location::Cookie, |parameter, value| {
             let name = &parameter.wire;
@@ -155,6 +160,7 @@ impl Builder<'_> {
         })
     }
 
+    /// Returns the statements that set the headers that are parameters.
     fn headers(&self) -> Option<TokenStream> {
         self.each(Location::Header, |parameter, value| {
             let name = &parameter.wire;
@@ -187,6 +193,7 @@ impl Builder<'_> {
         (!statements.is_empty()).then(|| quote!(#(#statements)*))
     }
 
+    /// Returns the parameters of a location, each with the builder's field.
     fn located(&self, location: Location) -> impl Iterator<Item = (&Parameter, Ident)> {
         self.parameters()
             .filter(move |(parameter, _)| parameter.location == location)
@@ -201,6 +208,7 @@ impl Builder<'_> {
         };
         let choices = |choices: &mut dyn Iterator<Item = &Choice>| {
             let mut media: Vec<String> = Vec::new();
+            // One name for each body is enough: its other names are the same body.
             for name in choices.filter_map(|choice| choice.media.first()) {
                 let name = essence(name);
                 if !media.contains(&name) {
@@ -222,7 +230,7 @@ impl Builder<'_> {
     }
 }
 
-/// Escapes the braces of a literal, which would be an argument's.
+/// Escapes the braces of a literal, which would stand for an argument in a format string.
 fn escaped(literal: &str) -> String {
     literal.replace('{', "%7B").replace('}', "%7D")
 }
@@ -263,6 +271,7 @@ pub(super) fn style_tokens(style: Style) -> TokenStream {
     }
 }
 
+/// Returns a method as reqwest names it.
 fn method(method: Method) -> TokenStream {
     match method {
         Method::Get => quote!(runtime::reqwest::Method::GET),

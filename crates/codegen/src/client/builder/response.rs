@@ -23,7 +23,7 @@ impl Builder<'_> {
         });
         let errors = self.errors.arms.iter();
         let errors = errors.map(|arm| (arm.statuses, Self::arm(arm, &self.errors, &names.error)));
-        // By their text, since tokens cannot be compared.
+        // Arms are compared by their text, since tokens cannot be compared.
         let mut codes: IndexMap<String, (Vec<Literal>, TokenStream)> = IndexMap::new();
         let mut ranges = Vec::new();
         for ((first, last), read) in successes.chain(errors) {
@@ -89,6 +89,7 @@ impl Builder<'_> {
         quote!(#successes #errors)
     }
 
+    /// Returns the enum of a side, if its bodies have several types.
     fn enumeration(&self, side: &Side, name: &str, what: &str) -> Option<TokenStream> {
         if !side.several {
             return None;
@@ -112,11 +113,13 @@ impl Builder<'_> {
         });
         let values = choices()
             .all(|choice| matches!(choice.body, Body::Empty | Body::Json(_) | Body::Text(_)));
+        // A stream can be neither cloned nor compared.
         let derive = if values {
             quote!(Clone, Debug, PartialEq)
         } else {
             quote!(Debug)
         };
+        // A response that is added to the contract should not break those who match on the enum.
         Some(quote! {
             #head
             #[derive(#derive)]
@@ -161,6 +164,7 @@ fn media_patterns(choices: &[Choice], rest: usize) -> Vec<(TokenStream, usize)> 
         .flat_map(|(at, choice)| choice.media.iter().map(move |name| (essence(name), at)));
     let (mut ranges, names): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.contains('*'));
     ranges.retain(|(_, at)| *at != rest);
+    // The longer range is the more specific one: `text/*` is tried before `*/*`.
     ranges.sort_by_key(|(range, _)| std::cmp::Reverse(range.len()));
     let json = choices
         .iter()

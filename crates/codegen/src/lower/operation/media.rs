@@ -3,8 +3,8 @@
 use contract::model::{self, SchemaId, Types};
 
 use crate::ir::{Media, MediaKind, Primitive, TypeRef};
-use crate::lower::Lowering;
 use crate::lower::flatten::FlatSchema;
+use crate::lower::lowering::Lowering;
 
 /// Lowers the media types of a body. An inline schema that needs an item names it `hint`.
 pub(super) fn media(

@@ -5,7 +5,7 @@ use contract::model::{self, Paging};
 use crate::ir::{
     Field, MediaKind, PagedOperation, Parameter, Response, TypeDef, TypeKind, TypeRef,
 };
-use crate::lower::Lowering;
+use crate::lower::lowering::Lowering;
 
 /// Returns how to request the pages of an operation, if it follows the paging convention.
 ///

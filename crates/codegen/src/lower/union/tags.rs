@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use contract::model::{Discriminator, SchemaId, Types};
 use serde_json::Value;
 
-use crate::lower::Lowering;
 use crate::lower::flatten::FlatSchema;
+use crate::lower::lowering::Lowering;
 
 impl Lowering<'_> {
     /// Returns the tag that `discriminator` declares, with the values for each member.

@@ -1,0 +1,31 @@
+//! What a caller chooses: the names of the generated crates, and their run time.
+
+/// The names of the generated crates, and the run time that they depend on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// What the names of the crates begin with, such as `api`.
+    pub prefix: String,
+    /// Where the generated crates find the run-time crates.
+    pub runtime: Runtime,
+}
+
+impl Options {
+    /// Creates options for crates that stand alone, with a copy of the run time beside them.
+    #[must_use]
+    pub fn new(prefix: impl Into<String>) -> Self {
+        Self {
+            prefix: prefix.into(),
+            runtime: Runtime::Copy,
+        }
+    }
+}
+
+/// Where generated crates find `api-runtime` and `api-macros`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Runtime {
+    /// At this path, relative to the folder of a generated crate.
+    Path(String),
+    /// Beside the generated crates, where a copy is generated as well, with a workspace around all
+    /// of them.
+    Copy,
+}
