@@ -6,6 +6,7 @@ use syn::{DeriveInput, LitInt, LitStr, Result};
 
 use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
+use crate::shape;
 
 /// The arguments of `#[array(…)]`.
 #[derive(Default)]
@@ -18,8 +19,8 @@ struct Rules {
 
 /// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let inner = impls::newtype(input, "Array")?;
-    let Some(item) = impls::argument(inner, 0) else {
+    let inner = shape::newtype(input, "Array")?;
+    let Some(item) = shape::argument(inner, 0) else {
         return Err(syn::Error::new_spanned(
             inner,
             "Array is for a newtype over Vec<T>",

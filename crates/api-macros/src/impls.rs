@@ -1,10 +1,8 @@
-//! Code that several derives generate or read alike.
+//! The impls and expressions that several derives generate alike.
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DeriveInput, Fields, Ident, LitStr, Result, Type};
-
-use crate::schema::wrong_shape;
+use syn::{Ident, LitStr};
 
 /// Generates `Serialize` and `Deserialize`, which call `Wire`.
 ///
@@ -69,37 +67,6 @@ pub(crate) fn checked(check: &LitStr, inner: &TokenStream) -> TokenStream {
         };
         read().map_err(::api_runtime::__private::serde::de::Error::custom)
     }
-}
-
-/// Returns the type inside a newtype.
-pub(crate) fn newtype<'i>(input: &'i DeriveInput, derive: &str) -> Result<&'i Type> {
-    if let Data::Struct(data) = &input.data
-        && let Fields::Unnamed(fields) = &data.fields
-        && let (1, Some(field)) = (fields.unnamed.len(), fields.unnamed.first())
-    {
-        return Ok(&field.ty);
-    }
-    Err(wrong_shape(
-        input,
-        &format!("{derive} is for a struct with one unnamed field"),
-    ))
-}
-
-/// Returns the `n`th argument of a generic type such as `Vec<T>`.
-pub(crate) fn argument(ty: &Type, n: usize) -> Option<&Type> {
-    let Type::Path(path) = ty else { return None };
-    let syn::PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments
-    else {
-        return None;
-    };
-    arguments
-        .args
-        .iter()
-        .filter_map(|argument| match argument {
-            syn::GenericArgument::Type(ty) => Some(ty),
-            _ => None,
-        })
-        .nth(n)
 }
 
 /// Generates an expression of an `Option`.

@@ -7,10 +7,11 @@ use syn::{DeriveInput, LitStr, Result};
 
 use crate::impls;
 use crate::schema::{self, Annotations};
+use crate::shape;
 
 /// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let inner = impls::newtype(input, "Json")?;
+    let inner = shape::newtype(input, "Json")?;
     let mut check: Option<LitStr> = None;
     for attribute in input
         .attrs

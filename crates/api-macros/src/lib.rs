@@ -1,5 +1,5 @@
-//! Derives of generated API crates: of types (serde, checks and JSON Schema from one set of attributes), and of the
-//! requests and responses of a server (descriptions, reading and writing).
+//! Derives of generated API crates: of types (serde, checks and JSON Schema from one set of
+//! attributes), and of the requests and responses of a server (descriptions, reading and writing).
 //!
 //! The attributes carry the keywords of the contract (see each derive). Expansions call
 //! `api_runtime`, which re-exports the derives, so no crate depends on this one directly. Start at
@@ -21,6 +21,7 @@ mod response_parts;
 mod responses;
 mod scalar;
 mod schema;
+mod shape;
 mod union;
 
 use proc_macro::TokenStream;
@@ -40,38 +41,47 @@ macro_rules! derives {
 }
 
 derives! {
-    /// A struct with named fields: `#[object(closed, min_properties = 1, max_properties = 9,
-    /// dependent_required = "{…}", check = "/pointer")]`, on fields `#[field(name = "wire-name",
-    /// optional, nullable, default = "json", additional)]`.
+    /// Implements an object as a struct with named fields: `#[object(closed, min_properties = 1,
+    /// max_properties = 9, dependent_required = "{…}", check = "/pointer")]`, on fields
+    /// `#[field(name = "wire-name", optional, nullable, default = "json", additional)]`.
     Object(object_derive, object, field, schema) => object::expand;
-    /// A newtype over a string or number: `#[scalar(min_length, max_length, pattern, format,
-    /// minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of, secret, check)]`.
+    /// Implements a string or number as a newtype: `#[scalar(min_length, max_length, pattern,
+    /// format, minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of, secret,
+    /// check)]`.
     Scalar(scalar_derive, scalar, schema) => scalar::expand;
-    /// A newtype over `Vec<T>`: `#[array(min_items, max_items, unique_items, check)]`.
+    /// Implements an array as a newtype over `Vec<T>`:
+    /// `#[array(min_items, max_items, unique_items, check)]`.
     Array(array_derive, array, schema) => array::expand;
-    /// A newtype over `BTreeMap<String, T>`: `#[map(min_properties, max_properties, check)]`.
+    /// Implements a map as a newtype over `BTreeMap<String, T>`:
+    /// `#[map(min_properties, max_properties, check)]`.
     Map(map_derive, map, schema) => map::expand;
-    /// An enum of fixed values: `#[enumeration(extensible, json)]`, on variants `#[value("text")]`,
-    /// `#[value(json = "1")]` or `#[unlisted]`.
+    /// Implements the keyword `enum` as an enum of its values: `#[enumeration(extensible, json)]`,
+    /// on variants `#[value("text")]`, `#[value(json = "1")]` or `#[unlisted]`.
     Enumeration(enumeration_derive, enumeration, value, unlisted, schema) => enumeration::expand;
-    /// An enum of one-field variants: `#[union(tag = "property", one_of, any_of, check)]`, on
-    /// variants `#[variant(tag("a", "b"), from)]`.
+    /// Implements a union as an enum of one-field variants:
+    /// `#[union(tag = "property", one_of, any_of, check)]`, on variants
+    /// `#[variant(tag("a", "b"), from)]`.
     Union(union_derive, union, variant, schema) => union::expand;
-    /// A newtype over `serde_json::Value`: `#[json(check)]`.
+    /// Implements any JSON as a newtype over `serde_json::Value`: `#[json(check)]`.
     Json(json_derive, json, schema) => json::expand;
-    /// The request of an operation: on fields `#[parameter(query, name = "wire-name", required, default = 10,
-    /// default_json = "…", style = "deepObject", explode, json, properties("a", "b"), open)]` with `path`, `query`,
-    /// `header` or `cookie` first, `#[body(json = "application/json", schema = "/pointer", lenient, required)]`, or
-    /// `#[body(required)]` where the field's type is a `RequestBody`, and `#[upgrade]`.
+    /// Describes and reads the request of an operation: on fields
+    /// `#[parameter(query, name = "wire-name", required, default = 10, default_json = "…",
+    /// style = "deepObject", explode, json, properties("a", "b"), open)]` with `path`, `query`,
+    /// `header` or `cookie` first, `#[body(json = "application/json", schema = "/pointer", lenient,
+    /// required)]`, or `#[body(required)]` where the field's type is a `RequestBody`, and
+    /// `#[upgrade]`.
     Request(request_derive, parameter, body, upgrade) => request::expand;
-    /// A request body of several media types: an enum, on variants `#[body(json = "application/json",
-    /// schema = "/pointer", lenient)]`; for `json` there are `form`, `text`, `multipart` and `bytes` too.
+    /// Describes and reads a request body of several media types: an enum, on variants
+    /// `#[body(json = "application/json", schema = "/pointer", lenient)]`; for `json` there are
+    /// `form`, `text`, `multipart` and `bytes` too.
     RequestBody(request_body_derive, body) => request::expand_body;
-    /// The responses of an operation: on variants `#[response(404)]`, `#[response("4XX", json)]` or
-    /// `#[response(default, json = "application/problem+json")]`, with `text`, `form`, `bytes`, `multipart`, `events`
-    /// and `handshake` for other contents, on the enum `#[responses(beside = Other, default = 400..=599)]`.
+    /// Describes and writes the responses of an operation: on variants `#[response(404)]`,
+    /// `#[response("4XX", json)]` or `#[response(default, json = "application/problem+json")]`,
+    /// with `text`, `form`, `bytes`, `multipart`, `events` and `handshake` for other contents, on
+    /// the enum `#[responses(beside = Other, default = 400..=599)]`.
     Responses(responses_derive, response, responses) => responses::expand;
-    /// What a response holds: a struct, on fields `#[body(json)]`, or `#[body]` where the field's type is an enum of
-    /// media types, and `#[header(name = "ETag", required)]`; or such an enum, on variants `#[body(json)]`.
+    /// Describes and writes the body and headers of a response: a struct, on fields
+    /// `#[body(json)]`, or `#[body]` where the field's type is an enum of media types, and
+    /// `#[header(name = "ETag", required)]`; or such an enum, on variants `#[body(json)]`.
     ResponseParts(response_parts_derive, body, header) => response_parts::expand;
 }

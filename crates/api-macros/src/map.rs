@@ -6,6 +6,7 @@ use syn::{DeriveInput, LitInt, LitStr, Result};
 
 use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
+use crate::shape;
 
 /// The arguments of `#[map(…)]`.
 #[derive(Default)]
@@ -17,8 +18,8 @@ struct Rules {
 
 /// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let inner = impls::newtype(input, "Map")?;
-    let Some(values) = impls::argument(inner, 1) else {
+    let inner = shape::newtype(input, "Map")?;
+    let Some(values) = shape::argument(inner, 1) else {
         return Err(syn::Error::new_spanned(
             inner,
             "Map is for a newtype over BTreeMap<String, T>",

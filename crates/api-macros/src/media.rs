@@ -1,4 +1,5 @@
-//! The media type of a body, as attributes write it: `json`, or `json = "application/problem+json"`.
+//! The media type of a body, as attributes write it: `json`, or
+//! `json = "application/problem+json"`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -32,10 +33,10 @@ impl Kind {
 }
 
 impl Media {
-    /// The words of the kinds, for messages.
+    /// The names of the kinds, for messages.
     const KNOWN: &'static str = "json, form, text, multipart, bytes and events";
 
-    /// Reads what follows the name of a kind; none if the name is not that of a kind.
+    /// Parses the media type whose kind is `word`; none if `word` is not a kind.
     pub(crate) fn parse(word: &Ident, input: ParseStream<'_>) -> Result<Option<Self>> {
         let (kind, usual) = match word.to_string().as_str() {
             "json" => (Kind::Json, "application/json"),
@@ -60,7 +61,7 @@ impl Media {
         }))
     }
 
-    /// Describes the media type, with the type of the body where the re-derived document asks for it.
+    /// Generates the description of the media type, with the type of the body if `ty` is given.
     pub(crate) fn description(&self, ty: Option<&Type>) -> TokenStream {
         let name = &self.name;
         let schema = self.schema.iter();
@@ -71,7 +72,7 @@ impl Media {
         quote!(::api_runtime::server::Media::new(#name) #(.schema(#schema))* #lenient #described)
     }
 
-    /// Writes `body` as a response.
+    /// Generates the expression that writes `body` as a response.
     pub(crate) fn write(&self, listed: &TokenStream, body: &TokenStream) -> TokenStream {
         match self.kind {
             Kind::Json => quote!(#listed.json(&#body)),
@@ -83,7 +84,7 @@ impl Media {
     }
 }
 
-/// What `#[body(…)]` says.
+/// The arguments of `#[body(…)]`.
 pub(crate) struct Body {
     /// The media type; none where the type of the field is an enum of several.
     pub media: Option<Media>,
@@ -91,7 +92,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// Reads the attribute, if there is one.
+    /// Reads the first `#[body(…)]` among the attributes; none if there is none.
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Option<Self>> {
         let Some(attribute) = attributes
             .iter()
@@ -103,9 +104,11 @@ impl Body {
             media: None,
             is_required: false,
         };
+        // `parse_nested_meta` rejects an attribute without arguments.
         if matches!(attribute.meta, Meta::Path(_)) {
             return Ok(Some(made));
         }
+        // Kept apart until the end, since they may come before the media type that they belong to.
         let (mut schema, mut is_lenient) = (None, false);
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("required") {
@@ -140,13 +143,18 @@ impl Body {
     }
 }
 
-/// A constant of a trait: plain, or with the types of what it describes where the re-derived document asks for them.
+/// Generates a constant of a trait: with the types of the described values if the feature `utoipa`
+/// is on, because the re-derived document needs them, else without.
+///
+/// `value` generates the value, given whether it has the types.
 pub(crate) fn constant(
     name: &TokenStream,
     ty: &TokenStream,
     value: impl Fn(bool) -> TokenStream,
 ) -> TokenStream {
     let [plain, described] = [value(false), value(true)];
+    // Without a type to describe, both are the same and need no `cfg`. Compared as text, since
+    // `TokenStream` has no `==`.
     if plain.to_string() == described.to_string() {
         return quote!(const #name: #ty = #plain;);
     }

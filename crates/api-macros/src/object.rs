@@ -1,63 +1,16 @@
 //! `#[derive(Object)]`: a struct whose fields are the properties of an object.
 
 mod construct;
+mod properties;
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Result, Type};
+use syn::{DeriveInput, Ident, Result, Type};
+
+use properties::{Object, Property, read};
 
 use crate::impls;
-use crate::schema::{self, Annotations, unraw, wrong_shape};
-
-/// The arguments of `#[object(…)]`.
-#[derive(Default)]
-struct Rules {
-    closed: bool,
-    min: Option<LitInt>,
-    max: Option<LitInt>,
-    dependent: Option<String>,
-    fields: Option<Ident>,
-    check: Option<LitStr>,
-}
-
-/// A property and its field, with the arguments of `#[field(…)]`.
-///
-/// An absent property and null are different: an `optional` field is an `Option`, a `nullable` one
-/// too, and a field that is both is an `Option<Option<T>>`.
-pub(crate) struct Property {
-    pub ident: Ident,
-    pub ty: Type,
-    pub wire: String,
-    pub optional: bool,
-    pub nullable: bool,
-    pub default: Option<String>,
-    pub annotations: Annotations,
-    pub attributes: Vec<syn::Attribute>,
-}
-
-impl Property {
-    pub(crate) fn is_required(&self) -> bool {
-        !self.optional && self.default.is_none()
-    }
-
-    /// Returns the type of the property's value: for an optional field the type inside the outer
-    /// `Option`.
-    fn wire_type(&self) -> &Type {
-        if self.optional {
-            impls::argument(&self.ty, 0).unwrap_or(&self.ty)
-        } else {
-            &self.ty
-        }
-    }
-}
-
-/// A struct with its properties, and the field for additional properties if there is one.
-pub(crate) struct Object<'i> {
-    pub input: &'i DeriveInput,
-    rules: Rules,
-    pub properties: Vec<Property>,
-    pub additional: Option<(Ident, Type)>,
-}
+use crate::schema::{self, Annotations};
 
 /// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
@@ -78,122 +31,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let described = schema::described(input, &annotations, &keywords, &mentions);
     let constructors = construct::expand(&object);
     Ok(quote! { #wire #serde #described #constructors })
-}
-
-/// Reads the fields of the struct and their `#[field(…)]`.
-fn read(input: &DeriveInput) -> Result<Object<'_>> {
-    let fields = match &input.data {
-        Data::Struct(data) => match &data.fields {
-            Fields::Named(fields) => &fields.named,
-            _ => {
-                return Err(wrong_shape(
-                    input,
-                    "Object is for a struct with named fields",
-                ));
-            }
-        },
-        _ => {
-            return Err(wrong_shape(
-                input,
-                "Object is for a struct with named fields",
-            ));
-        }
-    };
-    let mut properties = Vec::new();
-    let mut additional = None;
-    for field in fields {
-        let Some(ident) = field.ident.clone() else {
-            continue;
-        };
-        let mut property = Property {
-            wire: unraw(&ident.to_string()),
-            ident,
-            ty: field.ty.clone(),
-            optional: false,
-            nullable: false,
-            default: None,
-            annotations: Annotations::read(&field.attrs)?,
-            attributes: field
-                .attrs
-                .iter()
-                .filter(|attribute| attribute.path().is_ident("doc"))
-                .cloned()
-                .collect(),
-        };
-        let mut keeps = false;
-        for attribute in field
-            .attrs
-            .iter()
-            .filter(|attribute| attribute.path().is_ident("field"))
-        {
-            attribute.parse_nested_meta(|meta| {
-                match meta
-                    .path
-                    .get_ident()
-                    .map(ToString::to_string)
-                    .unwrap_or_default()
-                    .as_str()
-                {
-                    "name" => property.wire = meta.value()?.parse::<LitStr>()?.value(),
-                    "optional" => property.optional = true,
-                    "nullable" => property.nullable = true,
-                    "additional" => keeps = true,
-                    "default" => schema::json(&meta.value()?.parse()?, &mut property.default)?,
-                    _ => {
-                        return Err(meta.error(
-                            "field knows name, optional, nullable, default and additional",
-                        ));
-                    }
-                }
-                Ok(())
-            })?;
-        }
-        if keeps {
-            let Some(values) = impls::argument(&property.ty, 1) else {
-                return Err(syn::Error::new_spanned(
-                    &property.ty,
-                    "additional properties are a BTreeMap<String, T>",
-                ));
-            };
-            additional = Some((property.ident, values.clone()));
-        } else {
-            properties.push(property);
-        }
-    }
-    Ok(Object {
-        input,
-        rules: rules(input)?,
-        properties,
-        additional,
-    })
-}
-
-/// Reads `#[object(…)]`.
-fn rules(input: &DeriveInput) -> Result<Rules> {
-    let mut rules = Rules::default();
-    for attribute in input
-        .attrs
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("object"))
-    {
-        attribute.parse_nested_meta(|meta| {
-            match meta.path.get_ident().map(ToString::to_string).unwrap_or_default().as_str() {
-                "closed" => rules.closed = true,
-                "min_properties" => rules.min = Some(meta.value()?.parse()?),
-                "max_properties" => rules.max = Some(meta.value()?.parse()?),
-                "dependent_required" => schema::json(&meta.value()?.parse()?, &mut rules.dependent)?,
-                "check" => rules.check = Some(meta.value()?.parse()?),
-                "fields" => rules.fields = Some(meta.value()?.parse()?),
-                _ => {
-                    return Err(meta.error(
-                        "object knows closed, min_properties, max_properties, dependent_required, check and fields",
-                    ));
-                }
-            }
-            Ok(())
-        })?;
-    }
-    Ok(rules)
 }
 
 impl Object<'_> {

@@ -21,7 +21,8 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// Reads the attribute of this name. `location` is where the value is; none if the attribute says it.
+    /// Reads the `#[parameter(…)]` or `#[header(…)]` of a field. `location` is the part of the
+    /// request that the value is in; none if the attribute names it.
     pub(crate) fn read(
         attribute: &Attribute,
         field: &Ident,
@@ -29,6 +30,7 @@ impl Parameter {
     ) -> Result<Self> {
         let mut read = location.map(|location| format_ident!("{location}"));
         let mut made = Self {
+            // Replaced below: the location may be anywhere among the arguments.
             location: field.clone(),
             name: LitStr::new(&unraw(&field.to_string()), field.span()),
             is_required: false,
@@ -69,6 +71,7 @@ impl Parameter {
         Ok(made)
     }
 
+    /// Reads one argument of the attribute, except for the location.
     fn item(&mut self, word: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
         match word {
             "name" => self.name = meta.value()?.parse()?,
@@ -101,7 +104,7 @@ impl Parameter {
         self.name.value()
     }
 
-    /// Describes the parameter, with the type of its field where the re-derived document asks for it.
+    /// Generates the description of the parameter, with the type of its field if `ty` is given.
     pub(crate) fn description(&self, ty: Option<&Type>) -> TokenStream {
         let Self {
             location,
@@ -110,6 +113,7 @@ impl Parameter {
             properties,
             ..
         } = self;
+        // `Parameter::path` is required already.
         let required = (self.is_required && location != "path").then(|| quote!(.required()));
         let default = self.default.iter();
         let style = self.style.iter();
@@ -127,7 +131,7 @@ impl Parameter {
     }
 }
 
-/// Reads a string, number or boolean as JSON.
+/// Reads a Rust literal and returns it as JSON: a string, a number or a boolean.
 fn literal(meta: &ParseNestedMeta<'_>) -> Result<String> {
     let input = meta.value()?;
     let sign = if input.peek(Token![-]) {
@@ -151,7 +155,7 @@ fn literal(meta: &ParseNestedMeta<'_>) -> Result<String> {
     Ok(format!("{sign}{text}"))
 }
 
-/// Returns the variant of a style in OpenAPI's spelling.
+/// Returns the variant of `Style` for a style in OpenAPI's spelling.
 fn style(literal: &LitStr) -> Result<Ident> {
     let variant = match literal.value().as_str() {
         "simple" => "Simple",

@@ -1,13 +1,13 @@
-//! `#[derive(Request)]`: the struct that a handler takes, and `#[derive(RequestBody)]`: a body of several media types.
+//! `#[derive(Request)]`: the struct that a handler takes, and `#[derive(RequestBody)]`: a body of
+//! several media types.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Field, Fields, Result, Type};
 
-use crate::impls;
 use crate::media::{Body, Kind, Media, constant};
 use crate::parameter::Parameter;
-use crate::schema::wrong_shape;
+use crate::shape::{self, wrong_shape};
 
 /// What a field is read from.
 enum Source {
@@ -16,6 +16,7 @@ enum Source {
     Upgrade,
 }
 
+/// Expands `#[derive(Request)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
         return Err(wrong_shape(
@@ -45,13 +46,14 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 struct Parts {
     parameters: Vec<(Parameter, Type)>,
     body: Option<(Body, Type)>,
-    /// Statements that read the fields, in order.
+    /// The statements that read the fields, in order.
     reads: Vec<TokenStream>,
     /// The fields of the struct expression.
     fields: Vec<TokenStream>,
 }
 
 impl Parts {
+    /// Adds a field.
     fn add(&mut self, field: &Field) -> Result<()> {
         let Some(name) = &field.ident else {
             return Ok(());
@@ -72,8 +74,11 @@ impl Parts {
                 }
                 (read, quote!(#local?))
             }
+            // Without `?`: every request can be upgraded, so nothing can be missing.
             Source::Upgrade => (quote!(__inputs.upgrade()), quote!(#local)),
         };
+        // Every field is read before the first `?`, so that a rejection lists all violations and
+        // not only those of the first field.
         self.reads.push(quote!(let #local = #read;));
         self.fields.push(quote!(#name: #value));
         Ok(())
@@ -106,6 +111,8 @@ impl Parts {
         };
         let mutable = (!reads.is_empty()).then(|| quote!(mut));
         quote! {
+            // The readers take a `Body` and not the `Option` in `BODY`. The block keeps the
+            // constant apart from those of other requests in the module.
             const _: () = {
                 #body_constant
 
@@ -127,6 +134,7 @@ impl Parts {
     }
 }
 
+/// Returns what a field is read from, as its attribute says.
 fn source(field: &Field, name: &Ident) -> Result<Source> {
     let parameter = field
         .attrs
@@ -152,12 +160,13 @@ fn source(field: &Field, name: &Ident) -> Result<Source> {
     ))
 }
 
+/// Generates the description of a body.
 fn body_description(body: &Body, ty: &Type, described: bool) -> TokenStream {
     // The `Option` of a body that may be left out is no part of its schema.
     let inner = if body.is_required {
         ty
     } else {
-        impls::argument(ty, 0).unwrap_or(ty)
+        shape::argument(ty, 0).unwrap_or(ty)
     };
     let required = body.is_required.then(|| quote!(.required()));
     let media = if let Some(media) = &body.media {
@@ -169,7 +178,7 @@ fn body_description(body: &Body, ty: &Type, described: bool) -> TokenStream {
     quote!(::api_runtime::server::Body::new(#media) #required)
 }
 
-/// The call that reads a body.
+/// Generates the call that reads a body.
 fn body_reader(body: &Body) -> TokenStream {
     let is_opaque = body
         .media
@@ -189,11 +198,12 @@ fn body_reader(body: &Body) -> TokenStream {
     match media.kind {
         Kind::Json => quote!(__inputs.#method(&__BODY, &crate::SCHEMAS).await),
         Kind::Form | Kind::Text | Kind::Multipart => quote!(__inputs.#method(&__BODY).await),
+        // A stream is handed over unread, so there is nothing to wait for.
         Kind::Bytes | Kind::Events => quote!(__inputs.#method(&__BODY)),
     }
 }
 
-/// The method of `Inputs` that reads a body of this kind.
+/// Returns the name of the method of `Inputs` that reads a body of this kind.
 fn method(kind: Kind) -> &'static str {
     match kind {
         Kind::Json => "json",
@@ -204,6 +214,7 @@ fn method(kind: Kind) -> &'static str {
     }
 }
 
+/// Expands `#[derive(RequestBody)]`.
 pub(crate) fn expand_body(input: &DeriveInput) -> Result<TokenStream> {
     let variants = choices(input, "RequestBody")?;
     let ident = &input.ident;
@@ -232,6 +243,7 @@ pub(crate) fn expand_body(input: &DeriveInput) -> Result<TokenStream> {
             ) -> ::core::option::Option<Self> {
                 match __at {
                     #(#arms)*
+                    // `__at` is an index of `MEDIA`, but the match has to be exhaustive.
                     _ => ::core::option::Option::None,
                 }
             }
@@ -239,7 +251,7 @@ pub(crate) fn expand_body(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// A variant of an enum of media types.
+/// A variant of an enum of media types, with its type and media type.
 pub(crate) struct Choice {
     pub ident: Ident,
     pub ty: Type,
@@ -277,7 +289,7 @@ pub(crate) fn choices(input: &DeriveInput, derive: &str) -> Result<Vec<Choice>> 
     Ok(choices)
 }
 
-/// The constant of the media types of an enum.
+/// Generates the constant of the media types of an enum.
 pub(crate) fn media_constant(choices: &[Choice]) -> TokenStream {
     constant(
         &quote!(MEDIA),

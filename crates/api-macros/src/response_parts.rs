@@ -4,12 +4,13 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Field, Fields, Result, Type};
 
-use crate::impls;
 use crate::media::{Body, constant};
 use crate::parameter::Parameter;
 use crate::request::{choices, media_constant};
-use crate::schema::{unraw, wrong_shape};
+use crate::schema::unraw;
+use crate::shape::{self, wrong_shape};
 
+/// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     match &input.data {
         Data::Enum(_) => of_enum(input),
@@ -30,6 +31,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 const SHAPE: &str =
     "ResponseParts is for a struct with named fields, or for an enum of media types";
 
+/// Expands the derive for an enum of media types.
 fn of_enum(input: &DeriveInput) -> Result<TokenStream> {
     let variants = choices(input, "ResponseParts")?;
     let ident = &input.ident;
@@ -87,7 +89,8 @@ impl Parts {
             ));
         };
         let header = Parameter::read(attribute, name, Some("header"))?;
-        if !header.is_required && impls::argument(&field.ty, 0).is_none() {
+        // `new` leaves such a header out, which only an `Option` can express.
+        if !header.is_required && shape::argument(&field.ty, 0).is_none() {
             return Err(syn::Error::new_spanned(
                 &field.ty,
                 "a header that is not required is an Option",
@@ -148,6 +151,7 @@ impl Parts {
         }
     }
 
+    /// Generates the body of `respond`.
     fn respond(&self) -> TokenStream {
         let listed = quote!(__listed);
         let body = match &self.body {
@@ -167,7 +171,8 @@ impl Parts {
         })
     }
 
-    /// `new` from what is required, and a `with_…` for each other header.
+    /// Generates `new`, which takes the body and the required headers, and a `with_…` method for
+    /// each other header.
     fn constructors(&self) -> TokenStream {
         let body = self.body.iter().map(|(_, name, ty)| (name, ty));
         let required = self.headers.iter().filter(|header| header.0.is_required);
@@ -198,7 +203,7 @@ impl Parts {
 
 fn setter(header: &Parameter, name: &Ident, ty: &Type) -> TokenStream {
     let function = format_ident!("with_{}", unraw(&name.to_string()));
-    let value = impls::argument(ty, 0).unwrap_or(ty);
+    let value = shape::argument(ty, 0).unwrap_or(ty);
     let docs = format!("Sets the header `{}`.", header.name());
     quote! {
         #[doc = #docs]

@@ -8,14 +8,15 @@ use syn::{
 };
 
 use crate::media::{Media, constant};
-use crate::schema::wrong_shape;
+use crate::shape::wrong_shape;
 
 /// A response and its variant.
 struct Response<'i> {
     ident: &'i Ident,
     status: Status,
     content: Content,
-    /// The name and type of what the variant holds besides the status; a tuple variant has no name.
+    /// The name and type of the value that the variant holds besides the status; a tuple variant
+    /// has no name.
     payload: Option<(Option<&'i Ident>, &'i Type)>,
 }
 
@@ -26,9 +27,9 @@ enum Status {
     Default,
 }
 
-/// How what a variant holds is written.
+/// How the value of a variant is written.
 enum Content {
-    /// By itself: it is `ResponseParts`.
+    /// By its own type, which implements `ResponseParts`.
     Parts,
     /// As a body.
     Body(Media),
@@ -36,6 +37,7 @@ enum Content {
     Handshake,
 }
 
+/// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Enum(data) = &input.data else {
         return Err(wrong_shape(input, "Responses is for an enum"));
@@ -161,6 +163,7 @@ impl Status {
         ))
     }
 
+    /// Returns whether the handler chooses the status.
     fn is_dynamic(&self) -> bool {
         !matches!(self, Self::Code(_))
     }
@@ -189,6 +192,7 @@ impl Content {
 }
 
 impl Response<'_> {
+    /// Generates the description of the response, with the type of its value if `described`.
     fn description(&self, described: bool) -> TokenStream {
         let status = match self.status {
             Status::Code(code) => {
@@ -212,7 +216,7 @@ impl Response<'_> {
         quote!(::api_runtime::server::ListedResponse::#status #content)
     }
 
-    /// The arm that writes the response.
+    /// Generates the arm that writes the response, which is at index `at` of `LISTED`.
     fn arm(&self, at: usize) -> TokenStream {
         let at = Literal::usize_unsuffixed(at);
         let variant = self.ident;
@@ -239,15 +243,18 @@ impl Response<'_> {
         quote!(Self::#variant #pattern => #write,)
     }
 
-    /// Returns whether what the variant holds says by itself which response it is: the body of an error does not.
+    /// Returns whether the type of the value alone identifies the response. The body of an error
+    /// does not, since errors of several statuses often have the same one.
     fn is_telling(&self) -> bool {
         matches!(self.content, Content::Parts)
             || matches!(self.status, Status::Code(code) if code < 400)
     }
 }
 
-/// What `#[responses(…)]` says: `beside = Other` names the other enum of the operation, `default = 400..=599` the
-/// statuses that `default` may have.
+/// Generates `Statuses` from `#[responses(…)]`, if a variant stands for several statuses.
+///
+/// `beside = Other` names the other enum of the operation, `default = 400..=599` the statuses that
+/// `default` may have.
 fn statuses(input: &DeriveInput, responses: &[Response<'_>]) -> Result<Option<TokenStream>> {
     let (mut beside, mut range) = (None, None);
     let attributes: Vec<&Attribute> = input
@@ -276,6 +283,8 @@ fn statuses(input: &DeriveInput, responses: &[Response<'_>]) -> Result<Option<To
     if !is_dynamic {
         return Ok(None);
     }
+    // A range or `default` excludes the statuses that the operation lists, and some of them are in
+    // its other enum.
     let Some(beside) = beside else {
         return Err(wrong_shape(
             input,
@@ -298,13 +307,15 @@ fn statuses(input: &DeriveInput, responses: &[Response<'_>]) -> Result<Option<To
     }))
 }
 
-/// `From` what a variant holds where only one holds it, or `TryFrom` a status and that where the status decides.
+/// Generates the conversions from the values of the variants: `From` a value that only one variant
+/// holds, `TryFrom` a status and a value if the status selects the variant.
 fn conversions(ident: &Ident, responses: &[Response<'_>]) -> TokenStream {
     let mut by_type: Vec<(String, &Type, Vec<&Response<'_>>)> = Vec::new();
     for response in responses {
         let Some((_, ty)) = response.payload else {
             continue;
         };
+        // A derive sees tokens and not types, so two types are the same if they are spelled alike.
         let key = quote!(#ty).to_string();
         match by_type.iter_mut().find(|(known, ..)| *known == key) {
             Some((.., same)) => same.push(response),
@@ -318,6 +329,7 @@ fn conversions(ident: &Ident, responses: &[Response<'_>]) -> TokenStream {
         {
             return Some(by_status(ident, ty, responses));
         }
+        // Two variants of one type would give two conflicting impls.
         let [only] = responses.as_slice() else {
             return None;
         };
@@ -336,6 +348,7 @@ fn conversions(ident: &Ident, responses: &[Response<'_>]) -> TokenStream {
     quote!(#(#conversions)*)
 }
 
+/// Generates the conversion from a status and a value of type `ty`.
 fn by_status(ident: &Ident, ty: &Type, responses: &[&Response<'_>]) -> TokenStream {
     // A status of its own goes before a range, and a range before the default.
     let fixed = responses.iter().filter_map(|response| {

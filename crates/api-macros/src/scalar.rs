@@ -3,20 +3,23 @@
 
 mod access;
 mod conversions;
+mod rules;
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DeriveInput, Expr, Ident, LitInt, LitStr, Result, Type};
+use syn::{DeriveInput, Expr, Result, Type};
 
 use access::access;
 use conversions::conversions;
+use rules::{Rules, Scalar};
 
 use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
+use crate::shape;
 
 /// Expands the derive.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let inner = impls::newtype(input, "Scalar")?;
+    let inner = shape::newtype(input, "Scalar")?;
     let ident = &input.ident;
     let annotations = Annotations::read(&input.attrs)?;
     let component = annotations.component(ident);
@@ -42,101 +45,6 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let conversions = conversions(&scalar);
     let access = access(&scalar);
     Ok(quote! { #check #wire #serde #conversions #access #described })
-}
-
-/// A newtype over a string or number.
-#[derive(Clone, Copy)]
-struct Scalar<'i> {
-    ident: &'i Ident,
-    inner: &'i Type,
-    rules: &'i Rules,
-    is_text: bool,
-    /// The name of the schema among the contract's components, for messages.
-    component: Option<&'i String>,
-    /// The description of the schema, which gives the rule of its pattern.
-    description: Option<&'i String>,
-}
-
-impl Scalar<'_> {
-    /// Returns the format of a text with the path of the function that checks it.
-    ///
-    /// The generator writes a format that is not enforced into `#[schema(…)]`, so this crate needs
-    /// no list of formats: one that `api_runtime::format` has no function for does not compile. The
-    /// format of a number is its type.
-    fn enforced_format(&self) -> Option<(String, TokenStream)> {
-        let format = self.rules.format.as_ref().filter(|_| self.is_text)?.value();
-        let function = quote::format_ident!("{}", format.replace('-', "_"));
-        Some((format, quote!(::api_runtime::format::#function)))
-    }
-
-    /// Returns whether the newtype accepts every value of the type inside it.
-    fn is_unconstrained(&self) -> bool {
-        self.rules.min_length.is_none()
-            && self.rules.max_length.is_none()
-            && self.rules.pattern.is_none()
-            && self.enforced_format().is_none()
-            && self.rules.bounds.is_empty()
-            && self.rules.check.is_none()
-    }
-}
-
-/// The arguments of `#[scalar(…)]`.
-#[derive(Default)]
-struct Rules {
-    min_length: Option<LitInt>,
-    max_length: Option<LitInt>,
-    pattern: Option<LitStr>,
-    format: Option<LitStr>,
-    bounds: Vec<(String, Expr)>,
-    secret: bool,
-    check: Option<LitStr>,
-}
-
-impl Rules {
-    /// Reads `#[scalar(…)]`.
-    fn read(input: &DeriveInput) -> Result<Self> {
-        let mut rules = Self::default();
-        for attribute in input
-            .attrs
-            .iter()
-            .filter(|attribute| attribute.path().is_ident("scalar"))
-        {
-            attribute.parse_nested_meta(|meta| {
-                let name = meta
-                    .path
-                    .get_ident()
-                    .map(ToString::to_string)
-                    .unwrap_or_default();
-                match name.as_str() {
-                    "min_length" => rules.min_length = Some(meta.value()?.parse()?),
-                    "max_length" => rules.max_length = Some(meta.value()?.parse()?),
-                    "pattern" => rules.pattern = Some(meta.value()?.parse()?),
-                    "format" => rules.format = Some(meta.value()?.parse()?),
-                    "minimum" | "maximum" | "exclusive_minimum" | "exclusive_maximum"
-                    | "multiple_of" => {
-                        rules.bounds.push((name, meta.value()?.parse()?));
-                    }
-                    "secret" => rules.secret = true,
-                    "check" => rules.check = Some(meta.value()?.parse()?),
-                    _ => {
-                        return Err(meta.error(
-                            "scalar knows the keywords of strings and numbers, secret and check",
-                        ));
-                    }
-                }
-                Ok(())
-            })?;
-        }
-        Ok(rules)
-    }
-
-    /// Returns a bound by the name of its argument.
-    fn bound(&self, name: &str) -> Option<&Expr> {
-        self.bounds
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value)
-    }
 }
 
 /// Generates `check`, which borrows a value, and `checked`, which wraps it.

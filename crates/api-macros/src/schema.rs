@@ -3,7 +3,6 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::spanned::Spanned;
 use syn::{Attribute, DeriveInput, Expr, ExprLit, Ident, Lit, LitStr, Meta, Result};
 
 use crate::impls::optional;
@@ -228,9 +227,4 @@ pub(crate) fn described(
 /// Returns the name of a raw identifier without `r#`.
 pub(crate) fn unraw(name: &str) -> String {
     name.strip_prefix("r#").unwrap_or(name).to_owned()
-}
-
-/// Returns the error for an item that a derive is not for.
-pub(crate) fn wrong_shape(input: &DeriveInput, words: &str) -> syn::Error {
-    syn::Error::new(input.span(), words)
 }

@@ -5,7 +5,8 @@ use quote::quote;
 use syn::{Data, DeriveInput, Fields, Ident, LitStr, Result, Type};
 
 use crate::impls;
-use crate::schema::{self, Annotations, wrong_shape};
+use crate::schema::{self, Annotations};
+use crate::shape::wrong_shape;
 
 /// The arguments of `#[union(…)]`.
 #[derive(Default)]

@@ -7,7 +7,8 @@
 #[macro_export]
 macro_rules! __components {
     ($($(#[$gate:meta])* $name:literal: $ty:ty),* $(,)?) => {
-        /// Every component by its name in the contract, with what reads a JSON text as its type and writes it again.
+        /// Every component by its name in the contract, with what reads a JSON text as its type and
+        /// writes it again.
         pub static TYPES: &[(&str, $crate::json::Recode)] =
             &[$($(#[$gate])* ($name, $crate::json::recode::<$ty>)),*];
 
@@ -16,7 +17,8 @@ macro_rules! __components {
         pub static JSON_SCHEMAS: &[(&str, $crate::described::JsonSchemaOf)] =
             &[$($(#[$gate])* ($name, $crate::described::json_schema::<$ty>)),*];
 
-        /// Every component by its name in the contract, with what makes its schema in the re-derived document.
+        /// Every component by its name in the contract, with what makes its schema in the
+        /// re-derived document.
         #[cfg(feature = "utoipa")]
         pub static COMPONENTS: &[(&str, $crate::described::Component)] =
             &[$($(#[$gate])* ($name, $crate::described::component::<$ty>)),*];

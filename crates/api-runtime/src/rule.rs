@@ -5,9 +5,9 @@ const LONGEST: usize = 300;
 
 /// Returns the message for a text that does not match the pattern of a schema.
 ///
-/// The first sentence of the description gives the rule if it describes the values, such as `A name:
-/// 1 to 63 characters of a-z.` Any other sentence would not fit after "must be"; then the message
-/// names the schema, which is `None` for an inline one.
+/// The first sentence of the description gives the rule if it describes the values, such as
+/// `A name: 1 to 63 characters of a-z.` Any other sentence would not fit after "must be"; then the
+/// message names the schema, which is `None` for an inline one.
 pub(crate) fn message(description: Option<&str>, schema: Option<&str>) -> String {
     if let Some(values) = description.and_then(described_values) {
         return format!("must be {values}");

@@ -1,21 +1,23 @@
 //! What a generated server calls: routing, credentials, requests, responses, rejections.
 //!
-//! A generated crate has a struct for each request and an enum for the responses of each operation, with derives
-//! ([`Request`], [`Responses`], [`ResponseParts`]) that describe them ([`Parameter`], [`Body`], [`ListedResponse`]) and
-//! read or write them. An [`Operation`] puts the descriptions together; [`router`] turns the operations into an
-//! [`axum::Router`], and the re-derived document is a loop over the same operations. A response that the framework
-//! makes by itself is a [`Rejection`], whose body a [`RenderRejection`] writes in the contract's error schema.
+//! A generated crate has a struct for each request and an enum for the responses of each operation,
+//! with derives ([`Request`], [`Responses`], [`ResponseParts`]) that describe them ([`Parameter`],
+//! [`Body`], [`ListedResponse`]) and read or write them. An [`Operation`] puts the descriptions
+//! together; [`router`] turns the operations into an [`axum::Router`], and the re-derived document
+//! is a loop over the same operations. A response that the framework makes by itself is a
+//! [`Rejection`], whose body a [`RenderRejection`] writes in the contract's error schema.
 //!
 //! # Order of checks
 //!
-//! Credentials (401), then the route (404, 405), then path, query, header and cookie parameters, the content
-//! type (415), the body's size (413) and the body itself (400). An unknown route asks for the credentials that
-//! the document demands as a whole, so that nobody can map the routes from outside.
+//! Credentials (401), then the route (404, 405), then path, query, header and cookie parameters,
+//! the content type (415), the body's size (413) and the body itself (400). An unknown route asks
+//! for the credentials that the document demands as a whole, so that nobody can map the routes from
+//! outside.
 //!
 //! # Metrics
 //!
-//! Each response of an operation has an [`OperationId`] in its extensions, so that a layer around the router
-//! can label its metrics without parsing paths:
+//! Each response of an operation has an [`OperationId`] in its extensions, so that a layer around
+//! the router can label its metrics without parsing paths:
 //!
 //! ```
 //! # use api_runtime::server::OperationId;
@@ -26,6 +28,7 @@
 //! # assert_eq!(label(&Response::default()), "none");
 //! ```
 
+mod absent;
 mod body;
 mod call;
 mod credentials;
@@ -39,6 +42,8 @@ mod rejection;
 mod request_id;
 mod response;
 mod router;
+#[cfg(feature = "utoipa")]
+mod schema_source;
 mod status;
 mod streams;
 mod text;

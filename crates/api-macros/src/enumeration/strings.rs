@@ -4,10 +4,11 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Ident, Result};
 
-use super::Enumeration;
+use super::listed::Enumeration;
 use crate::impls;
 use crate::schema::{self, Annotations};
 
+/// Expands the derive for an enumeration of strings.
 pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let ident = &enumeration.input.ident;
     let annotations = Annotations::read(&enumeration.input.attrs)?;

@@ -4,10 +4,11 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Ident, Result};
 
-use super::Enumeration;
+use super::listed::Enumeration;
 use crate::impls;
 use crate::schema::{self, Annotations};
 
+/// Expands the derive for an enumeration of other values.
 pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let ident = &enumeration.input.ident;
     let annotations = Annotations::read(&enumeration.input.attrs)?;
@@ -90,7 +91,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     })
 }
 
-/// Returns the type of JSON Schema that all values have, if it is the same.
+/// Returns the type of JSON Schema that all values have; none if they have several.
 fn one_type(texts: &[&String]) -> Option<&'static str> {
     let mut types = texts.iter().map(|text| match serde_json::from_str(text) {
         Ok(serde_json::Value::Number(number)) if !number.is_f64() => "integer",

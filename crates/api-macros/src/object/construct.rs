@@ -4,9 +4,9 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{Object, Property};
-use crate::impls::argument;
+use super::properties::{Object, Property};
 use crate::schema::unraw;
+use crate::shape::argument;
 
 /// The most required fields that are arguments of `new`. More are fields of a struct, so that each
 /// has its name at the call.

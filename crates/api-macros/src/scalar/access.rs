@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Scalar;
+use super::rules::Scalar;
 
 /// Generates `Debug`, `Display` and the access to the value.
 pub(super) fn access(scalar: &Scalar<'_>) -> TokenStream {

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Ident, Type};
 
-use super::Scalar;
+use super::rules::Scalar;
 
 /// Generates the conversions into the newtype and out of it.
 ///

@@ -94,6 +94,7 @@ impl Payload<reqwest::Body> {
         let content_type = format!("{content_type}; boundary={}", parts.0.boundary());
         Ok(Self {
             content_type: media_type(&content_type)?,
+            // Not `RequestBuilder::multipart`, which always sends `multipart/form-data`.
             body: reqwest::Body::wrap_stream(parts.0.into_stream()),
         })
     }

@@ -81,6 +81,7 @@ impl Credential {
             }
             Scheme::Query(name) => Some(Self::Query(name, secret)),
             Scheme::Cookie(name) => {
+                // Checked here, since `apply` cannot report an error.
                 sensitive(secret.expose())?;
                 Some(Self::Cookie(name, secret))
             }
@@ -101,6 +102,8 @@ impl Credential {
                     .append_pair(name, secret.expose());
             }
             Self::Cookie(name, secret) => {
+                // A request has one `Cookie` header at most (RFC 6265, section 5.4), and its
+                // parameters may be in it.
                 let before = request
                     .headers()
                     .get(COOKIE)

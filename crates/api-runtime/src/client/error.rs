@@ -56,6 +56,7 @@ impl InterruptedResponse {
         Self {
             status,
             headers,
+            // The query may have a credential.
             source: source.without_url(),
         }
     }
@@ -91,10 +92,13 @@ impl InvalidResponse {
     /// Returns the part of the error's text that quotes the contract, not the body.
     fn reason(&self) -> Option<String> {
         let text = self.error.to_string();
+        // `Display` of the error has written the position already.
         let text = text.split(" at line ").next().unwrap_or_default();
         if text.starts_with("missing field `") || text.starts_with("must ") {
             return Some(text.to_owned());
         }
+        // serde quotes the value of the body before these words, and only what it expected after
+        // them.
         let (_, expected) = text.rsplit_once(", expected ")?;
         Some(format!("expected {expected}"))
     }

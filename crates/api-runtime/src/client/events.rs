@@ -1,6 +1,6 @@
 //! Server-sent events, as the HTML standard defines them.
 //!
-//! The parser is ours: `eventsource-stream` has had no release since 2022, brings nom into every
+//! The parser is ours: `eventsource-stream` brings nom into every
 //! client's build, and ends the stream at a byte that is not UTF-8, which the standard replaces.
 
 use std::collections::VecDeque;
@@ -95,6 +95,7 @@ impl Parser {
         self.unread.extend_from_slice(piece);
         while let Some(line) = self.next_line() {
             let line = String::from_utf8_lossy(&line).into_owned();
+            // Only the start of the stream may have a byte order mark.
             let line = if self.begun {
                 &line
             } else {
@@ -152,6 +153,7 @@ impl Parser {
     }
 
     fn finish(&mut self) -> Option<Event> {
+        // Reset even without data, in which case the standard drops the event.
         let event = std::mem::take(&mut self.event);
         let data = self.data.take()?;
         Some(Event {

@@ -88,6 +88,7 @@ impl<I: Serialize, F> Walk<I, F> {
         self.ended = self.is_last(&page);
         if !self.ended {
             let key = self.key_of(last)?;
+            // A server that ignores the cursor would be called without end.
             if self.cursor.as_ref() == Some(&key) {
                 return Err(Error::Paging("the server repeats a page".to_owned()));
             }

@@ -65,6 +65,7 @@ pub(super) fn escape(value: &str) -> String {
 /// Returns an escaped segment, unless it is empty, `.` or `..`, which URL parsers remove from a
 /// path.
 pub(super) fn checked_segment(segment: &str) -> Argument<&str> {
+    // Rejected and not escaped, since URL parsers take `%2e` for a dot.
     let problem = match segment {
         "" => "empty",
         "." => "`.`",

@@ -73,11 +73,15 @@ impl Retries {
             .timeout()
             .and_then(|timeout| Instant::now().checked_add(*timeout));
         for failed in 0.. {
+            // The attempt consumes the request. One whose body is a stream cannot be copied, and is
+            // not repeated.
             let again = if failed < self.more {
                 request.try_clone()
             } else {
                 None
             };
+            // reqwest's time-out is that of one attempt, so each gets what is left of the whole
+            // call's.
             if let Some(deadline) = deadline {
                 *request.timeout_mut() = Some(deadline.saturating_duration_since(Instant::now()));
             }
@@ -87,6 +91,7 @@ impl Retries {
                 return result;
             };
             let waited = Instant::now().checked_add(pause);
+            // An attempt after the deadline could only time out; the result at hand says more.
             if deadline.is_some_and(|deadline| waited.is_none_or(|waited| waited >= deadline)) {
                 return result;
             }

@@ -85,11 +85,13 @@ impl Variable {
         if self.values.contains(&value) || value == self.default {
             return Ok(());
         }
+        // A slash before the path would end the host; in the path it only begins another segment.
         let before = url.split(&self.placeholder()).next().unwrap_or_default();
         let host = before.split_once("://").map(|(_, host)| host);
         let may_have_slashes = before.is_empty()
             || host.is_some_and(|host| host.contains('/'))
             || before.starts_with('/');
+        // Braces are wrong too: variables are replaced in turn, so a value could name the next one.
         let is_wrong = value.is_empty()
             || value.chars().any(|character| {
                 character.is_control() || character.is_whitespace() || "?#@\\{}".contains(character)

@@ -112,6 +112,7 @@ pub fn path_text(
             explode,
             Some(name),
         ),
+        // A single value has no separators, which would have to be escaped inside of it.
         _ if matches!(kind, Kind::Scalar(_)) => joined(kind, explode, ",", escape),
         _ => joined(kind, explode, ",", escape_item),
     })
@@ -218,6 +219,7 @@ impl Query {
             self.deep(name, &value, set);
             return Ok(());
         }
+        // Encoded, since a URL can have no blank and no bar.
         let separator = match style {
             Style::SpaceDelimited => "%20",
             Style::PipeDelimited => "%7C",
@@ -272,6 +274,7 @@ impl Query {
                     self.deep(&format!("{name}[{member}]"), value, set);
                 }
             }
+            // OpenAPI does not define arrays here; repeated pairs are what generated servers read.
             Value::Array(items) => {
                 for item in items {
                     self.deep(name, item, set);

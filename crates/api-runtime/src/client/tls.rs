@@ -21,6 +21,7 @@ pub(super) fn configure(
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(failed)?
+        // rustls calls every verifier but its own dangerous; this one asks the platform.
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();

@@ -1,16 +1,26 @@
 //! The body of a request: its media type, and its bytes within the limits.
 
+use std::time::Duration;
+
 use axum::body::Body as HttpBody;
 use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 
-use super::call::Limits;
 use super::operation::Media;
 use super::rejection::{Rejected, Rejection, RejectionKind};
 
 /// The media type of bytes without a content type (RFC 9110, 8.3).
 const UNKNOWN: &[u8] = b"application/octet-stream";
+
+/// The limits of a request body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// The most bytes that the body may have.
+    pub(super) bytes: usize,
+    /// The time in which the whole body must arrive; none for any time.
+    pub(super) time: Option<Duration>,
+}
 
 /// Returns whether the request certainly has no body.
 pub(super) fn is_empty(body: &HttpBody) -> bool {
@@ -25,6 +35,7 @@ pub(super) fn is_surely_over(body: &HttpBody, limit: usize) -> bool {
 /// Returns the listed media type of a content type: the same one, else a range that includes it.
 pub(super) fn matching(media: &[Media], content_type: Option<&[u8]>) -> Option<usize> {
     let written = content_type.unwrap_or(UNKNOWN);
+    // Most requests name the only media type exactly as the contract does, so nothing is parsed.
     if let [only] = media
         && only.name.as_bytes() == written
     {
@@ -65,6 +76,8 @@ fn closeness(listed: &[u8], name: &[u8]) -> Option<u8> {
 
 /// Reads all bytes of a body.
 pub(super) async fn read(body: HttpBody, limits: Limits) -> Result<Bytes, Rejected> {
+    // One time for the whole body: a time for each piece would let a caller keep the connection by
+    // sending a byte now and then.
     let Some(time) = limits.time else {
         return collect(body, limits.bytes).await;
     };
@@ -88,9 +101,11 @@ async fn collect(mut body: HttpBody, limit: usize) -> Result<Bytes, Rejected> {
     if first.len() > limit {
         return Err(too_large(limit));
     }
+    // Most bodies arrive in one piece, which needs no copy.
     if body.is_end_stream() {
         return Ok(first);
     }
+    // The declared length is within the limit (see above), so it is safe to reserve.
     let more = usize::try_from(body.size_hint().lower()).unwrap_or(0);
     let mut all = BytesMut::with_capacity(first.len() + more);
     all.extend_from_slice(&first);

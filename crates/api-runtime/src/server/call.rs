@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, header};
 
-use super::body::too_large;
+use super::body::{Limits, too_large};
 use super::credentials::{
     ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret, after_scheme, basic,
 };
@@ -35,13 +34,6 @@ pub struct Call {
     pub(super) exceeded: Option<Arc<AtomicBool>>,
 }
 
-/// The limits of a request body.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) bytes: usize,
-    pub(super) time: Option<Duration>,
-}
-
 impl Call {
     /// Returns the operation.
     #[must_use]
@@ -54,7 +46,7 @@ impl Call {
         T::read(self)
     }
 
-    /// Begins to read the request part by part.
+    /// Returns a reader of the request, which reads one part after the other.
     pub fn inputs(&mut self) -> Inputs<'_> {
         Inputs::new(self)
     }
@@ -65,7 +57,8 @@ impl Call {
         Rejection::unauthorized(error, self.operation.challenge)
     }
 
-    /// Returns the handler's response, unless a body that the handler read as a stream was too large.
+    /// Returns the handler's response, unless a body that the handler read as a stream was too
+    /// large.
     pub fn respond(&self, response: impl IntoResponse) -> Result<Response, Rejected> {
         match &self.exceeded {
             Some(exceeded) if exceeded.load(Ordering::Relaxed) => Err(too_large(self.limits.bytes)),
@@ -73,7 +66,7 @@ impl Call {
         }
     }
 
-    /// Returns the bearer token.
+    /// Returns the token of `Authorization: Bearer`.
     pub fn bearer(&self) -> Result<Bearer, AuthError> {
         let token = self.authorization("Bearer")?;
         if token.is_empty() || token.contains(char::is_whitespace) {
@@ -84,7 +77,7 @@ impl Call {
         })
     }
 
-    /// Returns user and password.
+    /// Returns the user and password of `Authorization: Basic`.
     pub fn basic(&self) -> Result<Basic, AuthError> {
         basic(self.authorization("Basic")?).ok_or(AuthError::Invalid)
     }
@@ -110,6 +103,7 @@ impl Call {
         let mut values = self.parts.headers.get_all(name).iter();
         match (values.next(), values.next()) {
             (None, _) => Err(AuthError::Missing),
+            // Not `to_str`, which accepts ASCII only.
             (Some(value), None) => key(std::str::from_utf8(value.as_bytes())
                 .ok()
                 .map(Cow::Borrowed)),
@@ -127,11 +121,13 @@ impl Call {
         pair_key(&self.cookies(), name)
     }
 
+    /// Returns what follows the scheme in the `Authorization` header.
     fn authorization(&self, scheme: &str) -> Result<&str, AuthError> {
         let mut values = self.parts.headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = values.next() else {
             return Err(AuthError::Missing);
         };
+        // Of two credentials a proxy may have checked one and the server would check the other.
         if values.next().is_some() {
             return Err(AuthError::Invalid);
         }
@@ -147,6 +143,7 @@ impl Call {
     }
 
     fn cookies(&self) -> Pairs<'_> {
+        // HTTP/2 may split the cookies into several lines (RFC 9113, 8.2.3).
         Pairs::of_cookies(
             lines(&self.parts.headers, &header::COOKIE, "; ")
                 .map_or(Cow::Borrowed(""), |(text, _)| text),
@@ -190,6 +187,7 @@ fn lines<'h>(
         .iter()
         .map(|value| String::from_utf8_lossy(value.as_bytes()));
     let first = values.next()?;
+    // Only a repeated header needs a copy.
     let mut joined: Option<String> = None;
     for value in values {
         let text = joined.get_or_insert_with(|| first.clone().into_owned());

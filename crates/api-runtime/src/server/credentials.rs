@@ -61,7 +61,8 @@ pub struct Authorization {
     pub parameters: Secret,
 }
 
-/// The caller's certificate, in DER. The code that terminates TLS puts it into the request's extensions.
+/// The caller's certificate, in DER. The code that terminates TLS puts it into the request's
+/// extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate(pub Bytes);
 
@@ -106,7 +107,8 @@ impl AuthError {
         }
     }
 
-    /// Returns `None` for an absent credential, where security is optional; a bad credential stays an error.
+    /// Returns `None` for an absent credential, where security is optional; a bad credential stays
+    /// an error.
     pub fn unless_missing<P>(self) -> Result<Option<P>, Self> {
         match self {
             Self::Missing => Ok(None),
@@ -125,8 +127,8 @@ impl AuthError {
     }
 }
 
-/// Returns what follows the scheme in an `Authorization` value, if the scheme is that one. `Bearer: token` is
-/// understood too.
+/// Returns what follows the scheme in an `Authorization` value, if the scheme is that one.
+/// `Bearer: token` is understood too.
 pub(super) fn after_scheme<'v>(value: &'v str, scheme: &str) -> Option<&'v str> {
     let value = value.trim();
     let rest = value

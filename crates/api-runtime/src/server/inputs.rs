@@ -9,6 +9,7 @@ use axum::http::Request;
 use http::header;
 use http_body::Body as _;
 
+use super::absent::decode_absent;
 use super::body::{is_empty, matching, read};
 use super::call::Call;
 use super::messages::RequestBody;
@@ -19,7 +20,7 @@ use super::streams::{ByteStream, Upgrade};
 use super::text::{Guess, InputError, Text};
 use super::tree::{Object, bracketed};
 use super::violations;
-use super::written::{decode_absent, decode_parameter};
+use super::written::decode_parameter;
 use crate::{Schemas, Wire};
 
 /// The number of violations that the message of a rejection spells out.
@@ -36,8 +37,8 @@ pub enum Chosen {
     Unsupported,
 }
 
-/// The inputs of one request. Everything that cannot be read is noted, and [`finish`](Self::finish) rejects the
-/// request for all of it together.
+/// The inputs of one request. Everything that cannot be read is noted, and [`finish`](Self::finish)
+/// rejects the request for all of it together.
 #[derive(Debug)]
 pub struct Inputs<'c> {
     call: &'c mut Call,
@@ -120,8 +121,8 @@ impl<'c> Inputs<'c> {
         None
     }
 
-    /// Chooses as [`choose`](Self::choose) does, but reads a body first that comes in chunks and names no type: such a
-    /// body may be empty.
+    /// Chooses as [`choose`](Self::choose) does, but reads a body first that comes in chunks and
+    /// names no type: such a body may be empty.
     async fn chosen(&mut self, body: &Body) -> Chosen {
         let is_named = self.call.parts.headers.contains_key(header::CONTENT_TYPE);
         if !is_named && self.call.body().size_hint().exact().is_none() {
@@ -150,11 +151,15 @@ impl<'c> Inputs<'c> {
         schemas: &Schemas,
     ) -> Option<T> {
         let bytes = self.read().await?;
+        // A body in chunks turns out to be empty only when it is read.
         if bytes.is_empty() {
             return self.no_body(body);
         }
-        // Where the body may be left out, its type takes null for absence, which the schema may not.
+        // Where the body may be left out, its type takes null for absence, which the schema may
+        // not.
         let is_plain = body.required || bytes.trim_ascii() != b"null";
+        // The type checks what the schema says, so a valid body is read only once. The schema is
+        // asked afterwards, for all violations in place of the first.
         let decoded = if body.media[at].is_lenient {
             crate::json::from_slice_lenient::<T>(&bytes).ok()
         } else {
@@ -172,6 +177,7 @@ impl<'c> Inputs<'c> {
                 .into_iter()
                 .map(|(pointer, message)| Violation::of_body(pointer, message)),
         );
+        // The schema accepts what the type rejected, but a rejection needs a reason.
         if self.violations.is_empty() {
             let message = "does not match its schema".to_owned();
             self.violations
@@ -225,6 +231,7 @@ impl<'c> Inputs<'c> {
         match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
             Chosen::Unsupported => None,
+            // A text may be empty.
             Chosen::Absent | Chosen::Media(_) => self.text_as(body).await,
         }
     }
@@ -253,6 +260,7 @@ impl<'c> Inputs<'c> {
     /// Hands over a body of bytes that is the only kind.
     pub fn stream(&mut self, body: &Body) -> Option<ByteStream> {
         match self.choose(body) {
+            // An empty body is a stream without bytes.
             Chosen::Media(_) | Chosen::Absent => self.stream_as(),
             Chosen::Unsupported => None,
         }
@@ -272,6 +280,8 @@ impl<'c> Inputs<'c> {
         let limit = self.call.limits.bytes;
         let body = self.take_body(limit)?;
         let content_type = self.call.parts.headers.get(header::CONTENT_TYPE).cloned();
+        // The handler may turn the error of the stream into a response of its own; by this flag
+        // `Call::respond` sends a 413 all the same.
         let exceeded = self.call.exceeded.insert(Arc::default());
         Some(ByteStream::received(
             body,
@@ -319,12 +329,14 @@ impl<'c> Inputs<'c> {
         multipart.ok()
     }
 
-    /// Returns the request that `build` puts together, or a rejection with everything that was noted.
+    /// Returns the request that `build` puts together, or a rejection with everything that was
+    /// noted.
     pub fn finish<T>(self, build: impl FnOnce() -> Option<T>) -> Result<T, Rejected> {
         if self.violations.is_empty() {
             if let Some(rejected) = self.rejected {
                 return Err(rejected);
             }
+            // Only a `RequestBody` that returns `None` without a violation gets here.
             let lost = || {
                 Box::new(Rejection::new(
                     RejectionKind::Internal,
@@ -333,6 +345,7 @@ impl<'c> Inputs<'c> {
             };
             return build().ok_or_else(lost);
         }
+        // Violations go before `rejected`, which is about the body: parameters are checked first.
         let is_of_body = self
             .violations
             .iter()
@@ -347,6 +360,7 @@ impl<'c> Inputs<'c> {
         ))
     }
 
+    /// Returns the decoded value, or notes the error as a violation of the body.
     fn noted<T>(&mut self, decoded: Result<T, InputError>) -> Option<T> {
         decoded
             .map_err(|error| {
@@ -356,6 +370,7 @@ impl<'c> Inputs<'c> {
             .ok()
     }
 
+    /// Reads all bytes of the body, or notes why they cannot be read.
     async fn read(&mut self) -> Option<bytes::Bytes> {
         let body = std::mem::take(self.call.body());
         match read(body, self.call.limits).await {
@@ -387,7 +402,9 @@ fn absent<T: Wire>(parameter: &Parameter) -> Option<T> {
     }
 }
 
+/// Decodes the text of a form.
 fn decode_form<T: Wire>(text: &str) -> Result<T, InputError> {
+    // As in `decode_parameter`: where a guess was wrong, every text is tried as text.
     let mut guess = Guess::default();
     let decoded = T::decode(form_object(text, &guess)?);
     if decoded.is_ok() || !guess.made.get() {
@@ -397,7 +414,7 @@ fn decode_form<T: Wire>(text: &str) -> Result<T, InputError> {
     T::decode(form_object(text, &guess)?).or(decoded)
 }
 
-/// The fields of a form; `name[key]` and `name[]` belong to `name`.
+/// Parses the fields of a form; `name[key]` and `name[]` belong to `name`.
 fn form_object<'t>(text: &'t str, guess: &'t Guess) -> Result<Object<'t>, InputError> {
     let mut object = Object::new(guess);
     let encoding = super::pairs::Encoding::Form;
@@ -423,6 +440,7 @@ fn form_object<'t>(text: &'t str, guess: &'t Guess) -> Result<Object<'t>, InputE
     Ok(object)
 }
 
+/// Returns the message of a rejection, which spells out the first violations.
 fn message(violations: &[Violation]) -> String {
     let mut text = "the request does not match the contract: ".to_owned();
     for (at, violation) in violations.iter().take(SPELLED_OUT).enumerate() {

@@ -1,4 +1,5 @@
-//! What generated requests and responses implement; the derives of the same names write the implementations.
+//! What generated requests and responses implement; the derives of the same names write the
+//! implementations.
 
 use axum::response::{IntoResponse, Response};
 
@@ -9,8 +10,8 @@ use super::rejection::Rejected;
 
 /// The request of an operation.
 ///
-/// The derive takes `#[parameter(path)]`, `#[parameter(query, default = 10)]`, `#[body(json, required)]` and
-/// `#[upgrade]` on fields.
+/// The derive takes `#[parameter(path)]`, `#[parameter(query, default = 10)]`,
+/// `#[body(json, required)]` and `#[upgrade]` on fields.
 pub trait Request: Sized {
     /// The parameters, in the order of the fields.
     const PARAMETERS: &'static [Parameter];
@@ -38,8 +39,8 @@ pub trait RequestBody: Sized {
 
 /// The responses that a handler may return: an enum with a variant for each.
 ///
-/// The derive takes `#[response(404)]` and its like on variants, and implements [`IntoResponse`] and the conversions
-/// from what the variants hold.
+/// The derive takes `#[response(404)]` and its like on variants, and implements [`IntoResponse`]
+/// and the conversions from what the variants hold.
 pub trait Responses: IntoResponse {
     /// The responses, in the order of the variants.
     const LISTED: &'static [ListedResponse];
@@ -47,8 +48,8 @@ pub trait Responses: IntoResponse {
 
 /// What a response holds besides its status: a body and headers, or a body of several media types.
 ///
-/// The derive takes `#[body(json)]` and `#[header(name = "ETag", required)]` on the fields of a struct, and
-/// `#[body(json)]` on the variants of an enum.
+/// The derive takes `#[body(json)]` and `#[header(name = "ETag", required)]` on the fields of a
+/// struct, and `#[body(json)]` on the variants of an enum.
 pub trait ResponseParts: Sized {
     /// The media types of the body; empty for no body.
     const MEDIA: &'static [Media];
@@ -57,4 +58,14 @@ pub trait ResponseParts: Sized {
 
     /// Writes the response.
     fn respond(self, listed: ListedResponse) -> Response;
+}
+
+impl ListedResponse {
+    /// Sets the media types and headers to those of the type that holds them.
+    #[must_use]
+    pub const fn parts<T: ResponseParts>(mut self) -> Self {
+        self.media = T::MEDIA;
+        self.headers = T::HEADERS;
+        self
+    }
 }

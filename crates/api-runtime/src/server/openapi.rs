@@ -1,7 +1,9 @@
-//! Re-derives the document from what the generated code enforces, so that a test can compare it with the contract.
+//! Re-derives the document from what the generated code enforces, so that a test can compare it
+//! with the contract.
 //!
-//! Types, required flags, defaults, statuses and security come from the descriptions that serve requests. Only texts
-//! that no Rust enforces (summaries, descriptions, examples, extensions) come from a file of JSON.
+//! Types, required flags, defaults, statuses and security come from the descriptions that serve
+//! requests. Only texts that no Rust enforces (summaries, descriptions, examples, extensions) come
+//! from a file of JSON.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::extensions::Extensions;
@@ -10,7 +12,7 @@ use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Content, Header, OpenApi, PathItem, RefOr, Response};
 
 use super::operation::{Body, ListedResponse, Location, Media, Operation, Parameter, Style};
-use super::written::decode_absent;
+use super::schema_source::{SchemaSource, ValueSchema};
 use crate::described::{Component, utoipa_schema};
 use crate::{Described, Wire};
 
@@ -25,69 +27,6 @@ pub struct Document {
     paths: Map<String, Value>,
     schemas: Map<String, Value>,
     slots: Vec<Value>,
-}
-
-/// The function that makes the schema of a described value.
-///
-/// It is no part of what the value says, so all of them are equal.
-#[derive(Clone, Copy)]
-pub(super) struct SchemaSource(fn() -> ValueSchema);
-
-/// A schema, and whether the value may be absent.
-struct ValueSchema {
-    schema: Value,
-    is_optional: bool,
-    /// The default that the type's own schema has.
-    default: Option<Value>,
-}
-
-impl SchemaSource {
-    /// The schema of bytes, which no type has.
-    pub(super) const UNKNOWN: Self = Self(|| ValueSchema {
-        schema: json!({}),
-        is_optional: false,
-        default: None,
-    });
-
-    /// The schema of a type; for an `Option` that may be absent, that of the type inside.
-    const fn field<T: Described + Wire>() -> Self {
-        Self(|| {
-            let is_optional = decode_absent::<T>().is_some();
-            let schema = T::reference();
-            ValueSchema {
-                schema: if is_optional {
-                    without_null(schema)
-                } else {
-                    schema
-                },
-                is_optional,
-                default: T::schema().get("default").cloned(),
-            }
-        })
-    }
-
-    /// The schema of a type.
-    const fn body<T: Described>() -> Self {
-        Self(|| ValueSchema {
-            schema: T::reference(),
-            is_optional: false,
-            default: None,
-        })
-    }
-}
-
-impl PartialEq for SchemaSource {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for SchemaSource {}
-
-impl std::fmt::Debug for SchemaSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SchemaSource")
-    }
 }
 
 impl Parameter {
@@ -109,7 +48,8 @@ impl Media {
 }
 
 impl Document {
-    /// Creates a document without operations from the texts of the contract: title, servers, tags, security schemes.
+    /// Creates a document without operations from the texts of the contract: title, servers, tags,
+    /// security schemes.
     #[must_use]
     pub fn new(words: &str) -> Self {
         let words: Value = serde_json::from_str(words).unwrap_or_default();
@@ -210,11 +150,11 @@ impl Document {
         Value::Object(value)
     }
 
-    /// Adds the media types of a body.
+    /// Adds the media types of a body to its description `into`.
     fn content(&mut self, media: &[Media], words: &Value, into: &mut Map<String, Value>) {
         for media in media {
             let mut value = object(&words["content"][media.name]);
-            let ValueSchema { mut schema, .. } = (media.described.0)();
+            let ValueSchema { mut schema, .. } = media.described.schema();
             if let Some(Value::Object(words)) = value.remove("schema") {
                 add_words(&mut schema, &words);
             }
@@ -224,14 +164,14 @@ impl Document {
         }
     }
 
-    /// Describes what parameters and headers have in common.
+    /// Returns what the descriptions of parameters and headers have in common.
     fn value(&mut self, parameter: &Parameter, words: &Value) -> Map<String, Value> {
         let mut value = object(words);
         let ValueSchema {
             mut schema,
             is_optional,
             default,
-        } = (parameter.schema.0)();
+        } = parameter.schema.schema();
         if let Some(Value::Object(words)) = value.remove("schema") {
             add_words(&mut schema, &words);
         }
@@ -290,6 +230,7 @@ impl Document {
         value.insert("openapi".to_owned(), "3.1.0".into());
         value.insert("paths".to_owned(), Value::Object(self.paths));
         let written = Value::Object(value);
+        // A copy, since the model drops some keywords, which are added to it below.
         let mut openapi: OpenApi = serde_json::from_value(written.clone())?;
         keep_beside(&mut openapi.info.extensions, &written["info"], "summary");
         openapi.components.get_or_insert_default().schemas = self
@@ -303,7 +244,8 @@ impl Document {
         Ok(openapi)
     }
 
-    /// Keeps a schema aside and returns its placeholder, so that utoipa's model of schemas loses none of its keywords.
+    /// Keeps a schema aside and returns its placeholder, so that utoipa's model of schemas loses
+    /// none of its keywords.
     fn slot(&mut self, schema: Value) -> Value {
         self.slots.push(schema);
         json!({ "$ref": format!("{SLOT}{}", self.slots.len() - 1) })
@@ -453,31 +395,9 @@ fn add_words(schema: &mut Value, words: &Map<String, Value>) {
         return;
     };
     for (key, value) in words {
+        // The own keywords of the type win, since they are what the code enforces.
         schema.entry(key).or_insert_with(|| value.clone());
     }
-}
-
-/// Returns the schema of `T` from that of `Option<T>`.
-fn without_null(schema: Value) -> Value {
-    let Value::Object(mut schema) = schema else {
-        return schema;
-    };
-    for key in ["oneOf", "anyOf"] {
-        if let Some(Value::Array(choices)) = schema.get(key)
-            && let [inner, null] = choices.as_slice()
-            && *null == json!({ "type": "null" })
-        {
-            return inner.clone();
-        }
-    }
-    if let Some(Value::Array(types)) = schema.get_mut("type") {
-        types.retain(|ty| ty != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            schema.insert("type".to_owned(), only);
-        }
-    }
-    Value::Object(schema)
 }
 
 fn object(words: &Value) -> Map<String, Value> {

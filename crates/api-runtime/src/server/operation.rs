@@ -1,9 +1,10 @@
-//! Descriptions of operations: the values that the router serves by and that the document is re-derived from.
+//! Descriptions of operations: the values that the router serves by and that the document is
+//! re-derived from.
 
 use http::{Method, StatusCode};
 
 #[cfg(feature = "utoipa")]
-use super::openapi::SchemaSource;
+use super::schema_source::SchemaSource;
 
 /// The description of one operation of the contract.
 #[derive(Debug)]
@@ -24,7 +25,8 @@ pub struct Operation {
     pub responses: &'static [ListedResponse],
     /// The responses that a handler may return as `Err`.
     pub errors: &'static [ListedResponse],
-    /// Alternatives, each a set of schemes that must all hold. An operation without any is open to everyone.
+    /// Alternatives, each a set of schemes that must all hold. An operation without any is open to
+    /// everyone.
     pub security: &'static [&'static [Scheme]],
     /// The value of `WWW-Authenticate` in a 401.
     pub challenge: &'static str,
@@ -136,7 +138,7 @@ pub struct Parameter {
     pub default: Option<&'static str>,
     /// The properties of an object, where they are in the query side by side.
     pub properties: &'static [&'static str],
-    /// Whether such an object takes every other name of the query too.
+    /// Whether an object of `properties` takes every other name of the query too.
     pub open: bool,
     /// The schema of the field that holds the value.
     #[cfg(feature = "utoipa")]
@@ -205,7 +207,7 @@ impl Parameter {
         self
     }
 
-    /// Says that the value is a JSON text.
+    /// Makes the value a JSON text (`content: application/json`).
     #[must_use]
     pub const fn json(mut self) -> Self {
         self.style = Style::Json;
@@ -213,14 +215,14 @@ impl Parameter {
         self
     }
 
-    /// Says that the value is an object whose properties may be side by side.
+    /// Makes the value an object with these properties, which may be side by side in the query.
     #[must_use]
     pub const fn object(mut self, properties: &'static [&'static str]) -> Self {
         self.properties = properties;
         self
     }
 
-    /// Says that the object takes names that it does not declare.
+    /// Lets the object take every name that no other parameter declares.
     #[must_use]
     pub const fn open(mut self) -> Self {
         self.open = true;
@@ -262,8 +264,8 @@ pub struct Media {
     pub name: &'static str,
     /// The pointer to the schema in the types crate's bundle, by which violations are reported.
     pub schema: Option<&'static str>,
-    /// Whether the sender may be newer than the contract, so that unknown properties and unknown values of
-    /// extensible enumerations are no violations.
+    /// Whether the sender may be newer than the contract, so that unknown properties and unknown
+    /// values of extensible enumerations are no violations.
     pub is_lenient: bool,
     /// The schema of the type that holds the body; none for bytes.
     #[cfg(feature = "utoipa")]
@@ -349,6 +351,7 @@ impl ListedResponse {
     /// Creates a response for every status that begins with this digit and is not listed itself.
     #[must_use]
     pub const fn range(digit: u8) -> Self {
+        // Replaced by `at`, without which no response of a range is sent.
         Self::new(Status::Range(digit), StatusCode::INTERNAL_SERVER_ERROR)
     }
 
@@ -371,14 +374,6 @@ impl ListedResponse {
     #[must_use]
     pub const fn media(mut self, media: &'static [Media]) -> Self {
         self.media = media;
-        self
-    }
-
-    /// Sets the media types and headers to those of a type that holds them.
-    #[must_use]
-    pub const fn parts<T: super::ResponseParts>(mut self) -> Self {
-        self.media = T::MEDIA;
-        self.headers = T::HEADERS;
         self
     }
 

@@ -21,6 +21,7 @@ pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed(raw));
     }
     if encoding == Encoding::Form && raw.contains('+') {
+        // Before percent signs are decoded, since `%2B` is a plus and no blank.
         let spaced = raw.replace('+', " ");
         return Some(Cow::Owned(
             percent_decode_str(&spaced).decode_utf8().ok()?.into_owned(),
@@ -78,6 +79,7 @@ impl<'t> Pairs<'t> {
 
     /// Returns whether an encoded name is this name.
     pub(super) fn is_name(&self, raw: &str, name: &str) -> bool {
+        // Most names are not encoded, and are compared without a copy.
         raw == name
             || (raw.contains(['%', '+'])
                 && decode(raw, self.encoding).is_some_and(|decoded| decoded == name))

@@ -1,6 +1,8 @@
-//! Path templates as a tree: concrete segments before patterns before parameters, under any names of the parameters.
+//! Path templates as a tree: concrete segments before patterns before parameters, under any names
+//! of the parameters.
 //!
-//! The router of axum does not support `/a/{x}` beside `/a/{y}/b`, nor `/a/{x}.json`; contracts have both.
+//! The router of axum does not support `/a/{x}` beside `/a/{y}/b`, nor `/a/{x}.json`; contracts
+//! have both.
 
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
@@ -120,8 +122,9 @@ impl Paths {
         }
     }
 
-    /// Walks on from a node with the segment that begins at `start`. A node with methods ends the walk;
-    /// each node is entered at most once per way through the tree, so the contract bounds the work.
+    /// Walks on from a node with the segment that begins at `start`. A node with methods ends the
+    /// walk; each node is entered at most once per way through the tree, so the contract bounds the
+    /// work.
     fn walk(&self, at: usize, path: &str, start: usize, captures: &mut Captures) -> Option<&Node> {
         let node = &self.nodes[at];
         let end = path[start..]
@@ -142,6 +145,7 @@ impl Paths {
             }
             captures.truncate(before);
         }
+        // An empty segment is no value of a parameter, so `/a/` does not match `/a/{x}`.
         let child = node.parameter.filter(|_| start < end)?;
         captures.push((start, end));
         let found = self.step(child, path, end, captures);
@@ -208,6 +212,7 @@ fn parts(segment: &str) -> Vec<Part> {
     parts
 }
 
+/// Returns the length of the literal text in a pattern.
 fn written_out(parts: &[Part]) -> usize {
     parts
         .iter()
@@ -218,8 +223,9 @@ fn written_out(parts: &[Part]) -> usize {
         .sum()
 }
 
-/// Matches a mixed segment: each parameter takes at least one character, and as few as will do. The text that follows
-/// a parameter is looked for once, since nothing is gained by taking it later; text at the end is where the segment ends.
+/// Matches a mixed segment: each parameter takes at least one character, and as few as will do. The
+/// text that follows a parameter is looked for once, since nothing is gained by taking it later;
+/// text at the end is where the segment ends.
 fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut Captures) -> bool {
     let mut at = start;
     for (index, part) in parts.iter().enumerate() {
@@ -249,6 +255,7 @@ fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut 
     at == end
 }
 
+/// Returns the value of `Allow` for the methods of a path.
 fn allow(methods: &[(Method, usize)]) -> HeaderValue {
     let mut names: Vec<&str> = methods.iter().map(|(method, _)| method.as_str()).collect();
     if names.contains(&"GET") && !names.contains(&"HEAD") {

@@ -1,4 +1,5 @@
-//! Rejections: responses that the framework makes before the handler runs, and the trait that renders them.
+//! Rejections: responses that the framework makes before the handler runs, and the trait that
+//! renders them.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -132,7 +133,8 @@ impl Violation {
         }
     }
 
-    /// Returns name and pointer as one text: `page_size`, `/vms/0`, `filter/from`; empty for a whole body.
+    /// Returns name and pointer as one text: `page_size`, `/vms/0`, `filter/from`; empty for a
+    /// whole body.
     #[must_use]
     pub fn place(&self) -> String {
         format!("{}{}", self.name, self.pointer)
@@ -190,7 +192,7 @@ impl Rejection {
         Box::new(rejection)
     }
 
-    /// Makes the response, whose body `render` writes.
+    /// Converts the rejection into a response with the body that `render` returns.
     pub(super) fn into_response<R: RenderRejection>(self, render: &R) -> Response {
         let body = render.render(&self);
         let mut response = response::json_or_empty(self.status, render.content_type(), &body);

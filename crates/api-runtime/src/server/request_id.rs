@@ -67,6 +67,7 @@ fn is_sane(value: &HeaderValue) -> bool {
 
 /// Returns a generator of ids: 64 random bits of this process and a counter, in hexadecimal.
 pub(super) fn generator() -> impl Fn() -> RequestId + Send + Sync + 'static {
+    // Ids have to differ but not to be secret, so the seed of a hash map is random enough.
     let process = RandomState::new().build_hasher().finish();
     let count = AtomicU64::new(0);
     move || {

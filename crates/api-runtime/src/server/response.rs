@@ -29,6 +29,7 @@ impl ListedResponse {
     /// Chooses the media type with this index for the body.
     #[must_use]
     pub const fn choose(mut self, at: usize) -> Self {
+        // Not `&self.media[at..]`, which constants cannot evaluate.
         let (_, rest) = self.media.split_at(at);
         self.media = rest;
         self
@@ -58,7 +59,8 @@ impl ListedResponse {
         }
     }
 
-    /// Writes a response in bytes. Where the contract lists a range, such as `image/*`, the stream's own type is sent.
+    /// Writes a response in bytes. Where the contract lists a range, such as `image/*`, the
+    /// stream's own type is sent.
     #[must_use]
     pub fn stream(self, body: ByteStream) -> Response {
         let listed = self.content_type();
@@ -109,8 +111,8 @@ impl ListedResponse {
     }
 }
 
-/// Sets a header as the contract describes it; an absent value sets nothing. A value that cannot be written makes the
-/// whole response an internal error, since a caller would read another value.
+/// Sets a header as the contract describes it; an absent value sets nothing. A value that cannot be
+/// written makes the whole response an internal error, since a caller would read another value.
 #[must_use]
 pub fn with_header<T: Serialize + ?Sized>(
     mut response: Response,
@@ -155,6 +157,7 @@ pub(super) fn json_or_empty<T: Serialize + ?Sized>(
     content_type: &'static str,
     body: &T,
 ) -> Response {
+    // Into memory and not into the connection: an error must still be able to become a 500.
     let mut bytes = Vec::with_capacity(CAPACITY);
     match serde_json::to_writer(&mut bytes, body) {
         Ok(()) => with_body(status, content_type, bytes),
@@ -171,7 +174,8 @@ fn with_body(status: StatusCode, content_type: &'static str, bytes: Vec<u8>) -> 
     response
 }
 
-/// Returns whether commas separate the items of a list, or the names and values of an object, without ambiguity.
+/// Returns whether commas separate the items of a list, or the names and values of an object,
+/// without ambiguity.
 fn is_separable(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().all(|item| !flat(item).contains(',')),
@@ -220,6 +224,7 @@ fn form(value: &Value) -> String {
                         .map(|item| format!("{}={}", encode(key), encode(&flat(item)))),
                 );
             }
+            // OpenAPI's default for an object in a form is JSON.
             Value::Object(_) => {
                 pairs.push(format!("{}={}", encode(key), encode(&value.to_string())));
             }
@@ -229,7 +234,8 @@ fn form(value: &Value) -> String {
     pairs.join("&")
 }
 
-/// Makes a text a header's value. What is not allowed there is percent-encoded, so that no line break gets through.
+/// Converts a text into the value of a header. Characters that headers cannot have are
+/// percent-encoded, so that no line break gets through.
 fn header_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| {
         let encoded =

@@ -19,7 +19,8 @@ use http_body::Body as _;
 use tower_service::Service;
 use tracing::{Instrument, Span};
 
-use super::call::{Call, Limits};
+use super::body::Limits;
+use super::call::Call;
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
 use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
@@ -116,8 +117,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Creates the default settings: bodies up to 1 MiB, no limit of time, the contract at `/openapi.json` and
-    /// `/openapi.yaml`.
+    /// Creates the default settings: bodies up to 1 MiB, no limit of time, the contract at
+    /// `/openapi.json` and `/openapi.yaml`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -189,6 +190,7 @@ where
     R: RenderRejection,
 {
     let server = Arc::new(Server::new(blueprint));
+    // As the fallback and not as routes: the router of axum cannot hold all templates (see `path`).
     axum::Router::new().fallback_service(Serve(move |request| {
         let server = Arc::clone(&server);
         async move { server.serve(request).await }
@@ -272,6 +274,7 @@ where
                 self.reject_route(parts, RejectionKind::MethodNotAllowed, Some(allow))
                     .await
             }
+            // After the contract's own paths, which may include `/openapi.json`.
             Found::Nothing => match self.document(&parts) {
                 Some(response) => response,
                 None => {
@@ -330,6 +333,8 @@ where
         outcome: RouteFuture,
         span: &Span,
     ) -> Response {
+        // Nothing of this call is used after a panic; the state that handlers share is theirs to
+        // keep consistent.
         let settled = AssertUnwindSafe(outcome.instrument(span.clone()))
             .catch_unwind()
             .await;

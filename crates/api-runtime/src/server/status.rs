@@ -1,4 +1,5 @@
-//! The statuses of responses for ranges and `default`: checked when they are made, so never wrong when sent.
+//! The statuses of responses for ranges and `default`: checked when they are made, so never wrong
+//! when sent.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,7 +8,8 @@ use http::StatusCode;
 
 use super::operation::{ListedResponse, Status};
 
-/// The responses that an operation lists, so that no listed status is sent as a range or as `default`.
+/// The responses that an operation lists, so that no listed status is sent as a range or as
+/// `default`.
 ///
 /// `#[derive(Responses)]` implements it for an enum with such a variant.
 pub trait Statuses {
@@ -49,11 +51,12 @@ impl std::error::Error for UnlistedStatusError {}
 /// A status for the `default` response of `T`: none that `T` lists, and for errors none of 2xx.
 pub struct DefaultStatus<T>(StatusCode, PhantomData<fn() -> T>);
 
-/// A status for the response of a range of `T`, such as `4XX`: begins with `DIGIT` and is not listed itself.
+/// A status for the response of a range of `T`, such as `4XX`: begins with `DIGIT` and is not
+/// listed itself.
 pub struct RangeStatus<T, const DIGIT: u8>(StatusCode, PhantomData<fn() -> T>);
 
 impl<T: Statuses> DefaultStatus<T> {
-    /// Creates it from a status that may be sent.
+    /// Creates the value from a status, if this response may be sent with it.
     ///
     /// # Errors
     ///
@@ -76,8 +79,8 @@ impl<T: Statuses> DefaultStatus<T> {
         Ok(Self(status, PhantomData))
     }
 
-    /// Creates it from a status that is known when compiling: `DefaultStatus::of::<409>()`. A wrong one does not
-    /// compile.
+    /// Creates the value from a constant: `DefaultStatus::of::<409>()`. A status that may not be
+    /// sent does not compile.
     #[must_use]
     pub const fn of<const CODE: u16>() -> Self {
         const {
@@ -92,7 +95,7 @@ impl<T: Statuses> DefaultStatus<T> {
 }
 
 impl<T: Statuses, const DIGIT: u8> RangeStatus<T, DIGIT> {
-    /// Creates it from a status that may be sent.
+    /// Creates the value from a status, if this response may be sent with it.
     ///
     /// # Errors
     ///
@@ -105,8 +108,8 @@ impl<T: Statuses, const DIGIT: u8> RangeStatus<T, DIGIT> {
         Ok(Self(status, PhantomData))
     }
 
-    /// Creates it from a status that is known when compiling: `RangeStatus::of::<409>()`. A wrong one does not
-    /// compile.
+    /// Creates the value from a constant: `RangeStatus::of::<409>()`. A status that may not be sent
+    /// does not compile.
     #[must_use]
     pub const fn of<const CODE: u16>() -> Self {
         const {

@@ -1,4 +1,5 @@
-//! Bodies that are not kept in memory: bytes, server-sent events, connections that change their protocol.
+//! Bodies that are not kept in memory: bytes, server-sent events, connections that change their
+//! protocol.
 
 use std::error::Error;
 use std::fmt;
@@ -101,6 +102,7 @@ impl ByteStream {
     /// Converts the stream into a body of axum.
     pub fn into_body(self) -> Body {
         if self.limit.is_some() {
+            // The stream itself, since it counts the bytes against the limit.
             Body::from_stream(self)
         } else {
             self.body
@@ -157,12 +159,14 @@ impl Stream for ByteStream {
                 }
                 Poll::Ready(Some(Ok(frame))) => frame,
             };
+            // Trailers are not part of the bytes.
             let Ok(bytes) = frame.into_data() else {
                 continue;
             };
             if let Some(limit) = &mut self.limit {
                 let Some(left) = limit.left.checked_sub(bytes.len()) else {
                     limit.exceeded.store(true, Ordering::Relaxed);
+                    // A handler that reads on after the error finds the end.
                     self.body = Body::empty();
                     return Poll::Ready(Some(Err(StreamError::TooLarge)));
                 };
@@ -217,6 +221,7 @@ impl Event {
                 text.extend([field, ": ", value, "\n"]);
             }
         }
+        // A line break would end the field, so each line becomes a field of its own.
         for line in self.data.replace("\r\n", "\n").split(['\r', '\n']) {
             text.extend(["data: ", line, "\n"]);
         }
@@ -252,7 +257,8 @@ impl fmt::Debug for EventStream {
     }
 }
 
-/// What a handler needs to take over the connection: the request's extensions, which include hyper's `OnUpgrade`.
+/// What a handler needs to take over the connection: the request's extensions, which include
+/// hyper's `OnUpgrade`.
 #[derive(Debug)]
 pub struct Upgrade(Extensions);
 
@@ -261,7 +267,8 @@ impl Upgrade {
         Self(extensions)
     }
 
-    /// Returns the extensions, in which `remove::<hyper::upgrade::OnUpgrade>()` finds the future connection.
+    /// Returns the extensions, in which `remove::<hyper::upgrade::OnUpgrade>()` finds the future
+    /// connection.
     #[must_use]
     pub fn into_extensions(self) -> Extensions {
         self.0

@@ -70,7 +70,8 @@ impl de::Error for InputError {
     }
 }
 
-/// Says whether texts that look like numbers or booleans are read as such, where the type accepts anything.
+/// Whether a text that looks like a number or boolean is decoded as such, where the type accepts
+/// anything.
 #[derive(Debug, Default)]
 pub(super) struct Guess {
     /// Whether every text stays text.
@@ -94,6 +95,7 @@ impl Text<'_> {
         if !is_json_number(self.text) {
             return Err(InputError::new(format!("must be {expected}")));
         }
+        // As an integer first: a float would lose digits of a large one.
         if let Ok(number) = self.text.parse::<i64>() {
             return visitor.visit_i64(number);
         }
@@ -197,6 +199,8 @@ impl<'de> Deserializer<'de> for Text<'_> {
 
     /// Reads a JSON text, which an object inside a form is.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
+        // From a reader, because the text does not live for `'de`, so nothing can be borrowed from
+        // it.
         let mut json = serde_json::Deserializer::from_reader(self.text.as_bytes());
         let value = json
             .deserialize_map(visitor)
@@ -218,7 +222,8 @@ impl<'de> Deserializer<'de> for Text<'_> {
     }
 }
 
-/// Returns whether a text is a number by the grammar of RFC 8259, so that `007`, `+1`, `NaN` and `1_000` are none.
+/// Returns whether a text is a number by the grammar of RFC 8259, so that `007`, `+1`, `NaN` and
+/// `1_000` are none.
 fn is_json_number(text: &str) -> bool {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text.strip_prefix('-').unwrap_or(text);

@@ -1,4 +1,5 @@
-//! Lists and objects written as text (`a,b`, `k=v&k=w`, `filter[from]=1`), decoded into the type that asks for them.
+//! Lists and objects written as text (`a,b`, `k=v&k=w`, `filter[from]=1`), decoded into the type
+//! that asks for them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -46,6 +47,8 @@ impl<'t> Object<'t> {
 
     /// Adds a value under a name.
     pub(super) fn add(&mut self, name: Cow<'t, str>, leaf: Leaf<'t>) {
+        // A search in `entries` would be quadratic in the number of names, which the caller
+        // chooses.
         if let Some(at) = self.known.get(&name) {
             self.entries[*at].1.push(leaf);
         } else {
@@ -80,6 +83,7 @@ impl<'t> Tree<'t> {
     fn into_object(self) -> Result<Object<'t>, InputError> {
         let mut object = Object::new(self.guess);
         for (rest, text) in self.leaves {
+            // Each bracket is a level of recursion, whose number the caller must not choose.
             if rest.matches('[').count() > MAX_DEPTH {
                 return Err(InputError::new("must not nest deeper than 128 brackets"));
             }
@@ -101,7 +105,7 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// Returns whether a key names an item: `[]`, `[0]`.
+/// Returns whether the rest of a name is that of an item: empty, `[]` or `[0]`.
 fn is_item(rest: &str) -> bool {
     rest.is_empty()
         || bracketed(rest)

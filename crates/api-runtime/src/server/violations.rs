@@ -1,4 +1,5 @@
-//! The violations of a JSON body, each with its pointer. The body is read again for them only after it was not accepted.
+//! The violations of a JSON body, each with its pointer. The body is read again for them only after
+//! it was not accepted.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -12,7 +13,8 @@ use crate::schemas::MOST_VIOLATIONS;
 /// A pointer, and what is wrong with the value there.
 type Found = (String, String);
 
-/// The way to a value. Its pointer is written only when a violation is reported there.
+/// The position of a value in the body, as a chain of its parents. Its pointer is written only when
+/// a violation is reported.
 enum Place<'p> {
     Root,
     Property(&'p Place<'p>, &'p str),
@@ -35,9 +37,11 @@ impl Place<'_> {
     }
 }
 
-/// Returns all violations of a body: it is no JSON, or has a key twice, or does not fit its schema.
+/// Returns all violations of a body that is not JSON, has a key twice or does not fit its schema.
 pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> {
+    // A cell, because the seeds of a value and of the values inside it share the list.
     let duplicates = RefCell::new(Vec::new());
+    // Not by `Wire` of `Value`, which ends at the first duplicate key.
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let seed = Collect {
         place: &Place::Root,
@@ -136,6 +140,7 @@ impl<'de> Visitor<'de> for Collect<'_> {
                 place: &place,
                 duplicates: self.duplicates,
             })?;
+            // One more than is reported, so that `of_json` sees that there are more.
             if object.contains_key(&key) && self.duplicates.borrow().len() <= MOST_VIOLATIONS {
                 self.duplicates
                     .borrow_mut()

@@ -38,6 +38,8 @@ pub(super) fn decode_parameter<T: Wire>(
         return crate::json::from_slice_strict(text.as_bytes())
             .map_err(|_| InputError::new("must be a JSON text that fits its schema"));
     }
+    // A type that is decoded through JSON, such as a union, does not say whether it expects `7` or
+    // `"7"`. The text is read as a number first; if the type rejects that, as text.
     let decoded = T::decode(Written {
         parameter,
         raw,
@@ -55,13 +57,8 @@ pub(super) fn decode_parameter<T: Wire>(
     .or(decoded)
 }
 
-/// Decodes a parameter that is not there: only types that can say so accept that.
-pub(super) fn decode_absent<T: Wire>() -> Option<T> {
-    T::decode(Absent).ok()
-}
-
 impl RawParameter<'_> {
-    /// Returns whether the pairs have the parameter; true for what is no pairs.
+    /// Returns whether the request has the parameter; always true for a path segment or a header.
     pub(super) fn has(&self, parameter: &Parameter) -> bool {
         let Self::Pairs(pairs, others) = self else {
             return true;
@@ -85,11 +82,14 @@ fn takes_names(parameter: &Parameter) -> bool {
         && (parameter.open || !parameter.properties.is_empty())
 }
 
+/// Returns whether an encoded name belongs to the object whose properties are side by side.
 fn is_property(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter, others: &[Parameter]) -> bool {
     parameter
         .properties
         .iter()
         .any(|property| pairs.is_name(raw, property))
+        // An open object takes the names that no other parameter of the location has, as its own or
+        // as those of its properties.
         || (parameter.open
             && others.iter().all(|other| {
                 other.location != parameter.location
@@ -102,7 +102,7 @@ fn is_property(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter, others: &[Pa
             }))
 }
 
-/// Returns what follows the parameter's name, if that is brackets.
+/// Returns the brackets that follow the parameter's name; none for another name.
 fn deep_key<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, str>> {
     let decoded = decode(raw, pairs.encoding)?;
     if !decoded.strip_prefix(name)?.starts_with('[') {
@@ -114,6 +114,7 @@ fn deep_key<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, s
     })
 }
 
+/// A parameter as the request writes it, as a deserializer.
 #[derive(Clone, Copy)]
 struct Written<'a> {
     parameter: &'a Parameter,
@@ -122,7 +123,7 @@ struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    /// The one text, still encoded.
+    /// Returns the single text of the parameter, still encoded.
     fn raw(self) -> Result<&'a str, InputError> {
         match self.raw {
             RawParameter::Segment(text) => Ok(text),
@@ -166,7 +167,7 @@ impl<'a> Written<'a> {
             .collect()
     }
 
-    /// The items of a list, still encoded.
+    /// Returns the items of a list, still encoded.
     fn pieces(self) -> Result<Vec<&'a str>, InputError> {
         let Parameter {
             style,
@@ -179,6 +180,8 @@ impl<'a> Written<'a> {
         {
             return Ok(pairs.values(name).collect());
         }
+        // Split before decoding, so that an encoded comma stays in its item. A URL can have no
+        // blank and no bar, so their encoded forms separate too.
         Ok(match style {
             Style::Label => split(
                 after(self.lines()?, ".")?,
@@ -201,7 +204,8 @@ impl<'a> Written<'a> {
         })
     }
 
-    /// Like [`Self::raw`], but a list may come in several lines of a header.
+    /// Returns the text as [`Self::raw`] does, or the joined lines of a repeated header, which a
+    /// list may have.
     fn lines(self) -> Result<&'a str, InputError> {
         match self.raw {
             RawParameter::Header(text, _) => Ok(text),
@@ -263,7 +267,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Name and leaf of `[name]` or `[name][more]`.
+/// Splits `[name]` or `[name][more]` into the name and its leaf.
 fn deep_entry<'t>(key: &str, value: Cow<'t, str>) -> Result<(Cow<'t, str>, Leaf<'t>), InputError> {
     let shape = || InputError::new("must be written as `name[property]=value`");
     let (name, rest) = bracketed(key).ok_or_else(shape)?;
@@ -273,12 +277,13 @@ fn deep_entry<'t>(key: &str, value: Cow<'t, str>) -> Result<(Cow<'t, str>, Leaf<
     ))
 }
 
+/// Returns what follows a prefix, or the error that the prefix is missing.
 fn after<'t>(text: &'t str, prefix: &str) -> Result<&'t str, InputError> {
     text.strip_prefix(prefix)
         .ok_or_else(|| InputError::new(format!("must begin with `{prefix}`")))
 }
 
-/// The pieces between separators, none for an empty text.
+/// Returns the pieces of a text between separators; an empty text has none.
 fn split<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -328,6 +333,7 @@ impl<'de> Deserializer<'de> for Written<'_> {
                 guess: self.guess,
             }
             .deserialize_any(visitor),
+            // A name that is given more than once is no single text, so it is read as a list.
             Err(_) => self.deserialize_seq(visitor),
         }
     }
@@ -379,24 +385,4 @@ impl<'de> Deserializer<'de> for Written<'_> {
     }
 
     forward_to_deserialize_any! { unit_struct tuple tuple_struct }
-}
-
-/// Nothing at all.
-struct Absent;
-
-impl<'de> Deserializer<'de> for Absent {
-    type Error = InputError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, InputError> {
-        Err(InputError::new("is required"))
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
-        visitor.visit_none()
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
 }

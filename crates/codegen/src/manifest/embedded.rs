@@ -13,6 +13,7 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "api-macros":
     "src/array.rs",
     "src/enumeration.rs",
+    "src/enumeration/listed.rs",
     "src/enumeration/strings.rs",
     "src/enumeration/values.rs",
     "src/impls.rs",
@@ -22,6 +23,7 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "src/media.rs",
     "src/object.rs",
     "src/object/construct.rs",
+    "src/object/properties.rs",
     "src/parameter.rs",
     "src/request.rs",
     "src/response_parts.rs",
@@ -29,7 +31,9 @@ pub(super) const MACROS: &[(&str, &str)] = embedded!(
     "src/scalar.rs",
     "src/scalar/access.rs",
     "src/scalar/conversions.rs",
+    "src/scalar/rules.rs",
     "src/schema.rs",
+    "src/shape.rs",
     "src/union.rs",
 );
 
@@ -70,6 +74,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/rule.rs",
     "src/schemas.rs",
     "src/server.rs",
+    "src/server/absent.rs",
     "src/server/body.rs",
     "src/server/call.rs",
     "src/server/credentials.rs",
@@ -84,6 +89,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/request_id.rs",
     "src/server/response.rs",
     "src/server/router.rs",
+    "src/server/schema_source.rs",
     "src/server/status.rs",
     "src/server/streams.rs",
     "src/server/text.rs",

@@ -1,0 +1,100 @@
+//! A newtype over a string or number with the keywords of its schema.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DeriveInput, Expr, Ident, LitInt, LitStr, Result, Type};
+
+/// A newtype over a string or number.
+#[derive(Clone, Copy)]
+pub(super) struct Scalar<'i> {
+    pub(super) ident: &'i Ident,
+    pub(super) inner: &'i Type,
+    pub(super) rules: &'i Rules,
+    pub(super) is_text: bool,
+    /// The name of the schema among the contract's components, for messages.
+    pub(super) component: Option<&'i String>,
+    /// The description of the schema, which gives the rule of its pattern.
+    pub(super) description: Option<&'i String>,
+}
+
+impl Scalar<'_> {
+    /// Returns the format of a text with the path of the function that checks it.
+    ///
+    /// The generator writes a format that is not enforced into `#[schema(…)]`, so this crate needs
+    /// no list of formats: one that `api_runtime::format` has no function for does not compile. The
+    /// format of a number is its type.
+    pub(super) fn enforced_format(&self) -> Option<(String, TokenStream)> {
+        let format = self.rules.format.as_ref().filter(|_| self.is_text)?.value();
+        let function = quote::format_ident!("{}", format.replace('-', "_"));
+        Some((format, quote!(::api_runtime::format::#function)))
+    }
+
+    /// Returns whether the newtype accepts every value of the type inside it.
+    pub(super) fn is_unconstrained(&self) -> bool {
+        self.rules.min_length.is_none()
+            && self.rules.max_length.is_none()
+            && self.rules.pattern.is_none()
+            && self.enforced_format().is_none()
+            && self.rules.bounds.is_empty()
+            && self.rules.check.is_none()
+    }
+}
+
+/// The arguments of `#[scalar(…)]`.
+#[derive(Default)]
+pub(super) struct Rules {
+    pub(super) min_length: Option<LitInt>,
+    pub(super) max_length: Option<LitInt>,
+    pub(super) pattern: Option<LitStr>,
+    pub(super) format: Option<LitStr>,
+    pub(super) bounds: Vec<(String, Expr)>,
+    pub(super) secret: bool,
+    pub(super) check: Option<LitStr>,
+}
+
+impl Rules {
+    /// Reads `#[scalar(…)]`.
+    pub(super) fn read(input: &DeriveInput) -> Result<Self> {
+        let mut rules = Self::default();
+        for attribute in input
+            .attrs
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("scalar"))
+        {
+            attribute.parse_nested_meta(|meta| {
+                let name = meta
+                    .path
+                    .get_ident()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                match name.as_str() {
+                    "min_length" => rules.min_length = Some(meta.value()?.parse()?),
+                    "max_length" => rules.max_length = Some(meta.value()?.parse()?),
+                    "pattern" => rules.pattern = Some(meta.value()?.parse()?),
+                    "format" => rules.format = Some(meta.value()?.parse()?),
+                    "minimum" | "maximum" | "exclusive_minimum" | "exclusive_maximum"
+                    | "multiple_of" => {
+                        rules.bounds.push((name, meta.value()?.parse()?));
+                    }
+                    "secret" => rules.secret = true,
+                    "check" => rules.check = Some(meta.value()?.parse()?),
+                    _ => {
+                        return Err(meta.error(
+                            "scalar knows the keywords of strings and numbers, secret and check",
+                        ));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(rules)
+    }
+
+    /// Returns a bound by the name of its argument.
+    pub(super) fn bound(&self, name: &str) -> Option<&Expr> {
+        self.bounds
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value)
+    }
+}
