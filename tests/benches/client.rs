@@ -67,7 +67,7 @@ fn main() {
     // reqwest needs a TLS provider to be installed, although no call here uses TLS.
     rustls::crypto::ring::default_provider()
         .install_default()
-        .expect("nobody chose before");
+        .expect("no provider has been installed before");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -76,7 +76,7 @@ fn main() {
         let generated = Client::builder(&base)
             .bearer(TOKEN)
             .build()
-            .expect("the settings are good");
+            .expect("the settings are valid");
         let by_hand = by_hand::Client::new(&base);
         let mut table = Table::new(&["call", "generated", "by hand", "ratio"]);
         for ask in ASKED.into_iter().filter(|ask| support::is_wanted(ask.name)) {

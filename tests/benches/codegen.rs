@@ -46,7 +46,7 @@ fn main() {
         ]);
     }
     table.print("Generating all crates of a contract");
-    fs::remove_dir_all(&scratch).expect("the folder is ours");
+    fs::remove_dir_all(&scratch).expect("the folder can be removed");
 }
 
 /// Our contract, two of others if they are there, and larger copies of ours.
@@ -124,7 +124,7 @@ struct Run {
 impl Run {
     fn of(document: &Path, out: &Path) -> Self {
         if out.exists() {
-            fs::remove_dir_all(out).expect("the folder is ours");
+            fs::remove_dir_all(out).expect("the folder can be removed");
         }
         let program = env::current_exe().expect("the program has a path");
         let output = Command::new(program)

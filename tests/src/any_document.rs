@@ -1,6 +1,7 @@
-//! What must hold of any document at all, and documents that are wrong in ways which nobody thought of.
+//! Checks that hold for every document, valid or not, and random changes that make new documents.
 //!
-//! The tests draw their documents by chance; the targets of `cargo fuzz` (`tests/fuzz`) let a fuzzer choose them.
+//! The tests make documents at random; the targets of `cargo fuzz` (`tests/fuzz`) let a fuzzer
+//! choose them.
 
 use contract::{Contract, Severity};
 use serde::Deserialize as _;
@@ -8,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use crate::random::Choices;
 
-/// Reads a text as a document.
+/// Reads a text as a contract; none if it is rejected.
 ///
 /// # Panics
 ///
-/// If it is refused without an error that says so, or accepted with one.
+/// If the text is rejected without an error, or accepted with one.
 #[must_use]
 pub fn read(name: &str, text: &[u8]) -> Option<Contract> {
     let loaded = contract::load_text(name, text);
@@ -30,11 +31,12 @@ pub fn read(name: &str, text: &[u8]) -> Option<Contract> {
     loaded.contract
 }
 
-/// Reads a text as a document, generates its crates, and reads those as Rust and TOML. Says whether it came so far.
+/// Reads a text as a contract, generates its crates, and parses their files. Returns whether the
+/// text is a contract.
 ///
 /// # Panics
 ///
-/// If what is accepted yields no crates, or crates that are no Rust.
+/// If a contract yields no crates, or files that are not valid Rust, TOML or JSON.
 #[must_use]
 pub fn generate(name: &str, text: &[u8]) -> bool {
     let Some(contract) = read(name, text) else {
@@ -66,7 +68,7 @@ pub fn generate(name: &str, text: &[u8]) -> bool {
     true
 }
 
-/// Why a text is no JSON, however deep it is.
+/// Returns why a text is not JSON; none if it is, at any depth.
 fn json_problem(text: &str) -> Option<String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     reader.disable_recursion_limit();
@@ -74,7 +76,7 @@ fn json_problem(text: &str) -> Option<String> {
     read.err().map(|error| error.to_string())
 }
 
-/// Changes a text in a few places without regard to what it says.
+/// Changes a few ranges of a text, regardless of its syntax.
 #[must_use]
 pub fn damage(text: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
     const SIGNS: [&str; 24] = [
@@ -105,7 +107,7 @@ pub fn damage(text: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
     out
 }
 
-/// Changes a document in a few places, each into something that a document could hold somewhere.
+/// Changes a few nodes of a document, each to a value that could be part of some document.
 pub fn change(document: &mut Value, choices: &mut Choices<'_>) {
     for _ in 0..=choices.below(3) {
         let pointers = pointers(document);
@@ -131,7 +133,8 @@ pub fn change(document: &mut Value, choices: &mut Choices<'_>) {
     }
 }
 
-/// The pointers of everything below the root, `info` and `openapi` aside: without those nothing else is looked at.
+/// Returns the pointers of all nodes below the root, except `info` and `openapi`: without those
+/// two, a document is rejected before anything else is read.
 fn pointers(document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![(String::new(), document)];
@@ -157,14 +160,14 @@ fn pointers(document: &Value) -> Vec<String> {
         }
         found.push(pointer);
     }
-    // The root comes first, and there it stays where nothing else is.
+    // The root comes first. It is kept only if there is nothing else, since callers need a choice.
     if found.len() > 1 {
         found.remove(0);
     }
     found
 }
 
-/// Puts a value in a place, or takes away what is there.
+/// Replaces the node of a pointer; removes it if there is no new value.
 fn put(document: &mut Value, pointer: &str, new: Option<Value>) {
     if let Some(new) = new {
         if let Some(place) = document.pointer_mut(pointer) {
@@ -182,7 +185,7 @@ fn put(document: &mut Value, pointer: &str, new: Option<Value>) {
     }
 }
 
-/// Gives an entry another key, in its place.
+/// Renames a key of an object. The order of the keys stays.
 fn rename(document: &mut Value, pointer: &str, choices: &mut Choices<'_>) {
     const KEYS: [&str; 28] = [
         "",
@@ -238,7 +241,7 @@ fn split(pointer: &str) -> Option<(&str, String)> {
     Some((parent, token.replace("~1", "/").replace("~0", "~")))
 }
 
-/// A value that stands somewhere in some document.
+/// Returns a value that could be part of some document, valid or not.
 fn stray(choices: &mut Choices<'_>) -> Value {
     let deep = (0..60).fold(json!({}), |inner, _| json!({"properties": {"a": inner}}));
     let strays = [
@@ -271,7 +274,7 @@ fn stray(choices: &mut Choices<'_>) -> Value {
     choices.of(&strays).clone()
 }
 
-/// The same value, inside another schema.
+/// Returns a value as part of another schema.
 fn wrapped(value: &Value, choices: &mut Choices<'_>) -> Value {
     match choices.below(7) {
         0 => json!({"allOf": [value, {"type": "object"}]}),

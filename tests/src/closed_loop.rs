@@ -1,20 +1,20 @@
-//! Compares the contract with the document that the generated Rust re-derives.
+//! Compares the contract with the document that is derived from the generated Rust.
 //!
 //! Both are normalised first. The rules, all of them:
 //!
-//! 1. What a `$ref` to a parameter, header, response, body, example or path item names stands in its place, and
-//!    those component sections are gone; references to schemas stay.
-//! 2. Parameters of a path item are parameters of each of its operations.
-//! 3. The document's security is that of each operation that names none.
+//! 1. A `$ref` to a parameter, header, response, body, example or path item is replaced by its
+//!    target, and those sections of `components` are removed; references to schemas stay.
+//! 2. Parameters of a path item become parameters of each of its operations.
+//! 3. The security of the document becomes that of each operation without its own.
 //! 4. `required`, `type`, `tags` and lists of parameters are sets, so they are sorted.
-//! 5. `anyOf` of something and null is `oneOf` of the two.
-//! 6. A text's lines lose trailing blanks.
-//! 7. `required: false`, `deprecated: false`, `allowReserved: false`, and a parameter's default `style` and `explode`
-//!    are left out, since their absence means the same.
+//! 5. `anyOf` of a schema and null becomes `oneOf` of the two.
+//! 6. Blanks at the ends of lines are removed.
+//! 7. `required: false`, `deprecated: false`, `allowReserved: false`, and a parameter's default
+//!    `style` and `explode` are removed, since their absence means the same.
 
 use serde_json::{Map, Value, json};
 
-/// A document in the form that two equal ones share.
+/// Returns a document in normal form: equal for two documents that mean the same.
 #[must_use]
 pub fn normalise(document: &Value) -> Value {
     let mut normal = value(document, document, "");
@@ -33,7 +33,7 @@ pub fn normalise(document: &Value) -> Value {
     normal
 }
 
-/// Where two normalised documents differ: pointers with both sides, in order.
+/// Returns the differences of two normalised documents: pointers with both sides, in order.
 #[must_use]
 pub fn differences(contract: &Value, derived: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -79,7 +79,7 @@ fn compare(
     }
 }
 
-/// Equality of JSON: `1` and `1.0` are one number.
+/// Returns whether two values are equal as JSON, in which `1` and `1.0` are the same number.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) if one.is_f64() || other.is_f64() => {

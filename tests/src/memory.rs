@@ -225,8 +225,8 @@ fn page<T: Clone>(
     let rest = items
         .into_iter()
         .filter(|(key, _)| after.is_none_or(|after| key.as_str() > after.as_str()));
-    let count =
-        Count::try_from(i64::try_from(all.len()).unwrap_or(i64::MAX)).expect("memory is smaller");
+    let count = Count::try_from(i64::try_from(all.len()).unwrap_or(i64::MAX))
+        .expect("memory holds fewer items than the largest count");
     Ok((
         count,
         rest.take(size).map(|(_, item)| item.clone()).collect(),

@@ -47,7 +47,7 @@ impl Standalone {
         let target = target.to_owned();
         let root = Path::new(scratch).join("standalone").join(name);
         if root.exists() {
-            fs::remove_dir_all(&root).expect("the folder is ours");
+            fs::remove_dir_all(&root).expect("the folder can be removed");
         }
         let made = Self { root, target };
         for file in files {

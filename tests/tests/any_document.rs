@@ -1,7 +1,8 @@
-//! Any bytes at all are a contract whose crates are Rust, or are refused with findings: in bounded time and memory,
-//! and without a panic.
+//! Any bytes are either a contract whose crates are valid Rust, or rejected with diagnostics, in
+//! bounded time and memory and without a panic.
 //!
-//! `STRATUS_SEED` repeats a run, `STRATUS_CASES` makes it longer. `tests/fuzz` has the same as targets of `cargo fuzz`.
+//! `STRATUS_SEED` repeats a run, `STRATUS_CASES` makes it longer. `tests/fuzz` runs the same checks
+//! with `cargo fuzz`.
 
 use std::panic;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use tests::any_document::{change, damage, generate, read};
 use tests::outside;
 use tests::random::{Choices, Run};
 
-/// The longest that one document may take, which is far more than any of these needs on a busy machine.
+/// The time that one document may take: far more than any of them needs, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most memory that a test may ask for, in bytes.
@@ -33,15 +34,15 @@ const LARGEST: usize = 40_000;
 struct Source {
     name: &'static str,
     documents: Vec<Document>,
-    /// How many cases start from these documents, unless `STRATUS_CASES` says.
+    /// The number of cases that start from these documents, unless `STRATUS_CASES` sets it.
     cases: u32,
-    /// The least share of changed documents that must still generate, in percent. Changes that are
-    /// refused one and all would not test the generator.
+    /// The percentage of changed documents that must at least be accepted. If all of them were
+    /// rejected, the generator would not be tested.
     least_generated: u32,
 }
 
-/// Returns every source that is here: each is judged by itself, so that the corpus cannot stand in
-/// for the documents that every clone has.
+/// Returns every source that is available. Each is tested by itself, so that the result for the
+/// documents of this repository does not depend on whether there is a corpus.
 fn sources() -> Vec<Source> {
     let mut small: Vec<PathBuf> = [
         "../xtask/tests/documents/pets.yaml",
@@ -98,10 +99,11 @@ fn document(file: impl AsRef<Path>) -> Document {
     (file.display().to_string(), text)
 }
 
-/// A document: what it is called, and its text.
+/// The name and the text of a document.
 type Document = (String, Vec<u8>);
 
-/// Judges a document for each string of choices, bounded in time; the test as a whole is bounded in memory.
+/// Makes a document from each string of choices and runs a check on it. The time of each case is
+/// limited, and the memory of the whole test.
 fn each(
     cases: u32,
     make: impl Fn(&mut Choices<'_>) -> Document,
@@ -112,11 +114,12 @@ fn each(
         ..getrlimit(Resource::As)
     };
     setrlimit(Resource::As, limit).expect("a limit can be set");
-    // What a case panics with is part of the failure; said each time that it shrinks it would drown the rest.
+    // The hook keeps the message of the last panic for the report of the failure. Printing each one
+    // would hide the rest, because shrinking repeats the panic many times.
     let said = Arc::new(Mutex::new(String::new()));
     let last = said.clone();
     panic::set_hook(Box::new(move |panic| {
-        *last.lock().expect("nobody panics here") = panic.to_string();
+        *last.lock().expect("no panic while the lock is held") = panic.to_string();
     }));
     let strategy = proptest::collection::vec(any::<u8>(), 0..200);
     let drawn = Run::from_environment(cases)
@@ -133,13 +136,18 @@ fn each(
             let (done, end) = mpsc::channel();
             let worker = thread::spawn(move || {
                 judge(&name, &text);
-                // Whoever has stopped waiting has said so already.
+                // Sending fails only if the receiver has given up, which it has reported.
                 let _ = done.send(());
             });
             if end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 return Err(TestCaseError::fail(format!("it takes too long\n{shown}\n")));
             }
-            let panicked = |_| format!("{}\n{shown}\n", said.lock().expect("nobody panics here"));
+            let panicked = |_| {
+                format!(
+                    "{}\n{shown}\n",
+                    said.lock().expect("no panic while the lock is held")
+                )
+            };
             worker
                 .join()
                 .map_err(|panic| TestCaseError::fail(panicked(panic)))
@@ -208,7 +216,7 @@ fn changed_documents_yield_rust_or_findings() {
     }
 }
 
-/// A document of so many components, each made of its number and the next one's.
+/// Returns a document with a number of component schemas, each made from its index.
 fn document_of(components: usize, component: impl Fn(usize) -> String) -> String {
     let components: Vec<String> = (0..components)
         .map(|at| format!("\"C{at}\":{}", component(at)))

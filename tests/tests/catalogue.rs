@@ -38,7 +38,8 @@ fn statuses(method: &str, path: &str) -> Vec<String> {
         .collect()
 }
 
-/// Every error in the contract's examples, with the number of operations that respond with it.
+/// Lists every error of the contract's examples, with the number of operations that respond with
+/// it.
 #[test]
 fn errors() {
     let contract = seed::contract();

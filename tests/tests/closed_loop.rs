@@ -1,4 +1,4 @@
-//! The document that the generated Rust derives again is the contract.
+//! The document that is derived from the generated Rust is equal to the contract.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ fn what_schemars_writes_is_the_contract() {
             .expect("a schema that describes something is an object");
         let mentioned = own.remove("$defs").unwrap_or_else(|| json!({}));
         own.remove("$schema");
-        // schemars titles a schema that has no title by its type's name.
+        // schemars uses the name of the type as the title of a schema that has none.
         own.remove("title")
             .filter(|title| title != name)
             .map(|title| own.insert("title".to_owned(), title));
@@ -75,15 +75,15 @@ fn what_schemars_writes_is_the_contract() {
     }
 }
 
-/// The schema with its references pointing to where OpenAPI has them.
+/// Returns the schema with references to `components/schemas`.
 fn in_components(schema: &Value) -> Value {
     let text = schema
         .to_string()
         .replace("\"#/$defs/", "\"#/components/schemas/");
-    serde_json::from_str(&text).expect("a reference for a reference is JSON still")
+    serde_json::from_str(&text).expect("replacing references keeps it JSON")
 }
 
-/// Prints the document that the crates derive.
+/// A program that prints the document that is derived from the crates.
 const DERIVE: &str = "fn main() {\n    println!(\"{}\", api_server::openapi::json());\n}\n";
 
 #[test]
@@ -172,7 +172,7 @@ fn a_change_in_the_generated_rust_is_reported() {
             .count();
         assert_eq!(reports, 1, "{fault}\n{}", found.join("\n"));
     }
-    // Nothing else differs, but for the words of what has lost its name.
+    // Nothing else differs, except descriptions of components that have lost their names.
     let strangers = found.iter().filter(|found| {
         ![
             "/components/schemas/Name/",

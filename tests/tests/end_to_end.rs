@@ -515,10 +515,7 @@ async fn secrets_are_in_no_debug_output() {
         .postgres_database_reference("orders");
     let error = format!(
         "{:?}",
-        call.clone()
-            .send()
-            .await
-            .expect_err("nobody knows this token")
+        call.clone().send().await.expect_err("the token is unknown")
     );
     let database = format!("{:?}", seed::state(0).databases);
     for printed in [format!("{client:?}"), format!("{call:?}"), error, database] {

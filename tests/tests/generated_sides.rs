@@ -1,11 +1,11 @@
-//! The client and the server that operations of small contracts yield, beside the contract that asks for them.
+//! The client and the server that are generated for small contracts, each beside its contract.
 
 #![expect(
     clippy::too_many_lines,
-    reason = "a test is its contract and what comes of it"
+    reason = "a test contains its contract and all that is generated for it"
 )]
 
-/// The files of a contract that end in one of these paths, one after the other.
+/// Returns the generated files whose paths end in one of these, one after the other.
 fn files(contract: &str, paths: &[&str]) -> String {
     let loaded = contract::load_text("small.yaml", contract.as_bytes());
     assert!(

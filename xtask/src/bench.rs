@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: figures and ratios, for docs/benchmarks.md.
+//! `cargo xtask bench`: measures the generator, the generated code and the service, and prints the
+//! tables of docs/benchmarks.md.
 
 mod check;
 mod peers;
@@ -12,19 +13,19 @@ use anyhow::{Context as _, bail};
 use crate::exit::Exit;
 use crate::workspace;
 
-/// The benchmarks of the package `tests`, each a program of its own.
+/// The benchmarks of the package `tests`. Each is a program of its own.
 const PROGRAMS: [&str; 4] = ["codegen", "server", "client", "service"];
-/// The one that times the compiler.
+/// The benchmark of `cargo check` on generated crates.
 const CHECK: &str = "check";
-/// The one that has other generators beside it; only where it is asked for, since it takes half an hour.
+/// The comparison with other generators. It runs only on request, because it takes half an hour.
 const PEERS: &str = "peers";
 
 /// Measure the generator, what it generates, and the service, in tables for docs/benchmarks.md
 ///
-/// Other documents than ours are measured where `STRATUS_CORPUS` names their folder.
+/// Also measures other documents, if `STRATUS_CORPUS` names their folder.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Run only this one
+    /// Run only this benchmark
     #[arg(value_parser = [PROGRAMS[0], PROGRAMS[1], PROGRAMS[2], PROGRAMS[3], CHECK, PEERS])]
     only: Option<String>,
 }
@@ -35,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     writeln!(out, "{}", machine())?;
     for program in PROGRAMS.into_iter().filter(|program| is_wanted(program)) {
         out.flush()?;
-        let mut command = Command::new(crate::test::cargo());
+        let mut command = Command::new(workspace::cargo());
         command
             .args(["bench", "--quiet", "--package", "tests", "--bench", program])
             .current_dir(&root);
@@ -53,9 +54,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     Ok(Exit::Fresh)
 }
 
-/// The machine that the figures are of.
+/// Returns a line that describes the machine and the compiler.
 fn machine() -> String {
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    // Linux lists a model per core, so the number of models is the number of cores.
     let models: Vec<&str> = processors
         .lines()
         .filter_map(|line| line.strip_prefix("model name")?.split_once(':'))

@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: the crates of a contract, written or compared.
+//! `cargo xtask codegen`: writes the crates of a contract, or checks that they are up to date.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,17 @@ use crate::exit::Exit;
 use crate::reading::Reading;
 use crate::workspace;
 
+/// The document that is read by default, in the workspace's root.
 const CONTRACT: &str = "openapi.yaml";
+/// The folder that is written to by default, in the workspace's root.
 const OUT: &str = "crates";
+/// The default prefix of the crates' names.
 const NAME: &str = "api";
 
-/// Write the types, client and server crates of a contract, or compare them with it
+/// Write the types, client and server crates of a contract, or check that they are up to date
 ///
-/// Exit codes: 0 the crates are fresh, 1 the document is wrong (or something could not be read or written),
-/// 2 the arguments are wrong, 4 the crates are stale (with --check).
+/// Exit codes: 0 the crates are up to date, 1 the document is wrong (or something could not be read
+/// or written), 2 the arguments are wrong, 4 the crates are stale (with --check).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The OpenAPI 3.0 or 3.1 document [default: openapi.yaml of the workspace]
@@ -27,13 +30,14 @@ pub(crate) struct Arguments {
     contract: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-    /// Folder that the crates are put into [default: crates of the workspace]
+    /// The folder to write the crates to [default: crates of the workspace]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What the crates' names begin with
+    /// The prefix of the crates' names
     #[arg(long, value_name = "PREFIX", default_value = NAME, value_parser = prefix)]
     name: String,
-    /// Write nothing; name every file that is stale, missing or orphaned, and the command that mends it
+    /// Write nothing; list every file that is stale, missing or orphaned, and the command to update
+    /// them
     #[arg(long)]
     check: bool,
 }
@@ -94,7 +98,8 @@ pub(crate) fn run(
     Ok(Exit::Fresh)
 }
 
-/// Crates beside our own run time lean on that; anywhere else they bring it along.
+/// Returns the options of the generator. Crates of this workspace depend on its own run time;
+/// crates anywhere else get a copy of it.
 fn options(arguments: &Arguments, folder: &Path) -> anyhow::Result<Options> {
     let is_home =
         workspace::lookup_root()?.is_some_and(|root| workspace::is_same(&root.join(OUT), folder));
@@ -109,7 +114,7 @@ fn options(arguments: &Arguments, folder: &Path) -> anyhow::Result<Options> {
     })
 }
 
-/// The command that writes what was compared, ready to paste.
+/// Returns the command that writes the crates with the same arguments, ready to paste.
 fn command(arguments: &Arguments) -> anyhow::Result<String> {
     let mut words = vec!["cargo".to_owned(), "xtask".to_owned(), "codegen".to_owned()];
     for (flag, path) in [
@@ -153,14 +158,16 @@ fn report_stale(out: &mut dyn Write, stale: &[Stale], command: &str) -> anyhow::
     Ok(())
 }
 
-/// The line that closes a run.
+/// The figures of the last line that a run prints.
 struct Summary<'a> {
     verb: &'static str,
     folder: &'a Path,
+    /// The number of files that the contract yields.
     files: usize,
+    /// The number of files that were written; none if the run only compares.
     changed: Option<usize>,
     operations: usize,
-    /// Those that the API calls on its client's side.
+    /// The number of webhooks and callbacks, which the API calls and its clients implement.
     events: usize,
     time: Duration,
 }

@@ -71,7 +71,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     Ok(Exit::Fresh)
 }
 
-/// The values of path parameters per run: existing references reach the handlers, random ones mostly 404.
+/// The values of path parameters for each run. References that exist reach the handlers; random
+/// ones mostly get 404.
 const PARAMETERS: [(&str, &[(&str, &str)]); 2] = [
     (
         "with references that exist",
@@ -90,7 +91,7 @@ fn settings(parameters: &[(&str, &str)]) -> String {
     for (name, value) in parameters {
         settings.push_str(&format!("{name} = \"{value}\"\n"));
     }
-    // A request that fits the contract can still be refused for its values: 400 `InvalidRequest`.
+    // A request that fits the contract can still be rejected for its values: 400 `InvalidRequest`.
     settings.push_str(
         "\n[checks.positive_data_acceptance]\n\
          expected-statuses = [\"2xx\", \"400\", \"401\", \"403\", \"404\", \"409\", \"429\"]\n",

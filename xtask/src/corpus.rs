@@ -1,4 +1,5 @@
-//! `cargo xtask corpus`: what becomes of a folder of documents, and whether that is worse than it was.
+//! `cargo xtask corpus`: generates and checks the crates of every document in a folder, and
+//! compares the results with those of an earlier run.
 
 mod known;
 mod report;
@@ -18,20 +19,20 @@ use crate::workspace;
 use known::Known;
 use report::{Outcome, Row, keywords};
 
-/// The results that are checked in.
+/// The file with the results to compare with, which is part of the repository.
 const KNOWN: &str = "tests/corpus.txt";
 
-/// Generate every document of a folder, check the crates, and compare with the results that are checked in
+/// Generate and check the crates of every document in a folder, and compare with the stored results
 ///
 /// Exit codes: 0 nothing is worse, 1 something is, 2 the arguments are wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The folder
+    /// The folder of documents
     folder: PathBuf,
-    /// Keep these results as those to compare with
+    /// Store the results for later runs to compare with
     #[arg(long)]
     update: bool,
-    /// Only documents whose name has this part
+    /// Only documents whose file name contains this text
     #[arg(long, value_name = "PART", conflicts_with = "update")]
     only: Option<String>,
 }
@@ -67,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     })
 }
 
-/// The documents of a folder, by name; only those whose name has a part.
+/// Returns the documents of a folder, sorted; with `only`, those whose file name contains it.
 pub(crate) fn documents(folder: &Path, only: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))?;
@@ -96,7 +97,7 @@ pub(crate) fn documents(folder: &Path, only: Option<&str>) -> anyhow::Result<Vec
     Ok(documents)
 }
 
-/// Everything about one document.
+/// Generates and checks the crates of one document, and returns its line of the table.
 fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
     let name = document
         .file_stem()
@@ -156,8 +157,10 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
     Ok(row)
 }
 
-/// What a document's crates are called. Each has a name of its own, since crates of one name in several workspaces
-/// pass for one another in a shared target folder.
+/// Returns the prefix of the names of a document's crates.
+///
+/// Each document has a prefix of its own: all are checked in one target folder, in which crates
+/// with equal names would replace each other.
 pub(crate) fn prefix(name: &str) -> String {
     let words = name
         .split(|sign: char| !sign.is_ascii_alphanumeric())
@@ -172,9 +175,9 @@ pub(crate) fn prefix(name: &str) -> String {
     )
 }
 
-/// Whether the crates compile without warnings.
+/// Returns whether the crates compile, and whether with warnings.
 fn check(folder: &Path, target: &Path) -> anyhow::Result<Outcome> {
-    let mut command = Command::new(crate::test::cargo());
+    let mut command = Command::new(workspace::cargo());
     command.args([
         "check",
         "--workspace",

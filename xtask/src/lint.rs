@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: the findings of a document, and nothing else.
+//! `cargo xtask lint`: reports the diagnostics of a document, and writes nothing.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,9 +8,9 @@ use contract::diagnostic;
 use crate::exit::Exit;
 use crate::reading::Reading;
 
-/// Say what is wrong with a document, without writing anything
+/// Report what is wrong with a document, without writing anything
 ///
-/// Exit codes: 0 nothing is wrong, 1 the document is wrong, 2 the arguments are.
+/// Exit codes: 0 the document has no errors, 1 it has, 2 the arguments are wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The OpenAPI 3.0 or 3.1 document

@@ -1,4 +1,7 @@
-//! The workspace's commands: `cargo xtask codegen | lint | test | serve | bench …`. Arguments in, one call, exit code out.
+//! The commands of this workspace: `cargo xtask codegen`, `lint`, `test` and so on.
+//!
+//! Each command has a file of its own, with its arguments and a function `run`. This file parses
+//! the arguments, calls that function and exits with the code that it returns.
 
 mod bench;
 mod codegen;

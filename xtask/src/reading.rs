@@ -1,18 +1,21 @@
-//! How a document is read: what `codegen` and `lint` are told alike.
+//! The arguments that `codegen` and `lint` share: how a document is read.
 
 use contract::LocalCopy;
 use contract::model;
 
+/// The arguments that decide how a document is read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Reading {
-    /// Local copy of a document on another host, or of all below an address that ends in `/`; may be repeated
+    /// A local copy of a document on another host, or of all documents below an address that ends
+    /// in `/`; may be repeated
     #[arg(long, value_name = "ADDRESS=PATH")]
     map: Vec<LocalCopy>,
-    /// What `format` means: an assertion refuses what is not of it, an annotation describes
+    /// Whether `format` rejects values (assertion) or only describes them (annotation)
     #[arg(long, value_name = "MEANING", value_enum, default_value_t)]
     formats: Formats,
 }
 
+/// The meaning of the keyword `format`, as an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Formats {
     #[default]
@@ -21,7 +24,7 @@ enum Formats {
 }
 
 impl Reading {
-    /// The same as the reader is told.
+    /// Returns the options of the reader.
     pub(crate) fn options(&self) -> contract::Options {
         let formats = match self.formats {
             Formats::Assertion => model::Formats::Assertion,
@@ -33,7 +36,7 @@ impl Reading {
         }
     }
 
-    /// The same as it was written, defaults aside.
+    /// Returns the arguments that yield these values, without defaults.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = self
             .map

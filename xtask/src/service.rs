@@ -1,4 +1,5 @@
-//! A `stratusd` built from this workspace, with a database of its own that holds the demo inventory.
+//! A `stratusd` built from this workspace, with a database of its own that holds the demo
+//! inventory.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -7,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::test::cargo;
+use crate::workspace::cargo;
 
 /// The id of the project in the demo inventory.
 pub(crate) const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
@@ -63,8 +64,8 @@ impl Service {
             .count())
     }
 
-    /// Returns a command of the program with the folder's database and keys. Other settings come from
-    /// the environment.
+    /// Returns a command of the program with the folder's database and keys. Other settings come
+    /// from the environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -100,8 +101,8 @@ impl Service {
 pub(crate) enum Build {
     /// The package alone, which compiles the fewest dependencies.
     Alone,
-    /// With the features that a build of the workspace selects, so that a caller who builds that too
-    /// compiles each dependency once.
+    /// With the features that a build of the workspace selects, so that a caller who builds that
+    /// too compiles each dependency once.
     WithWorkspace,
 }
 

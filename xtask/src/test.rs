@@ -18,7 +18,6 @@ use crate::workspace;
 use machine::{Machine, Tool};
 use packages::Packages;
 use step::Step;
-pub(crate) use step::cargo;
 
 /// Run everything that CI runs, and report at the end what failed
 ///
@@ -99,7 +98,8 @@ enum Outcome {
     Skipped,
 }
 
-/// Returns what CI runs. The tests come last, so that their count stands near the end of the output.
+/// Returns what CI runs. The tests come last, so that their count stands near the end of the
+/// output.
 fn steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
     vec![
         // Generated crates have the layout that the generator gives them.

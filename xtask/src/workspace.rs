@@ -1,6 +1,7 @@
-//! Finds the workspace around the current folder.
+//! Finds the workspace around the current folder, and the cargo to run in it.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ pub(crate) fn lookup_root() -> anyhow::Result<Option<PathBuf>> {
     Ok(current.ancestors().find(is_root).map(Path::to_owned))
 }
 
-/// Returns the same folder, or an error where there is none.
+/// Returns the folder of the workspace, or an error if the current folder is outside of one.
 pub(crate) fn root() -> anyhow::Result<PathBuf> {
     match lookup_root()? {
         Some(root) => Ok(root),
@@ -26,7 +27,8 @@ pub(crate) fn root() -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Returns a path of the workspace relative to the current folder where that is the root, else in full.
+/// Returns the full path of something in the workspace. In the workspace's root the path is
+/// returned as it is, so that messages stay short.
 pub(crate) fn in_root(path: &str) -> anyhow::Result<PathBuf> {
     let root = root()?;
     let current = env::current_dir().context("failed to tell the current folder")?;
@@ -43,4 +45,9 @@ pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
         (Ok(a), Ok(b)) => a == b,
         _ => false,
     }
+}
+
+/// Returns the cargo that runs this program, so that its toolchain stays the same throughout.
+pub(crate) fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -1,4 +1,5 @@
-//! The commands as a terminal or CI has them: what is printed, what is written, with which code they end.
+//! Runs the commands as a terminal or CI does, and checks their output, the files that they write
+//! and their exit codes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ fn documents() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents")
 }
 
-/// Runs a command in a folder; gives its code and everything it printed, times and folders aside.
+/// Runs a command in a folder; returns its exit code and all that it has printed, with times and
+/// folders left out.
 fn xtask(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(arguments)
@@ -150,7 +152,7 @@ fn check_names_what_is_stale_missing_and_orphaned_and_writes_nothing() {
     );
     assert!(source.join("cat.rs").exists());
 
-    // The command that it prints mends it.
+    // The printed command updates the crates.
     let command = printed
         .lines()
         .map(str::trim)
@@ -226,7 +228,7 @@ fn json_and_yaml_and_another_folder_give_the_same_bytes() {
     for ((path, text), (other_path, other_text)) in one.iter().zip(&other) {
         assert_eq!(path, other_path);
         if path.ends_with("src/openapi.yaml") {
-            // The author's own text is served where it is YAML, and written where it is not.
+            // The author's own text is served if it is YAML; otherwise a new text is written.
             assert_eq!(
                 Some(text),
                 fs::read_to_string(documents().join("pets.yaml"))
@@ -239,7 +241,8 @@ fn json_and_yaml_and_another_folder_give_the_same_bytes() {
     }
 }
 
-/// A contract of two tags; with `more`, one of them has another operation and another component.
+/// Returns a contract with two tags; with `more`, one of them has an additional operation and an
+/// additional component.
 fn zoo(more: bool) -> String {
     let operation = |tag: &str, name: &str, schema: &str| {
         format!(
@@ -310,7 +313,7 @@ fn another_operation_changes_the_files_of_its_tag_and_the_lists_that_name_it() {
         .map(|(_, (path, _))| path.display().to_string())
         .collect();
     let expected = [
-        // How many operations the tag has.
+        // The number of operations of the tag.
         "zoo-client/README.md",
         "zoo-client/src/dog.rs",
         "zoo-server/README.md",
@@ -330,7 +333,7 @@ fn another_operation_changes_the_files_of_its_tag_and_the_lists_that_name_it() {
     assert_eq!(changed, expected);
 }
 
-/// Every file below a folder, sorted.
+/// Returns every file below a folder, sorted.
 fn files(root: &Path) -> Vec<(PathBuf, String)> {
     let (mut found, mut pending) = (Vec::new(), vec![root.to_owned()]);
     while let Some(folder) = pending.pop() {
@@ -351,7 +354,7 @@ fn files(root: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Runs `xtask test` in a folder on a machine that has nothing but this program as its cargo.
+/// Runs `xtask test` in a folder, as on a machine without any tool but this program as its cargo.
 fn test_run(folder: &Path, cargo: &Path, arguments: &[&str], is_ci: bool) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
     command
@@ -359,7 +362,7 @@ fn test_run(folder: &Path, cargo: &Path, arguments: &[&str], is_ci: bool) -> (i3
         .args(arguments)
         .current_dir(folder)
         .env_clear()
-        // Programs of the system would be found without any path.
+        // Without a `PATH`, the programs of the system would still be found.
         .env("PATH", folder)
         .env("CARGO", cargo);
     if is_ci {
@@ -374,7 +377,7 @@ fn test_run(folder: &Path, cargo: &Path, arguments: &[&str], is_ci: bool) -> (i3
     (status.code().expect("it ends by itself"), printed)
 }
 
-/// A workspace without members whose cargo is a shell script.
+/// Creates a workspace without members, and a shell script to use as its cargo.
 #[cfg(unix)]
 fn workspace_with_cargo(script: &str) -> (tempfile::TempDir, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
@@ -384,7 +387,8 @@ fn workspace_with_cargo(script: &str) -> (tempfile::TempDir, PathBuf) {
     fs::create_dir(folder.path().join("crates")).expect("the folder is writable");
     fs::write(folder.path().join("Cargo.toml"), "[workspace]\n").expect("the folder is writable");
     fs::write(&cargo, format!("#!/bin/sh\n{script}\n")).expect("the folder is writable");
-    fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755)).expect("the file is ours");
+    fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755))
+        .expect("the file can be made executable");
     (folder, cargo)
 }
 
@@ -403,14 +407,14 @@ fn a_step_that_fails_stops_no_other_and_is_named_at_the_end() {
     );
     let (_, failed) = printed
         .split_once("To run alone what failed:\n")
-        .expect("it says so");
+        .expect("the output lists the failed steps");
     let failed: Vec<&str> = failed
         .lines()
         .take_while(|line| !line.is_empty())
         .map(str::trim)
         .collect();
     let clippy = "cargo clippy --workspace --all-targets -- -D warnings";
-    // The folder holds no contract.
+    // `codegen --check` fails because the folder contains no contract.
     assert_eq!(failed, ["cargo xtask codegen --check", clippy]);
     assert!(
         printed.ends_with("steps: 6 passed, 2 failed, 1 skipped\n"),

@@ -70,6 +70,8 @@ pub(crate) fn build<'a>(
     builder.drain();
     builder.finish_discriminators(&components);
     builder.settle_pointers();
+    // Each by themselves: webhooks become a contract of their own, whose ids need not differ from
+    // those of the API.
     id::separate(&mut operations);
     id::separate(&mut webhooks);
     if builder.budget == 0 {
@@ -127,6 +129,8 @@ impl<'a> Builder<'_, 'a> {
         };
         for (section, at) in components.entries() {
             for (_, at) in at.entries() {
+                // Only the schemas and examples that are recorded on the way count, so the name of
+                // the header and the status are arbitrary.
                 match section.key.as_str() {
                     "parameters" => drop(self.parameter(&at)),
                     "headers" => drop(self.header("", &at)),

@@ -105,6 +105,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
                     continue;
                 };
                 let fits = reference.section == Some(section.key.as_str());
+                // Entries beside `$ref` can change its meaning, and other references to the target
+                // do not have them.
                 let is_alone = component
                     .node
                     .as_object()
@@ -174,14 +176,19 @@ impl<'g, 'a> Gathering<'g, 'a> {
                     }
                     match section {
                         None => drop(self.in_place.insert(address(node))),
+                        // An adopted alias: its target has a name already.
                         Some(_) if self.in_place.contains(&address(node)) => {}
                         Some(section) => found.push((*section, target.clone())),
                     }
                 }
+                // In reverse, since the stack returns the last one first, and names are chosen in
+                // the order of the text.
                 match &node.value {
                     NodeValue::Array(items) => pending.extend(items.iter().rev()),
                     NodeValue::Object(entries) => {
                         let below = entries.iter().rev().map(|entry| &entry.value);
+                        // The text of `$ref` has been handled with its object. Alone, it would be
+                        // taken for a string in a discriminator's mapping, and be found twice.
                         pending.extend(below.filter(|value| !std::ptr::eq(*value, text)));
                     }
                     _ => {}
@@ -202,6 +209,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
             let name = document.label.rsplit('/').next().unwrap_or_default();
             name.split('.').next().unwrap_or_default().to_owned()
         };
+        // By the standard, names of components consist of these characters only.
         let is_plain = |character: char| {
             character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '_')
         };
@@ -284,6 +292,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
 
     /// Counts one more node that is copied in place of a reference.
     fn charge(&mut self) -> Copied<()> {
+        // Any other node is copied once at most, so the size of the files bounds their number.
         let Some((_, span)) = self.copying.last() else {
             return Ok(());
         };
@@ -356,6 +365,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
             return text.to_owned();
         };
         let target = &reference.target;
+        // The metaschema stays a document of its own, so its address remains valid.
         if Some(target.document) == self.metaschema {
             return text.to_owned();
         }

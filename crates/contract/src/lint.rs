@@ -1,4 +1,4 @@
-//! Lints: checks what the parts of a contract say together, and reports diagnostics.
+//! Lints: rules about what the parts of a contract say together, which report diagnostics.
 //!
 //! A lint is an error only if the standard forbids what is written or nothing can be generated from
 //! it. Lints change nothing: [`syntax`](crate::syntax) has checked each object before, and

@@ -212,6 +212,8 @@ impl Loader {
         self.diagnostics.sort_by(|a, b| {
             (a.span, a.severity, a.code, &a.message).cmp(&(b.span, b.severity, b.code, &b.message))
         });
+        // A callback that several operations use is linted for each of them, with equal
+        // diagnostics.
         self.diagnostics.dedup();
         let wrong = is_wrong(&self.diagnostics);
         Loaded {
@@ -253,6 +255,7 @@ impl Loader {
         let root = &mut self.documents.list.first_mut()?.root;
         let dialect = dialect(root, &mut self.diagnostics)?;
         correct_sections(root, dialect, &mut self.diagnostics);
+        // Asked before the files are combined, after which there is one document in any case.
         let is_alone = self.documents.files() == 1;
         self.gather(dialect);
         let resolver = Resolver::new(&self.documents);

@@ -36,6 +36,7 @@ pub(crate) fn normalise<'a>(
     // Circles go first: following references would not end otherwise.
     let circles = break_circles(contract);
     let one_way = one_way::relax(contract);
+    // Hardly any document has one, and looking for it compiles every pattern again.
     if syntax.has_unusable_patterns {
         drop_unusable_patterns(contract);
     }
@@ -68,6 +69,8 @@ fn break_circles(contract: &mut Contract) -> Vec<Vec<SchemaId>> {
         let ids = circle.iter().map(|index| SchemaId::at(*index));
         found.push(ids.collect());
     });
+    // `true` rather than `false`: if the schema accepted nothing, each of its values would be
+    // reported as well.
     for id in found.iter().flatten() {
         contract.schemas[id.index()].kind = SchemaKind::Bool(true);
     }

@@ -37,6 +37,8 @@ pub fn read(
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text).to_owned(),
         Err(error) => {
             let good = error.valid_up_to();
+            // For the diagnostic to quote. Up to the first invalid byte, replacing changes no
+            // offset.
             let text = String::from_utf8_lossy(bytes).into_owned();
             let file = sources.add(SourceFile {
                 name: name.to_owned(),

@@ -17,7 +17,8 @@ use resources::Resources;
 /// Why a reference cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RefProblem {
-    /// There is nothing at its target; perhaps this was meant.
+    /// There is nothing at its target. Holds the reference that was probably meant, if one is
+    /// similar.
     Dangling(Option<String>),
     /// It names a document on another host.
     Remote,
@@ -37,8 +38,11 @@ type Resolved<'a> = Result<NodeRef<'a>, RefProblem>;
 pub(crate) struct Resolver<'a> {
     pub(crate) documents: &'a Documents,
     resources: Resources<'a>,
+    /// The result of each reference that was resolved before.
     known: RefCell<HashMap<Key<'a>, Resolved<'a>>>,
+    /// The position of each key in large objects, by the address of the object.
     keys: RefCell<HashMap<usize, HashMap<&'a str, usize>>>,
+    /// The end of the chain that starts at each reference, by the address of its object.
     ends: RefCell<HashMap<usize, Option<NodeRef<'a>>>>,
     /// The number of suggestions that may still be searched for.
     suggestions: Cell<u32>,
@@ -203,6 +207,8 @@ impl<'a> Resolver<'a> {
         {
             return self.fetched(found);
         }
+        // In a copy of a document on another host, relative references lead to that host, never to
+        // files beside the copy.
         if has_scheme(target) || target.starts_with("//") || base.address().is_some() {
             return Err(RefProblem::Remote);
         }
@@ -259,6 +265,7 @@ impl<'a> Resolver<'a> {
     /// thousands of keys, each looked up many times.
     pub(crate) fn value(&self, node: &'a Node, key: &str) -> Option<&'a Node> {
         let entries = node.as_object()?;
+        // Scanning a few keys costs less than hashing them all for an index.
         if entries.len() < 16 {
             return node.get(key);
         }

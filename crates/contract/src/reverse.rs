@@ -100,6 +100,8 @@ impl Reversing {
                 String::new()
             };
             let derived = format!("{}_{name}{method}", operation.id);
+            // An id that was derived from the expression, such as `post_request_body_url`, says
+            // little.
             let id = if callback.id_is_derived || self.ids.contains(&callback.id) {
                 derived
             } else {

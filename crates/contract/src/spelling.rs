@@ -13,6 +13,8 @@ pub(crate) fn nearest<'c>(
     let limit = (word.chars().count() / 3).min(3);
     candidates
         .filter_map(|candidate| {
+            // Lengths first, since comparing is slow. One edit changes the length by four bytes at
+            // most.
             if candidate.len().abs_diff(word.len()) > 4 * limit.max(1) {
                 return None;
             }

@@ -57,6 +57,7 @@ pub(crate) fn check<'a>(
         key: "",
         shape: Shape::Object(&DOCUMENT),
     });
+    // In any order: diagnostics are sorted by their spans at the end.
     while let Some(item) = walk.pending.pop() {
         walk.visit(item);
     }
@@ -129,6 +130,7 @@ impl<'a> Walk<'_, 'a> {
             self.ignored_siblings(entries, grammar);
             return;
         }
+        // A callback that is not a reference has expressions as keys, which no table can list.
         if std::ptr::eq(grammar, &raw const CALLBACK_GRAMMAR) {
             return self.map(item, CALLBACK_ITEM, true);
         }
@@ -138,6 +140,7 @@ impl<'a> Walk<'_, 'a> {
 
     fn schema(&mut self, item: Item<'a>) {
         if item.node.as_bool().is_some() {
+            // 3.0 has booleans as schemas only there.
             if self.dialect == Dialect::V30 && item.key != "additionalProperties" {
                 self.error(
                     "wrong-dialect",

@@ -31,6 +31,8 @@ pub(crate) enum Validation<'a> {
 /// compiled once.
 pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Validation<'a> {
     let ends = ends(contract);
+    // Compiling the schemas takes far longer than this look at plain values, and is not needed at
+    // all if no other values are left.
     let sites: Vec<ValueSite<'a>> = values
         .iter()
         .filter(|site| !is_plainly_right(contract, &ends, site))
@@ -87,10 +89,12 @@ fn is_plainly_right(contract: &Contract, ends: &[SchemaId], site: &ValueSite<'_>
     let of_type = keywords
         .types
         .is_none_or(|types| types.contains(type_of(site.node)) || is_integer(types, site.node));
+    // A member is listed by definition.
     let listed = site.role == Role::Member
         || match (&keywords.enumeration, &site.node.value) {
             (None, _) => keywords.constant.is_none(),
             (Some(values), NodeValue::String(text)) => values.iter().any(|value| value == text),
+            // Values such as `1` and `1.0` are equal in JSON, so the validator compares them.
             (Some(_), _) => false,
         };
     of_type && listed && says_only_types(keywords, &site.node.value)

@@ -1,4 +1,5 @@
-//! A document over several files is the same contract as one in one file, with every finding in the file it is of.
+//! A contract in several files is equal to the same contract in one file, and every diagnostic is
+//! reported in the file that it is about.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +20,8 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// Reads `openapi.yaml` of a folder, with copies given as pairs of address and path below the folder.
+/// Reads `openapi.yaml` of a folder, with local copies given as pairs of an address and a path in
+/// the folder.
 fn read(folder: &Path, copies: &[(&str, &str)]) -> Loaded {
     let copies = copies
         .iter()
@@ -43,7 +45,7 @@ fn document(folder: &Path, copies: &[(&str, &str)]) -> Value {
     loaded.contract.expect("it is a contract").document
 }
 
-/// The errors: code, file, line.
+/// Returns the code, file and line of each error.
 fn errors(loaded: &Loaded) -> Vec<(String, String, usize)> {
     let errors = loaded
         .diagnostics
@@ -63,7 +65,7 @@ fn errors(loaded: &Loaded) -> Vec<(String, String, usize)> {
     found.collect()
 }
 
-/// A document whose one operation answers what this schema says.
+/// Returns a document with one operation, whose response has this schema.
 fn answering(schema: &str) -> String {
     format!(
         "openapi: 3.1.0\ninfo: {{title: Pets, version: 1.0.0}}\npaths:\n  /pet:\n    get:\n      operationId: pet_view\n      \
@@ -256,7 +258,7 @@ fn documents_of_other_hosts_need_a_copy() {
         remote(&[("https://example.org/common/", "vendor")]),
         refused("openapi.yaml")
     );
-    // A relative reference of a copy starts from its address, whatever lies beside it here.
+    // A relative reference in a copy starts from its address, not from the folder of the copy.
     assert_eq!(
         remote(&[("https://example.com/common/v1/", "vendor/v1")]),
         refused("pet.yaml")
@@ -330,7 +332,7 @@ fn mappings_mean_schemas_of_other_files() {
     assert_eq!(schema["discriminator"]["mapping"], meant);
 }
 
-/// A path item, whose answer to a call is another one.
+/// Returns a path item whose operation has these path items as callbacks.
 fn calling(callbacks: &[&str]) -> String {
     let callbacks: Vec<String> = callbacks
         .iter()
@@ -405,7 +407,7 @@ fn a_dynamic_reference_leads_to_another_file() {
     assert_eq!(errors(&loaded), []);
     let contract = loaded.contract.expect("it is a contract");
     let media = &contract.operations[0].responses[0].content[0];
-    let end = contract.resolve(media.schema.expect("it has one"));
+    let end = contract.resolve(media.schema.expect("the media type has a schema"));
     let contract::model::SchemaKind::Object(keywords) = &contract.schema(end).kind else {
         panic!("an object")
     };

@@ -1,4 +1,5 @@
-//! One small document per finding, with the place computed from the text, and a twin that is right and has no findings.
+//! Each lint with a small document that it reports, at a span that the test marks in the text, and
+//! with a similar document that is correct and has no diagnostics.
 
 use contract::{Severity, load_text};
 
@@ -31,7 +32,7 @@ fn schema_30() -> String {
     SCHEMA_31.replace("3.1.0", "3.0.3")
 }
 
-/// What a document yields: code, severity, line and column.
+/// A diagnostic of a document: code, severity, line and column.
 type Found = (String, Severity, usize, usize);
 
 fn findings(text: &str) -> Vec<Found> {
@@ -66,7 +67,8 @@ fn help(text: &str) -> String {
     helps.collect::<Vec<_>>().join("; ")
 }
 
-/// Where a marker stands, counted by hand: line and column from 1, columns in characters.
+/// Returns the line and column of a marker, from 1 and in characters. Counted without the code
+/// under test.
 fn place(text: &str, marker: &str) -> (usize, usize) {
     let (before, _) = text.split_once(marker).expect("the text has the marker");
     let line = before.split('\n').count();
@@ -74,7 +76,8 @@ fn place(text: &str, marker: &str) -> (usize, usize) {
     (line, column)
 }
 
-/// The wrong text yields just this finding, at `⟦` or else where the text is put in; the right one yields none.
+/// Checks that the wrong text yields exactly this diagnostic, and the right text none. The
+/// diagnostic is expected at `⟦`, or else at the start of the text.
 #[track_caller]
 fn finds(severity: Severity, code: &str, template: &str, wrong: &str, right: &str) {
     let marked = if wrong.contains('⟦') {
@@ -102,7 +105,7 @@ fn warning(code: &str, template: &str, wrong: &str, right: &str) {
     finds(Severity::Warning, code, template, wrong, right);
 }
 
-/// A document with one operation that answers a component schema.
+/// Returns a document with one operation, whose response has a component schema.
 fn component(schema: &str) -> String {
     let used = SCHEMA_31.replace("@@", r##"{ $ref: "#/components/schemas/Pet" }"##);
     format!("{used}components:\n  schemas:\n    Pet: {schema}\n")
@@ -195,7 +198,7 @@ paths:
     error("misspelt-keyword", &template, "response", "responses");
 }
 
-/// The right operation, with a field more.
+/// Returns a valid operation with an additional field.
 fn ok(more: &str) -> String {
     format!("{{ {more} parameters: [{{ $ref: \"#/components/parameters/PetId\" }}], {OK} }}")
 }
@@ -1046,7 +1049,7 @@ fn an_example_may_leave_out_what_only_the_other_side_sends() {
     assert_eq!(findings(&text), vec![]);
 }
 
-/// A document whose one operation takes what its body says.
+/// Returns a document with one operation, whose request body has the schema to fill in.
 fn taking(version: &str) -> String {
     format!(
         "openapi: {version}\ninfo: {{ title: Pets, version: \"1\" }}\npaths:\n  /pets:\n    post:\n      requestBody: \
@@ -1074,17 +1077,17 @@ fn required_properties_travel_both_ways() {
         write_only,
         &read_only.replace('⟦', ""),
     );
-    // The older dialect says that it is required in answers alone.
+    // By 3.0, a read-only property is required in responses only.
     for (version, required) in [("3.0.3", 0), ("3.1.0", 1)] {
         let text = taking(version).replace("@@", &read_only.replace('⟦', ""));
         let contract = load_text("pets.yaml", text.as_bytes())
             .contract
-            .expect("a warning refuses nothing");
+            .expect("a document with only warnings is a contract");
         let body = contract.operations[0]
             .request_body
             .as_ref()
-            .expect("there is one");
-        let schema = contract.schema(body.content[0].schema.expect("it has one"));
+            .expect("the operation has a request body");
+        let schema = contract.schema(body.content[0].schema.expect("the media type has a schema"));
         let contract::model::SchemaKind::Object(keywords) = &schema.kind else {
             panic!("an object")
         };
@@ -1137,7 +1140,9 @@ fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
     let text = "openapi: 3.1.0\ninfo: { title: T, version: \"1\" }\ncomponents: { schemas: { A: { type: integer, default: a } } }\n";
     let loaded = load_text("a.yaml", text.as_bytes());
     assert_eq!(loaded.diagnostics[0].code, "bad-default");
-    let contract = loaded.contract.expect("a warning refuses nothing");
+    let contract = loaded
+        .contract
+        .expect("a document with only warnings is a contract");
     let contract::model::SchemaKind::Object(keywords) = &contract.schemas[0].kind else {
         panic!("an object")
     };

@@ -1,9 +1,9 @@
-//! JSON and YAML texts become the values that they mean, or a finding at the right place.
+//! JSON and YAML texts are read as the values that they mean, or reported at the right span.
 
 use contract::{Severity, load_text};
 use serde_json::{Value, json};
 
-/// What stands at `x-value` of a document in YAML.
+/// Returns the value of `x-value` in a YAML document.
 fn yaml(value: &str) -> Value {
     let text =
         format!("openapi: 3.1.0\ninfo: {{title: T, version: '1'}}\npaths: {{}}\nx-value:{value}\n");
@@ -14,7 +14,7 @@ fn yaml(value: &str) -> Value {
     contract.document["x-value"].clone()
 }
 
-/// The findings of a document, each with its line and column.
+/// Returns the code, line and column of each error of a document.
 fn findings(name: &str, text: &[u8]) -> Vec<(String, usize, usize)> {
     let loaded = load_text(name, text);
     let place = |span| loaded.sources.line_column(span);
@@ -161,7 +161,7 @@ fn depth_is_bounded() {
         let found = findings(name, open.repeat(100_000).as_bytes());
         assert!(!found.is_empty(), "{name} {open}");
     }
-    // The document's own object is one level more.
+    // The root object of the document is one level more.
     for (levels, codes) in [
         (119, vec![]),
         (120, vec!["too-deep"]),
@@ -197,7 +197,8 @@ fn aliases_count_with_the_levels_that_they_stand_for() {
 
 #[test]
 fn aliases_are_bounded() {
-    // Each name is a list of nine of the one before: a thousand million items if all were copied.
+    // Each anchor is a list of nine aliases of the one before, which would expand to hundreds of
+    // millions of items.
     let bomb = |levels: usize| {
         let mut bomb = String::from("{ a0: &a0 [x]");
         for level in 1..levels {
@@ -210,7 +211,7 @@ fn aliases_are_bounded() {
     assert_eq!(codes_with(&bomb(10), "t.yaml"), ["too-many-aliases"]);
 }
 
-/// The codes of the errors of a document that is right but for what stands at `x-value`.
+/// Returns the codes of the errors of a document that is valid except for its `x-value`.
 fn codes_with(value: &str, name: &str) -> Vec<String> {
     let text = format!(
         r#"{{"openapi": "3.1.0", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "x-value": {value}}}"#

@@ -1,13 +1,14 @@
-//! Webhooks and callbacks become a contract of their own, in which no two operations share a route.
+//! Webhooks and callbacks become a contract of their own, in which each operation has its own
+//! route.
 
 use contract::{Contract, load_text, reversed};
 
-/// The routes of the other side, each with its operation's id.
+/// Returns the routes of the webhooks and callbacks, each with the id of its operation.
 fn routes(text: &str) -> Vec<String> {
     let loaded = load_text("pets.yaml", text.as_bytes());
     assert!(loaded.diagnostics.is_empty(), "{:#?}", loaded.diagnostics);
-    let reversed: Contract =
-        reversed(&loaded.contract.expect("it is a contract")).expect("it calls somebody");
+    let reversed: Contract = reversed(&loaded.contract.expect("it is a contract"))
+        .expect("it has webhooks or callbacks");
     let operations = reversed.operations.iter();
     operations
         .map(|operation| {

@@ -19,7 +19,7 @@ impl Client {
             .connect_timeout(Duration::from_secs(10))
             .timeout(Duration::from_secs(60))
             .build()
-            .expect("the settings are good");
+            .expect("the settings are valid");
         Self {
             http,
             base: base.to_owned(),

@@ -63,7 +63,7 @@ async fn request_id(request: Request, next: Next) -> Response {
         .cloned();
     let id = id.unwrap_or_else(|| {
         let id = format!("{:032x}", NEXT.fetch_add(1, Ordering::Relaxed));
-        HeaderValue::from_str(&id).expect("digits are a header's")
+        HeaderValue::from_str(&id).expect("digits are valid in a header")
     });
     let span = tracing::info_span!(
         "request",

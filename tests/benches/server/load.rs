@@ -96,7 +96,7 @@ pub struct Connection(BufReader<TcpStream>);
 impl Connection {
     pub fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("the server listens");
-        stream.set_nodelay(true).expect("the system knows how");
+        stream.set_nodelay(true).expect("the option can be set");
         Self(BufReader::new(stream))
     }
 

@@ -98,15 +98,15 @@ impl Alone {
     fn open() -> Self {
         let folder = folder();
         let file = folder.path().join("alone.db");
-        let mut connection =
-            SqliteConnection::establish(file.to_str().expect("it is UTF-8")).expect("it opens");
+        let mut connection = SqliteConnection::establish(file.to_str().expect("it is UTF-8"))
+            .expect("the database can be opened");
         connection
             .batch_execute(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                  CREATE TABLE inference_api_key (project_id TEXT NOT NULL, id TEXT NOT NULL, hash BLOB NOT NULL, \
                  created_at INTEGER NOT NULL, PRIMARY KEY (project_id, id)) STRICT, WITHOUT ROWID",
             )
-            .expect("it is made");
+            .expect("the table can be created");
         Self {
             connection,
             number: 0,
@@ -131,7 +131,7 @@ impl Alone {
             let made = self
                 .connection
                 .immediate_transaction(|tx| insert_into(keys::table).values(row).execute(tx));
-            made.expect("it is made");
+            made.expect("the row can be inserted");
         }
         rate(self.number - first, start)
     }

@@ -170,7 +170,7 @@ impl Caller {
 fn cpu_of_others() -> f64 {
     let own = own_thread();
     let tasks = fs::read_dir("/proc/self/task")
-        .expect("a Linux machine says so")
+        .expect("Linux provides this in /proc")
         .flatten();
     let others = tasks.filter(|task| !own.ends_with(&*task.file_name().to_string_lossy()));
     others
@@ -188,7 +188,7 @@ fn serve_service() -> (SocketAddr, String) {
         let service = Service::sqlite(INVENTORY).await;
         sender
             .send(service.projects[0].1.clone())
-            .expect("somebody asks");
+            .expect("the benchmark waits for the project");
         let router = service.router.clone();
         // It lives as long as the process.
         Box::leak(Box::new(service));
@@ -218,7 +218,7 @@ where
                 .expect("a port is free");
             sender
                 .send(listener.local_addr().expect("a listener has an address"))
-                .expect("somebody asks");
+                .expect("the benchmark waits for the address");
             axum::serve(listener, router).await
         })
     };

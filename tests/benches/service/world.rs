@@ -63,8 +63,8 @@ impl Service {
             world: world.clone(),
         };
         let store = Store::open(&config).await.expect("the database opens");
-        let inventory =
-            Inventory::read("inventory.yaml".as_ref(), inventory.as_bytes()).expect("it is good");
+        let inventory = Inventory::read("inventory.yaml".as_ref(), inventory.as_bytes())
+            .expect("the inventory is valid");
         let names: Vec<String> = inventory
             .projects
             .iter()
@@ -138,11 +138,14 @@ impl Service {
         match &self.database {
             DatabaseLocation::Sqlite(file) => {
                 let file = file.to_str().expect("its path is in UTF-8");
-                let mut connection = SqliteConnection::establish(file).expect("it opens");
+                let mut connection =
+                    SqliteConnection::establish(file).expect("the database can be opened");
                 connection.batch_execute(sqlite).expect("it runs");
             }
             DatabaseLocation::Postgres(url) => {
-                let mut connection = AsyncPgConnection::establish(url).await.expect("it opens");
+                let mut connection = AsyncPgConnection::establish(url)
+                    .await
+                    .expect("the database can be opened");
                 connection.batch_execute(postgres).await.expect("it runs");
             }
         }

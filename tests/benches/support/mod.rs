@@ -23,11 +23,11 @@ pub fn median(figures: impl Iterator<Item = f64>) -> f64 {
 
 /// Returns the peak memory of this process, in KiB.
 pub fn peak_kibibytes() -> f64 {
-    let status = fs::read_to_string("/proc/self/status").expect("a Linux machine says so");
+    let status = fs::read_to_string("/proc/self/status").expect("Linux provides this in /proc");
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))
-        .expect("a Linux machine says so");
+        .expect("Linux provides this in /proc");
     line.trim_end_matches("kB")
         .trim()
         .parse()
@@ -36,8 +36,8 @@ pub fn peak_kibibytes() -> f64 {
 
 /// Returns the CPU time of a thread, in nanoseconds. `thread` is its [`own_thread`].
 pub fn cpu_nanoseconds(thread: &str) -> f64 {
-    let statistics =
-        fs::read_to_string(format!("/proc/{thread}/schedstat")).expect("a Linux machine says so");
+    let statistics = fs::read_to_string(format!("/proc/{thread}/schedstat"))
+        .expect("Linux provides this in /proc");
     statistics
         .split(' ')
         .next()
@@ -47,7 +47,7 @@ pub fn cpu_nanoseconds(thread: &str) -> f64 {
 
 /// Returns the name of this thread under `/proc`: `<process>/task/<thread>`.
 pub fn own_thread() -> String {
-    let link = fs::read_link("/proc/thread-self").expect("a Linux machine says so");
+    let link = fs::read_link("/proc/thread-self").expect("Linux provides this in /proc");
     link.to_string_lossy().into_owned()
 }
 

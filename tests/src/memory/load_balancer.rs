@@ -72,7 +72,7 @@ impl LoadBalancerApi<Caller> for Memory {
         found.health_check_endpoint = request.body.health_check_endpoint;
         found.vms = vms;
         found.stack = request.body.stack.or(found.stack.take());
-        // Null asks for what is the case already.
+        // Null leaves the value as it is.
         found.cert_enabled = request.body.cert_enabled.flatten().or(found.cert_enabled);
         Ok(found.clone().into())
     }

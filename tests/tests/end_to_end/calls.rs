@@ -24,7 +24,7 @@ pub fn client(base: &str, token: &str) -> Client {
     Client::builder(base)
         .bearer(token)
         .build()
-        .expect("the settings are good")
+        .expect("the settings are valid")
 }
 
 fn sent<'c, T: Serialize>(

@@ -47,7 +47,7 @@ impl receiver::CallbacksApi for &'static Watcher {
     ) -> Result<receiver::ChangedResponse, receiver::ChangedError> {
         self.0
             .lock()
-            .expect("nobody panics")
+            .expect("no panic while the lock is held")
             .push(format!("changed {}", request.body.kind));
         Ok(receiver::ChangedResponse::NoContent)
     }
@@ -58,7 +58,7 @@ impl receiver::CallbacksApi for &'static Watcher {
     ) -> Result<receiver::WatchOnChangeResponse, receiver::WatchOnChangeError> {
         self.0
             .lock()
-            .expect("nobody panics")
+            .expect("no panic while the lock is held")
             .push(format!("watched {}", request.body.kind));
         match request.body.kind {
             ChangeKind::Gone => Err(receiver::WatchOnChangeError::Gone(
@@ -113,7 +113,7 @@ pub async fn check(client: &Client, _: &str) {
     assert_eq!(post(r#"{"kind": "moved", "to": "there"}"#).await, 204);
     assert_eq!(post(r#"{"kind": 1}"#).await, 400);
     assert_eq!(
-        *watcher.0.lock().expect("nobody panics"),
+        *watcher.0.lock().expect("no panic while the lock is held"),
         [
             "watched made",
             "watched gone",

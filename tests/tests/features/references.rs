@@ -16,7 +16,7 @@ impl ReferencesApi for crate::Features {
             own + tree.branches.iter().flatten().map(leaves).sum::<i32>()
         }
         Ok(TreeLeaves::try_from(leaves(&request.body))
-            .expect("there are few")
+            .expect("a test sends only a few leaves")
             .into())
     }
 }

@@ -81,7 +81,7 @@ pub async fn check(client: &Client, url: &str) {
         ]
     );
 
-    // A request as the standard writes it, of another client.
+    // A request as the standard describes it, as another client would send it.
     let query = "spaced=g%20h&piped=i%7Cj&repeated=k&repeated=l&deep%5Bfrom%5D=1&red=4&json=%7B%22from%22%3A3%7D";
     let request =
         reqwest::Client::new().get(format!("{url}/styles/.a,b/x;matrix=c;matrix=d/e,f?{query}"));

@@ -1,4 +1,4 @@
-//! How long the compiler takes to check what was generated, dependencies aside.
+//! Measures how long `cargo check` takes for generated crates, without their dependencies.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,12 @@ use codegen::Options;
 use contract::Loaded;
 
 use super::peers::{self, Peer};
+use crate::workspace;
 
+/// The number of times that each set of crates is checked.
 const RUNS: usize = 5;
 
-/// Checks the crates of our contract, and of a large one where it is, several times each.
+/// Measures the crates of our contract, and of a large contract of the corpus if there is a corpus.
 pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut documents = vec![root.join("openapi.yaml")];
     match env::var_os("STRATUS_CORPUS")
@@ -58,12 +60,14 @@ pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds, each the median of some runs.
+/// The times for one document, in seconds; each is the median of several runs.
 struct Measured {
     operations: usize,
+    /// The time for the types and the server.
     served: f64,
+    /// The time for the types, the server and the client.
     all: f64,
-    /// What another generator's types and server take, or why that is not known.
+    /// The time for the types and server of openapi-to-rust, or why there is none.
     theirs: Result<f64, String>,
 }
 
@@ -73,7 +77,8 @@ impl Measured {
         let Some(contract) = &loaded.contract else {
             bail!("{} is not a contract", document.display())
         };
-        // Crates of one name would pass for one another in a shared target folder.
+        // All documents share a target folder, so that dependencies are compiled once. Crates with
+        // equal names would replace each other there.
         let prefix = document
             .file_stem()
             .unwrap_or_default()
@@ -100,18 +105,21 @@ impl Measured {
     }
 }
 
-/// A workspace whose packages are checked.
+/// A generated workspace, and the target folder that it is checked in.
 struct Checked<'f> {
     folder: &'f Path,
     target: PathBuf,
 }
 
 impl Checked<'_> {
-    /// The time to check these packages again, with nothing else to do.
+    /// Returns the time to check these packages when everything that they depend on is compiled.
     fn seconds(&self, packages: &[&str]) -> anyhow::Result<f64> {
+        // The first check compiles the dependencies, so it is not measured.
         self.check(packages)?;
         let mut times = Vec::new();
         for _ in 0..RUNS {
+            // Rewriting a file makes cargo check its package again, and leaves the dependencies
+            // alone.
             for package in packages {
                 let library = self.folder.join(package).join("src/lib.rs");
                 let text = fs::read(&library)
@@ -128,7 +136,7 @@ impl Checked<'_> {
     }
 
     fn check(&self, packages: &[&str]) -> anyhow::Result<()> {
-        let mut command = Command::new(crate::test::cargo());
+        let mut command = Command::new(workspace::cargo());
         command
             .args(["check", "--quiet"])
             .current_dir(self.folder)
@@ -148,7 +156,8 @@ impl Checked<'_> {
     }
 }
 
-/// What the types and server of openapi-to-rust take for the same document, where that program is installed.
+/// Returns the time for the types and server that openapi-to-rust generates for the same document,
+/// or why there is none.
 fn theirs(document: &Path, loaded: &Loaded, scratch: &Path) -> anyhow::Result<Result<f64, String>> {
     if !Peer::OpenapiToRust.is_installed() {
         return Ok(Err("not installed".to_owned()));

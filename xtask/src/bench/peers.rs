@@ -1,7 +1,8 @@
-//! Other generators of Rust beside ours, on every document of a folder: who generates, who compiles, how long.
+//! Compares this generator with other generators of Rust, on every document of a folder: whether
+//! they generate, whether the result compiles, and how long both take.
 //!
-//! Each makes types and an axum server, and `cargo check` looks at them once, everything that they depend on checked
-//! before. What is not installed is left out.
+//! Each generates types and an axum server, which `cargo check` then checks with its dependencies
+//! compiled already. Generators that are not installed are left out.
 
 use std::fmt;
 use std::io::Write;
@@ -14,10 +15,12 @@ use anyhow::Context as _;
 use codegen::Options;
 use contract::{Contract, Loaded};
 
-/// How long a generator may take for one document.
+use crate::workspace;
+
+/// The time that a generator may take for one document.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A generator.
+/// A generator to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Peer {
     Ours,
@@ -28,7 +31,7 @@ pub(super) enum Peer {
 impl Peer {
     const ALL: [Self; 3] = [Self::Ours, Self::OpenapiToRust, Self::Oas3Gen];
 
-    /// The name of its program.
+    /// Returns the name of the generator's program.
     pub(super) fn program(self) -> &'static str {
         match self {
             Self::Ours => "ours",
@@ -46,12 +49,13 @@ impl Peer {
     }
 }
 
-/// What became of a document.
+/// The result of a generator for a document.
 enum Outcome {
-    /// Milliseconds to generate, seconds to check.
+    /// The generated crates compile. Holds the milliseconds to generate and the seconds to check.
     Compiles(u128, f64),
-    /// Milliseconds to generate.
+    /// The generated crates do not compile. Holds the milliseconds to generate.
     DoesNotCompile(u128),
+    /// The generator fails, or takes too long.
     DoesNotGenerate,
 }
 
@@ -65,7 +69,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A table with a line for each document.
+/// Prints a table with a line for each document and a column for each generator.
 pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let Some(corpus) = env::var_os("STRATUS_CORPUS")
         .map(PathBuf::from)
@@ -131,7 +135,7 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
     };
     let generated = start.elapsed().as_millis();
     let check = |packages: &[String]| {
-        let mut command = Command::new(crate::test::cargo());
+        let mut command = Command::new(workspace::cargo());
         command
             .args(["check", "--quiet"])
             .current_dir(&folder)
@@ -142,7 +146,8 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
             .status()
             .context("failed to start cargo")
     };
-    // The first time also checks what everything depends on; only a file that is new is checked again.
+    // The first check compiles the dependencies too, so only the second one is measured. Rewriting
+    // a file in between makes cargo check its package again.
     if !check(&packages)?.success() {
         return Ok(Outcome::DoesNotCompile(generated));
     }
@@ -158,7 +163,8 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
     Ok(Outcome::Compiles(generated, start.elapsed().as_secs_f64()))
 }
 
-/// Our types and server; the names of the packages.
+/// Generates our types and server, and returns the names of the packages; none if the document is
+/// not a contract.
 fn ours(
     document: &Path,
     prefix: &str,
@@ -179,7 +185,8 @@ fn ours(
     ))
 }
 
-/// openapi-to-rust wants every operation that it shall serve by name.
+/// Generates types and server with openapi-to-rust, and returns the names of the packages; none if
+/// it fails.
 pub(super) fn openapi_to_rust(
     document: &Path,
     loaded: &Loaded,
@@ -209,6 +216,8 @@ pub(super) fn openapi_to_rust(
     around(folder, package, &dependencies, "pub mod generated;\n").map(Some)
 }
 
+/// Returns the names of all operations. openapi-to-rust generates a server only for operations that
+/// its settings name.
 fn selectors(contract: &Contract) -> Vec<serde_json::Value> {
     let selector = |operation: &contract::model::Operation| {
         let route = format!(
@@ -225,7 +234,7 @@ fn selectors(contract: &Contract) -> Vec<serde_json::Value> {
     contract.operations.iter().map(selector).collect()
 }
 
-/// What the code of oas3-gen uses, which it does not say.
+/// The dependencies of the code that oas3-gen generates, which comes without a manifest.
 const OAS3_GEN_DEPENDENCIES: &str = r#"[dependencies]
 anyhow = "1"
 axum = { version = "0.8", features = ["multipart"] }
@@ -247,6 +256,8 @@ uuid = { version = "1", features = ["serde"] }
 validator = { version = "0.20", features = ["derive"] }
 "#;
 
+/// Generates types and server with oas3-gen, and returns the names of the packages; none if it
+/// fails.
 fn oas3_gen(document: &Path, package: &str, folder: &Path) -> anyhow::Result<Option<Vec<String>>> {
     let source = folder.join(package).join("src");
     fs::create_dir_all(&source).with_context(|| format!("failed to make {}", source.display()))?;
@@ -268,7 +279,8 @@ fn oas3_gen(document: &Path, package: &str, folder: &Path) -> anyhow::Result<Opt
     .map(Some)
 }
 
-/// A workspace with one package around generated sources.
+/// Writes a workspace with one package that contains the generated sources, and returns the
+/// package's name.
 fn around(
     folder: &Path,
     package: &str,
@@ -291,7 +303,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::write(path, text).with_context(|| format!("failed to write {}", path.display()))
 }
 
-/// Whether a program ends well, and in time.
+/// Runs a program and returns whether it succeeds in time.
 fn succeeds(mut command: Command) -> anyhow::Result<bool> {
     let mut child = command
         .stdout(Stdio::null())
@@ -299,6 +311,7 @@ fn succeeds(mut command: Command) -> anyhow::Result<bool> {
         .spawn()
         .context("failed to start it")?;
     let start = Instant::now();
+    // The standard library cannot wait for a process with a time limit.
     while start.elapsed() < PATIENCE {
         if let Some(status) = child.try_wait()? {
             return Ok(status.success());

@@ -1,4 +1,4 @@
-//! The results that are checked in: one line for each document, `name operations result`.
+//! The stored results of an earlier run: a line `name operations result` for each document.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,26 @@ use anyhow::{Context as _, bail};
 
 use super::report::{Outcome, Row};
 
-/// What a document was when the results were kept.
+/// The stored result of a document.
 struct Entry {
+    /// The number of operations that both sides had, see [`Row::carried`].
     carried: usize,
+    /// The outcome, without details.
     result: String,
 }
 
-/// All of them, by name.
+/// The stored results of all documents, by name.
 pub(super) struct Known(BTreeMap<String, Entry>);
 
 impl Known {
-    /// The text to keep.
+    /// Returns the text of the file that stores these results.
     pub(super) fn text(rows: &[Row]) -> String {
         rows.iter()
             .map(|row| format!("{} {} {}\n", row.name, row.carried(), result(&row.outcome)))
             .collect()
     }
 
-    /// Reads what was kept.
+    /// Parses the text of the file.
     pub(super) fn read(text: &str) -> anyhow::Result<Self> {
         let mut entries = BTreeMap::new();
         for (at, line) in text.lines().enumerate() {
@@ -47,7 +49,11 @@ impl Known {
         Ok(Self(entries))
     }
 
-    /// What is worse than it was; a document that is gone is, unless only some were asked for.
+    /// Returns a line for each result that is worse than the stored one, or has none to compare
+    /// with.
+    ///
+    /// With `all`, the rows are those of the whole folder, so a stored document without a row has
+    /// disappeared, which is worse too.
     pub(super) fn worse(&self, rows: &[Row], all: bool) -> Vec<String> {
         let mut worse = Vec::new();
         for row in rows {
@@ -87,7 +93,7 @@ impl Known {
     }
 }
 
-/// A result without its details.
+/// Returns an outcome without its details, which may change without being better or worse.
 fn result(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Compiles => "compiles".to_owned(),
@@ -97,8 +103,9 @@ fn result(outcome: &Outcome) -> String {
     }
 }
 
-/// How bad a result is.
+/// Returns how bad a stored result is; 0 is the best.
 fn rank(result: &str) -> usize {
+    // A rejected document counts as better than a broken one: the generator has said why.
     ["compiles", "warns", "refused", "broken"]
         .iter()
         .position(|known| result.starts_with(known))

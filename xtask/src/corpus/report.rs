@@ -1,11 +1,11 @@
-//! What is said about a document.
+//! The table of results, with a line for each document.
 
 use std::fmt;
 
 use contract::Contract;
 use contract::model::SchemaKind;
 
-/// Keywords that describe and constrain nothing.
+/// Keywords that only describe: they constrain no value.
 const ANNOTATIONS: [&str; 13] = [
     "title",
     "description",
@@ -22,16 +22,16 @@ const ANNOTATIONS: [&str; 13] = [
     "contentSchema",
 ];
 
-/// How it ended.
+/// The result of generating and checking the crates of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Everything compiles, and nothing is warned of.
+    /// The crates compile without warnings.
     Compiles,
-    /// Everything compiles, with warnings, of which this is the first.
+    /// The crates compile with warnings; holds the first one.
     Warns(String),
-    /// It does not compile, or was not generated; the first error.
+    /// The crates do not compile, or could not be generated; holds the first error.
     Broken(String),
-    /// The document is wrong; the code of the first finding.
+    /// The document is wrong; holds the code of the first error.
     Refused(String),
 }
 
@@ -49,18 +49,27 @@ impl fmt::Display for Outcome {
 /// A line of the table.
 #[derive(Debug)]
 pub(super) struct Row {
+    /// The name of the document's file, without its extension.
     pub(super) name: String,
+    /// The number of operations in the contract.
     pub(super) operations: usize,
+    /// The number of operations in the server.
     pub(super) server: usize,
-    /// Webhooks and callbacks.
+    /// The number of webhooks and callbacks.
     pub(super) events: usize,
+    /// The number of operations whose client code progenitor writes.
     pub(super) progenitor: usize,
+    /// The number of operations whose client code we write.
     pub(super) own: usize,
+    /// The number of keywords that generated code enforces.
     pub(super) enforced: usize,
+    /// The number of keywords that are kept as documentation.
     pub(super) documented: usize,
     errors: usize,
     warnings: usize,
+    /// The time to read the document and to generate the crates.
     pub(super) milliseconds: u128,
+    /// The number of lines of generated Rust.
     pub(super) lines: usize,
     pub(super) outcome: Outcome,
 }
@@ -87,7 +96,7 @@ impl Row {
         }
     }
 
-    /// Operations that both sides have.
+    /// Returns the number of operations that the server and the client both have.
     pub(super) fn carried(&self) -> usize {
         self.server.min(self.progenitor + self.own)
     }
@@ -123,7 +132,8 @@ impl fmt::Display for Row {
     }
 }
 
-/// How many keywords of a contract's schemas are enforced, and how many are kept as documentation.
+/// Returns how many keywords of a contract's schemas are enforced, and how many are only kept as
+/// documentation.
 pub(super) fn keywords(contract: &Contract) -> (usize, usize) {
     let (mut enforced, mut documented) = (0, 0);
     for schema in &contract.schemas {
@@ -143,7 +153,7 @@ pub(super) fn keywords(contract: &Contract) -> (usize, usize) {
                 enforced += 1;
             }
         }
-        // What holds schemas is not among those.
+        // The raw keywords do not include those that contain schemas.
         enforced += usize::from(!keywords.properties.is_empty()) + keywords.all_of.len().min(1);
         enforced += keywords.any_of.len().min(1) + keywords.one_of.len().min(1);
         enforced += usize::from(keywords.reference.is_some()) + usize::from(keywords.not.is_some());
@@ -151,7 +161,7 @@ pub(super) fn keywords(contract: &Contract) -> (usize, usize) {
     (enforced, documented)
 }
 
-/// Whether a format refuses anything, by a check or by the type that it chooses.
+/// Returns whether a format rejects any value, by a check or by the Rust type that it selects.
 fn narrows(format: &str) -> bool {
     codegen::ir::format_is_enforced(format)
         || matches!(
@@ -160,7 +170,7 @@ fn narrows(format: &str) -> bool {
         )
 }
 
-/// The table in one line.
+/// Returns the line below the table, with the totals.
 pub(super) fn summary(rows: &[Row]) -> String {
     let count = |is: fn(&Outcome) -> bool| rows.iter().filter(|row| is(&row.outcome)).count();
     let operations: usize = rows.iter().map(|row| row.operations).sum();

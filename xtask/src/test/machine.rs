@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::step::cargo;
+use crate::workspace::cargo;
 
 /// Something that a part of the tests needs and that not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +98,8 @@ fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// Returns whether the tests of the service will find `initdb`: on the path, where `pg_config` says,
-/// or where Debian's packages put it.
+/// Returns whether the tests of the service will find `initdb`: on the path, where `pg_config`
+/// says, or where Debian's packages put it.
 fn has_postgres() -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();

@@ -1,7 +1,6 @@
 //! One command of a test run.
 
 use std::env;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
@@ -9,6 +8,7 @@ use std::process::Command;
 use anyhow::Context as _;
 
 use super::machine::{Machine, Tool};
+use crate::workspace::cargo;
 
 /// A command of a run. Its `Display` is what a person types to run it alone.
 pub(super) struct Step {
@@ -114,9 +114,4 @@ impl fmt::Display for Step {
             .iter()
             .try_for_each(|argument| write!(f, " {argument}"))
     }
-}
-
-/// Returns the cargo that runs this program, so that its toolchain stays the same throughout.
-pub(crate) fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -29,6 +29,8 @@ impl Builder<'_, '_> {
                     .iter()
                     .map(|(value, _)| value.clone())
                     .collect();
+                // A schema that the author has mapped is chosen by that value only, not by its name
+                // as well.
                 for (name, target) in implied {
                     if !explicit.contains(&target) && values.insert(name.clone()) {
                         discriminator.mapping.push((name, target));

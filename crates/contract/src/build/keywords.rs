@@ -78,6 +78,8 @@ impl<'a> Builder<'_, 'a> {
             keywords.exclusive_maximum = number(node, "exclusiveMaximum");
             return;
         }
+        // In 3.0 a flag makes the plain bound exclusive; in 2020-12 an exclusive bound is a keyword
+        // of its own.
         if flag(node, "exclusiveMinimum") {
             keywords.exclusive_minimum = keywords.minimum.take();
         }

@@ -126,6 +126,7 @@ impl<'a> Builder<'_, 'a> {
 
     fn encoding(&mut self, location: Location, at: &NodeRef<'a>) -> (SchemaId, ParameterEncoding) {
         let node = at.node;
+        // Of both, only `schema` is used, which the check of the syntax reports.
         let content = at.key("content").filter(|_| node.get("schema").is_none());
         if let Some((entry, media)) = content.and_then(|content| content.entries().next()) {
             let schema = match media.key("schema") {

@@ -27,6 +27,7 @@ impl<'a> Builder<'_, 'a> {
         if let Some(id) = self.ids.get(&address(at.node)) {
             return *id;
         }
+        // The id exists before the keywords are read, so that a schema can refer to itself.
         let id = self.add(at, SchemaKind::Bool(true));
         self.ids.insert(address(at.node), id);
         self.pending.push_back((id, at.clone()));
@@ -102,6 +103,8 @@ impl<'a> Builder<'_, 'a> {
                 matches!(entry.key.as_str(), "anyOf" | "nullable" | "discriminator")
                     || is_annotation(&entry.key)
             });
+        // An `anyOf` without anything beside it can have null as one more branch, which makes a
+        // simpler schema than an `anyOf` inside another.
         if !COMBINATORS.iter().any(has) || only_any_of {
             let mut keywords = self.assertions(id, at);
             if only_any_of {

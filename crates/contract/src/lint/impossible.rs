@@ -12,8 +12,8 @@ use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::Node;
 use crate::source::Span;
 
-/// Reports such schemas. Schemas must not refer to themselves without a property or item in
-/// between; normalising has broken such circles.
+/// Reports schemas that accept nothing. Schemas must not refer to themselves without a property or
+/// item in between; normalising has broken such circles.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let accepted = accepted(context.contract);
     exclusive(context, &accepted, diagnostics);
@@ -239,6 +239,7 @@ fn needed(kind: &SchemaKind, accepted: Types, node: &Node) -> Vec<Need> {
     if accepted == Types::ARRAY
         && keywords.min_items.is_some_and(|least| least > 0)
         && let (Some(id), Some(entry)) = (keywords.items, node.entry("items"))
+        // With `prefixItems`, `items` does not apply to the first item.
         && keywords.prefix_items.is_empty()
     {
         needs.push(Need {

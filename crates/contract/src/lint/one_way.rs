@@ -6,7 +6,7 @@ use crate::model::Dialect;
 use crate::normalise::Way;
 use crate::source::Span;
 
-/// Reports such properties.
+/// Reports required properties that are sent in one direction only.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     for one_way in &context.changes.one_way {
         let node = context.origins.nodes[one_way.schema.index()];

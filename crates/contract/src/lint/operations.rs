@@ -97,6 +97,7 @@ fn ids<'a>(
 }
 
 fn tags(root: &Node, sites: &[OperationSite<'_>], diagnostics: &mut Vec<Diagnostic>) {
+    // The list is optional. Without one, nothing says which tags are right.
     let Some(list) = root.get("tags").and_then(Node::as_array) else {
         return;
     };

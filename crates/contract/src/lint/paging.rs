@@ -93,6 +93,7 @@ fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
             .filter(|parameter| parameter.location == Location::Query)
             .map(|parameter| parameter.name.as_str())
             .collect();
+        // This parameter is what makes an operation a list in pages.
         if own.contains(&paging.start_after.as_str()) {
             pages(
                 contract,

@@ -23,6 +23,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
         agreement(site, &names, diagnostics);
         for name in &names {
             let declared = site.path_parameters.iter().any(|(other, _)| other == name);
+            // Once for the path, although each of its operations lacks the parameter.
             if !declared && undeclared.insert((template, name.clone())) {
                 let span = within(context.sources, site.path_span, &format!("{{{name}}}"));
                 diagnostics.push(missing(site, &names, name, span));

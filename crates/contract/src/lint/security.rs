@@ -71,6 +71,8 @@ fn scopes(
                 .collect();
             for node in wanted {
                 if let Some(scope) = node.as_str().filter(|scope| !scopes.contains(scope)) {
+                    // Sorted, because the first of equally similar names is suggested, and the
+                    // order of a set changes from run to run.
                     let mut all: Vec<&str> = scopes.iter().copied().collect();
                     all.sort_unstable();
                     diagnostics.push(
@@ -87,12 +89,14 @@ fn scopes(
                 }
             }
         }
+        // The provider declares these scopes, in a document that is not read.
         SecurityKind::OpenIdConnect(_) => {}
         SecurityKind::ApiKey { .. }
         | SecurityKind::HttpBasic
         | SecurityKind::HttpBearer
         | SecurityKind::Http(_)
         | SecurityKind::MutualTls => {
+            // In 3.1 the list may name roles, which are declared nowhere.
             if context.contract.dialect == Dialect::V30
                 && let Some(first) = wanted.first()
             {

@@ -118,6 +118,8 @@ impl<'a> Reach<'_, 'a> {
             let components = self.resolver.root().node.get("components");
             let member = components
                 .and_then(|components| self.resolver.value(components.get(section)?, &name));
+            // A reference to a part, such as `#/components/schemas/Pet/properties/name`, uses the
+            // whole component.
             self.used.extend(member.map(address));
         }
         self.pending.push((target.document, target.node));
@@ -145,6 +147,7 @@ impl<'a> Reach<'_, 'a> {
         let mapping = node.get("mapping").and_then(Node::as_object);
         for entry in mapping.unwrap_or_default() {
             if let Some(target) = entry.value.as_str() {
+                // A name goes before a reference, as when the contract is built.
                 match self.resolver.component_schema(target) {
                     Some(named) => self.take(&named),
                     None => self.enter(document, node, target),

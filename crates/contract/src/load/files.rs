@@ -18,6 +18,7 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 
 /// Returns the canonical path, which is equal for two paths to the same file.
 pub(super) fn identity(path: &Path) -> PathBuf {
+    // A missing file has no canonical path.
     path.canonicalize().unwrap_or_else(|_| clean(path))
 }
 
@@ -27,6 +28,7 @@ pub(super) fn clean(path: &Path) -> PathBuf {
     for part in path.components() {
         match part {
             Component::CurDir => {}
+            // At the start, `..` leads out of the base, so it stays.
             Component::ParentDir
                 if matches!(out.components().next_back(), Some(Component::Normal(_))) =>
             {

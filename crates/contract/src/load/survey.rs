@@ -45,6 +45,8 @@ impl Survey {
                         survey.wants_metaschema |= reference.starts_with(METASCHEMA);
                         let address = absolute(base.as_deref(), reference)
                             .filter(|_| !reference.starts_with('#'));
+                        // Below a `$id`, a relative reference means an address. Without a local
+                        // copy of that address, it is resolved to the file, so both are read.
                         let file = local_file(reference).map(Target::File);
                         let targets = [address.map(Target::Address), file];
                         survey.targets.extend(

@@ -27,7 +27,8 @@ pub(crate) enum Way {
     Response,
 }
 
-/// Finds such properties, and under 3.0 drops them from `required`.
+/// Finds required properties that are sent in one direction only, and under 3.0 drops them from
+/// `required`.
 pub(super) fn relax(contract: &mut Contract) -> Vec<OneWay> {
     let found = find(contract);
     if contract.dialect == Dialect::V30 {

@@ -95,6 +95,7 @@ impl Reader<'_> {
 
     fn object(&mut self, depth: usize) -> Parsed<NodeValue> {
         let mut entries: Vec<Entry> = Vec::new();
+        // Searching `entries` for each key would be quadratic in the number of keys.
         let mut seen: HashMap<String, Span> = HashMap::new();
         self.at += 1;
         self.skip_space();
@@ -227,6 +228,7 @@ impl Reader<'_> {
     }
 
     fn unicode_escape(&mut self) -> Parsed<char> {
+        // A half without its other half keeps its own code, which `char::from_u32` rejects below.
         let high = self.four_digits(self.at)?;
         let mut length = 6;
         let code =
@@ -269,6 +271,8 @@ impl Reader<'_> {
     fn number(&mut self) -> Parsed<Number> {
         let start = self.at;
         let bytes = self.text.as_bytes();
+        // This takes more than a number can contain. `serde_json` then decides, so that there is
+        // one grammar of numbers, and one rounding.
         while bytes
             .get(self.at)
             .is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))

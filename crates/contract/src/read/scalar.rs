@@ -23,6 +23,7 @@ pub(super) fn plain(text: &str) -> Plain {
         _ => {}
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    // The core schema has signed infinities, but no signed NaN.
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
         return Plain::NotFinite;
     }
@@ -39,6 +40,7 @@ pub(super) fn plain(text: &str) -> Plain {
 }
 
 fn integer(text: &str) -> Option<Number> {
+    // Without removing a sign: the core schema has none before `0o` and `0x`.
     if let Some(octal) = text.strip_prefix("0o") {
         return u64::from_str_radix(octal, 8).ok().map(Number::from);
     }
@@ -54,6 +56,7 @@ fn integer(text: &str) -> Option<Number> {
         .map(Number::from)
         .or_else(|_| text.parse::<i64>().map(Number::from))
         .ok()
+        // Beyond 64 bits an integer is still a number, as it is in JSON.
         .or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
 }
 

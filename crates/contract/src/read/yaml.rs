@@ -184,6 +184,8 @@ impl<'a> Reader<'a, '_> {
                 });
             }
         };
+        // In flow style the span starts at the bracket, in block style at the first key, wherever
+        // saphyr reports the start.
         let start = entries.first().map_or(span, |entry| Span {
             end: span.end,
             ..entry.key_span
@@ -394,6 +396,7 @@ impl<'a> Offsets<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             text,
+            // Most documents are ASCII, where the two positions are equal and nothing is counted.
             ascii: text.is_ascii(),
             last: (0, 0),
         }

@@ -51,6 +51,7 @@ impl<'a> Resources<'a> {
         resources
     }
 
+    /// Records every `$id` and anchor below a root.
     fn scan(&mut self, root: &NodeRef<'a>, document: Option<&Uri<String>>) {
         // A pointer is built only when its node is visited: the pointers of all nodes can take far
         // more memory than the document.
@@ -131,6 +132,7 @@ impl<'a> Resources<'a> {
         uri::absolute(base, reference)
     }
 
+    /// Returns the resource that contains an object with a reference.
     pub(super) fn scope(&self, holder: &Node) -> Option<usize> {
         if self.scopes.is_empty() {
             return None;
@@ -138,6 +140,8 @@ impl<'a> Resources<'a> {
         self.scopes.get(&address(holder)).copied()
     }
 
+    /// Returns the schema with a dynamic anchor in the outermost of the resources that contain an
+    /// object.
     pub(super) fn outermost(
         &self,
         document: usize,
@@ -159,6 +163,7 @@ impl<'a> Resources<'a> {
         found
     }
 
+    /// Returns the resource that the part of a reference before `#` identifies.
     pub(super) fn find(
         &self,
         resource: Option<usize>,
@@ -172,6 +177,7 @@ impl<'a> Resources<'a> {
         self.by_uri.get(wanted.as_str()).copied()
     }
 
+    /// Returns the schema with an anchor in a resource, or in the document outside of resources.
     pub(super) fn anchor(
         &self,
         document: usize,

@@ -1,5 +1,5 @@
-//! Schemas that are examined before the contract is built: those of bodies that are passed on as
-//! bytes, and those of `deepObject`.
+//! Checks of schemas whose use decides what they may say: those of bodies that are passed on as
+//! bytes, and those of parameters in the style `deepObject`.
 
 use super::walk::{Item, Walk};
 use crate::node::Node;
@@ -73,6 +73,7 @@ fn is_structured<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> 
             return true;
         }
         for key in ["allOf", "anyOf", "oneOf"] {
+            // More of them than this are never examined, so more need not be queued.
             pending.extend(
                 parts(schema, key)
                     .iter()

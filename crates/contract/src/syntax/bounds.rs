@@ -50,6 +50,7 @@ fn exclusive(walk: &mut Walk<'_, '_>, node: &Node) {
     };
     let low = end("minimum", "exclusiveMinimum");
     let high = end("maximum", "exclusiveMaximum");
+    // Two inclusive bounds have been compared by `inclusive`, which accepts equal ones.
     if let (Some((least, least_open, low)), Some((most, most_open, high))) = (low, high)
         && (least_open || most_open)
         && compare(least, most).is_some_and(Ordering::is_ge)

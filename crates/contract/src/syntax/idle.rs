@@ -78,6 +78,7 @@ pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
         let about = KEYWORDS
             .iter()
             .find(|(_, keywords)| keywords.contains(&entry.key.as_str()));
+        // A keyword of the other dialect has been reported as that.
         if let Some((about, _)) = about
             && SCHEMA
                 .field(&entry.key)

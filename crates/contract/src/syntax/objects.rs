@@ -18,6 +18,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Gramm
         "the components object" => components(walk, item),
         "a security scheme" => security_scheme(walk, item),
         "a discriminator" => discriminator(walk, item),
+        // The operation may be declared later in the document, so a lint looks for it.
         "a link" => {
             if let Some(id) = item.node.get("operationId")
                 && let Some(name) = id.as_str()

@@ -12,6 +12,7 @@ pub(super) fn header<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     typed(walk, item, "a header");
 }
 
+/// Checks a parameter.
 pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if let Some(node) = item.node.get("in")
         && let Some(location) = node.as_str()

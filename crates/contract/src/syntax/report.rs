@@ -57,6 +57,8 @@ impl<'a> Walk<'_, 'a> {
 
     pub(super) fn unknown(&mut self, entry: &Entry, grammar: &'static Grammar) {
         let name = grammar.name;
+        // Old keywords come before similar names: `definitions` is no misspelling of another
+        // keyword.
         if std::ptr::eq(grammar, &raw const SCHEMA)
             && let Some((_, help)) = OLD_KEYWORDS.iter().find(|(old, _)| *old == entry.key)
         {
@@ -102,6 +104,7 @@ impl<'a> Walk<'_, 'a> {
             let key = entry.key.as_str();
             let harmless = matches!(key, "$ref" | "description" | "summary" | "title")
                 || key.starts_with("x-")
+                // These are merged with the target.
                 || grammar.name == "a path item";
             if !harmless {
                 self.warning(
@@ -213,6 +216,7 @@ impl<'a> Walk<'_, 'a> {
                 "write a string, or remove the key".to_owned(),
             );
         }
+        // In YAML, null can be written as nothing at all, which leaves no text to underline.
         let span = if empty { item.at } else { node.span };
         self.error("wrong-type", span, message, correction(item, wanted));
     }

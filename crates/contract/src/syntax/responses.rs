@@ -4,6 +4,7 @@ use super::walk::{Item, Walk};
 use crate::model::StatusKey;
 use crate::node::Node;
 
+/// Checks the responses of an operation, and that a TRACE request has no body.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if item.node.get("requestBody").is_some() && item.key == "trace" {
         walk.warning(
@@ -77,6 +78,7 @@ pub(super) fn headers<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
+/// Reports keys of `content` that are not media types.
 pub(super) fn media_types<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let Some(content) = item.node.get("content").and_then(Node::as_object) else {
         return;

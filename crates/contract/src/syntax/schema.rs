@@ -109,6 +109,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             "write true or false".to_owned(),
         );
     }
+    // In 3.1 an array without `items` has items of any kind.
     if walk.dialect == Dialect::V30
         && node.get("type").and_then(Node::as_str) == Some("array")
         && node.get("items").is_none()
@@ -189,6 +190,7 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
     let alone = ["allOf", "anyOf", "oneOf", "$ref", "if"]
         .iter()
         .all(|key| node.get(key).is_none());
+    // A property that is required under its own name is not what another name was meant to be.
     let needed: HashSet<&str> = names.iter().filter_map(Node::as_str).collect();
     let others = properties
         .iter()

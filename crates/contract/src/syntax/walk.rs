@@ -10,11 +10,14 @@ use crate::node_ref::{NodeRef, address, reference_of};
 use crate::resolve::Resolver;
 use crate::source::Span;
 
+/// The state of the walk: the nodes to visit, and what has been found.
 pub(super) struct Walk<'w, 'a> {
     pub(super) resolver: &'w Resolver<'a>,
     pub(super) dialect: Dialect,
     pub(super) diagnostics: &'w mut Vec<Diagnostic>,
     pub(super) pending: Vec<Item<'a>>,
+    /// The nodes that were visited: the address of each, with that of the grammar it was checked
+    /// by.
     pub(super) seen: HashSet<(usize, usize)>,
     pub(super) syntax: Syntax<'a>,
 }
@@ -32,7 +35,7 @@ pub(super) struct Item<'a> {
     pub(super) shape: Shape,
 }
 
-/// What the walk records for later steps.
+/// What the check of the syntax records for later steps.
 #[derive(Default)]
 pub(crate) struct Syntax<'a> {
     /// References to other references, except between schemas.
@@ -43,7 +46,7 @@ pub(crate) struct Syntax<'a> {
     pub(crate) references: Vec<Reference<'a>>,
     /// Addresses of schemas with `$id` or `$anchor`.
     pub(crate) identified: HashSet<usize>,
-    /// Whether no engine supports some pattern.
+    /// Whether there is a pattern that no engine supports.
     pub(crate) has_unusable_patterns: bool,
     /// Whether a schema has `$dynamicRef`.
     pub(crate) is_dynamic: bool,
@@ -86,6 +89,7 @@ impl<'a> Walk<'_, 'a> {
             .push(Diagnostic::warning(code, span, message).help(help));
     }
 
+    /// Queues the value of an entry.
     pub(super) fn push(&mut self, from: Item<'a>, entry: &'a Entry, shape: Shape) {
         self.pending.push(Item {
             document: from.document,
@@ -111,6 +115,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
+    /// Queues the target of a reference.
     pub(super) fn enter(
         &mut self,
         item: Item<'a>,
@@ -126,6 +131,8 @@ impl<'a> Walk<'_, 'a> {
                 "write `#/components/…`, or give the schema an `$id`".to_owned(),
             );
         }
+        // Circles of schemas are found in the contract instead: those also run through `allOf` and
+        // the like.
         if reference_of(target.node).is_some() && !matches!(shape, Shape::Schema) {
             self.syntax.links.push(Link {
                 from: address(item.node),

@@ -39,6 +39,7 @@ pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Opti
 impl Violation {
     fn of(error: &ValidationError<'_>) -> Option<Self> {
         let mut tokens = pointer::tokens(error.instance_path().as_str());
+        // The values are the items of one array, so the first token is the index of the value.
         let index = tokens.next()?.parse().ok()?;
         let (mut unexpected, mut missing) = (None, None);
         match error.kind() {
@@ -73,6 +74,7 @@ fn message(error: &ValidationError<'_>) -> String {
         }
         _ => {
             let text = error.masked_with("the value").to_string();
+            // A message can quote a whole `enum`.
             text.chars().take(300).collect()
         }
     }
@@ -110,6 +112,7 @@ impl<'c> Annotated<'c> {
         let Some(property) = keywords.properties.get(missing) else {
             return false;
         };
+        // In 3.1 the keywords can be beside a `$ref` or at its target.
         [*property, self.contract.resolve(*property)]
             .into_iter()
             .any(|id| match &self.contract.schema(id).kind {
