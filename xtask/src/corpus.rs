@@ -163,7 +163,7 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
 /// with equal names would replace each other.
 pub(crate) fn prefix(name: &str) -> String {
     let words = name
-        .split(|sign: char| !sign.is_ascii_alphanumeric())
+        .split(|character: char| !character.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
     format!(

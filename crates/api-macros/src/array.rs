@@ -126,7 +126,7 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
                 "check" => rules.check = Some(meta.value()?.parse()?),
                 _ => {
                     return Err(
-                        meta.error("array knows min_items, max_items, unique_items and check")
+                        meta.error("array takes min_items, max_items, unique_items and check")
                     );
                 }
             }

@@ -30,7 +30,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             {
                 "extensible" => extensible = true,
                 "json" => json = true,
-                _ => return Err(meta.error("enumeration knows extensible and json")),
+                _ => return Err(meta.error("enumeration takes extensible and json")),
             }
             Ok(())
         })?;

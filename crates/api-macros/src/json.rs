@@ -20,7 +20,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     {
         attribute.parse_nested_meta(|meta| {
             if !meta.path.is_ident("check") {
-                return Err(meta.error("json knows check"));
+                return Err(meta.error("json takes check"));
             }
             check = Some(meta.value()?.parse()?);
             Ok(())

@@ -173,7 +173,7 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
                 "min_properties" => rules.min = Some(meta.value()?.parse()?),
                 "max_properties" => rules.max = Some(meta.value()?.parse()?),
                 "check" => rules.check = Some(meta.value()?.parse()?),
-                _ => return Err(meta.error("map knows min_properties, max_properties and check")),
+                _ => return Err(meta.error("map takes min_properties, max_properties and check")),
             }
             Ok(())
         })?;

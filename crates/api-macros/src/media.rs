@@ -125,7 +125,7 @@ impl Body {
                 }
             } else {
                 let known = Media::KNOWN;
-                return Err(meta.error(format!("body knows {known}, schema, lenient and required")));
+                return Err(meta.error(format!("body takes {known}, schema, lenient and required")));
             }
             Ok(())
         })?;

@@ -91,7 +91,7 @@ impl Parameter {
             }
             _ => {
                 return Err(meta.error(
-                    "a parameter knows path, query, header, cookie, name, required, default, default_json, style, \
+                    "a parameter takes path, query, header, cookie, name, required, default, default_json, style, \
                      explode, json, properties and open",
                 ));
             }

@@ -185,7 +185,7 @@ impl Content {
         Media::parse(&word, input)?.map(Self::Body).ok_or_else(|| {
             syn::Error::new(
                 word.span(),
-                "a response knows json, form, text, multipart, bytes, events and handshake",
+                "a response takes json, form, text, multipart, bytes, events and handshake",
             )
         })
     }
@@ -272,7 +272,7 @@ fn statuses(input: &DeriveInput, responses: &[Response<'_>]) -> Result<Option<To
                 value.parse::<Token![..=]>()?;
                 range = Some((first, value.parse::<LitInt>()?));
             } else {
-                return Err(meta.error("responses knows beside and default"));
+                return Err(meta.error("responses takes beside and default"));
             }
             Ok(())
         })?;

@@ -51,7 +51,7 @@ impl Annotations {
                     "deprecated" => made.deprecated = true,
                     "read_only" => made.read_only = true,
                     "write_only" => made.write_only = true,
-                    _ => return Err(meta.error("schema knows name, inline, title, examples, default, deprecated, read_only, write_only, format and extensions")),
+                    _ => return Err(meta.error("schema takes name, inline, title, examples, default, deprecated, read_only, write_only, format and extensions")),
                 }
                 Ok(())
             })?;

@@ -95,7 +95,7 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
                 "one_of" => rules.one_of = true,
                 "any_of" => rules.any_of = true,
                 "check" => rules.check = Some(meta.value()?.parse()?),
-                _ => return Err(meta.error("union knows tag, one_of, any_of and check")),
+                _ => return Err(meta.error("union takes tag, one_of, any_of and check")),
             }
             Ok(())
         })?;
@@ -140,7 +140,7 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
                     return Ok(());
                 }
                 if !meta.path.is_ident("tag") {
-                    return Err(meta.error("variant knows tag and from"));
+                    return Err(meta.error("variant takes tag and from"));
                 }
                 let inside;
                 syn::parenthesized!(inside in meta.input);

@@ -93,7 +93,8 @@ fn fullest<T: Wire>(value: &Value, alternatives: &[Read<T>]) -> Option<T> {
     Some(best)
 }
 
-/// Returns how many properties of `value`, at any depth, `made` has when it is encoded again.
+/// Returns how many properties of `value`, at any depth, survive decoding: how many are still there
+/// when the decoded value `made` is encoded.
 fn kept<T: Wire>(value: &Value, made: &T) -> usize {
     serde_json::to_value(Encoded(made)).map_or(0, |written| shared(value, &written))
 }

@@ -42,7 +42,7 @@ pub(crate) fn normalise<'a>(
     }
     // Validation comes last, since it reads what the steps before have changed.
     let validation = validate(contract, &origins.values);
-    drop_refused_defaults(contract, &validation);
+    drop_rejected_defaults(contract, &validation);
     Changes {
         circles,
         one_way,
@@ -94,7 +94,7 @@ fn drop_unusable_patterns(contract: &mut Contract) {
 }
 
 /// Drops defaults that their schemas reject, so that they are never applied.
-fn drop_refused_defaults(contract: &mut Contract, validation: &Validation<'_>) {
+fn drop_rejected_defaults(contract: &mut Contract, validation: &Validation<'_>) {
     let Validation::Judged(refused) = validation else {
         return;
     };

@@ -211,7 +211,7 @@ impl<'a> Walk<'_, 'a> {
                 self.note(&entry.value, &target, shape);
                 self.enter(item, entry, &target, shape);
             }
-            Err(problem) => self.refuse_reference(text, entry.value.span, problem),
+            Err(problem) => self.report_reference(text, entry.value.span, problem),
         }
     }
 }

@@ -117,7 +117,7 @@ pub(super) fn read(input: &DeriveInput) -> Result<Object<'_>> {
                     "default" => schema::json(&meta.value()?.parse()?, &mut property.default)?,
                     _ => {
                         return Err(meta.error(
-                            "field knows name, optional, nullable, default and additional",
+                            "field takes name, optional, nullable, default and additional",
                         ));
                     }
                 }
@@ -162,7 +162,7 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
                 "fields" => rules.fields = Some(meta.value()?.parse()?),
                 _ => {
                     return Err(meta.error(
-                        "object knows closed, min_properties, max_properties, dependent_required, check and fields",
+                        "object takes closed, min_properties, max_properties, dependent_required, check and fields",
                     ));
                 }
             }

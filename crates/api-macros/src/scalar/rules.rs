@@ -80,7 +80,7 @@ impl Rules {
                     "check" => rules.check = Some(meta.value()?.parse()?),
                     _ => {
                         return Err(meta.error(
-                            "scalar knows the keywords of strings and numbers, secret and check",
+                            "scalar takes the keywords of strings and numbers, secret and check",
                         ));
                     }
                 }

@@ -1,7 +1,7 @@
 //! Server-sent events, as the HTML standard defines them.
 //!
-//! The parser is ours: `eventsource-stream` brings nom into every
-//! client's build, and ends the stream at a byte that is not UTF-8, which the standard replaces.
+//! The parser is ours: `eventsource-stream` brings nom into every client's build, and ends the
+//! stream at a byte that is not UTF-8, which the standard replaces.
 
 use std::collections::VecDeque;
 use std::pin::Pin;

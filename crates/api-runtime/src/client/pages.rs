@@ -99,11 +99,10 @@ impl<I: Serialize, F> Walk<I, F> {
         Ok(())
     }
 
-    /// Returns whether a page with items is the last one: it has the whole list, or fewer items
-    /// than a full page.
+    /// Returns whether a page with items is the last one: it holds the whole list, or is not full.
     ///
-    /// Servers may reduce a large page size, so a full page is known to have the default size, a
-    /// size that was set below the default, or the length of the page before.
+    /// A server may reduce a large page size. So the size of a full page is only known if it is the
+    /// default, or was set below the default; otherwise the length of the previous page is used.
     fn is_last(&self, page: &Page<I>) -> bool {
         let length = page.items.len() as u64;
         if self.cursor.is_none() && page.count.is_some_and(|count| length >= count) {

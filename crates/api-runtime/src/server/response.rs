@@ -13,7 +13,7 @@ use super::streams::{ByteStream, EventStream, Handshake};
 /// The bytes that are reserved for a body; larger bodies grow.
 const CAPACITY: usize = 256;
 
-/// The mark of a response whose body could not be written, so that the router answers 500 instead.
+/// Marks a response whose body could not be written: the router responds 500 instead.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unwritable;
 

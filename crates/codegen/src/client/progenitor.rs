@@ -365,7 +365,8 @@ fn request(
     }
 }
 
-/// Replaces the placeholders of an operation by the fields of its builder.
+/// Replaces the variables in an expression that progenitor wrote (`p0`, `p1`, …, `body`) with the
+/// fields of the operation's builder.
 struct Placeholders<'a> {
     operation: &'a ir::Operation,
     fields: &'a OperationNames,
@@ -376,7 +377,7 @@ struct Placeholders<'a> {
 impl Placeholders<'_> {
     /// Returns the URL that `format!("{}/op0/x/{}", self.baseurl, encode_path(&p0.to_string()))`
     /// formats, as a call of our run time: progenitor's `encode_path` would let an argument `..`
-    /// climb the path.
+    /// change which path is called.
     fn url(&mut self, url: &Expr) -> Option<Expr> {
         let Expr::Macro(format) = url else {
             return None;

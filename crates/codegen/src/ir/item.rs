@@ -30,7 +30,7 @@ pub enum Additional {
     /// They are ignored.
     #[default]
     Open,
-    /// They are refused.
+    /// They are rejected.
     Closed,
     /// They are kept in a map, in a field of their own.
     Kept {
@@ -153,7 +153,7 @@ pub struct Union {
 pub enum Selection {
     /// The value of this property names the variant.
     Tag(String),
-    /// The one variant that accepts the value; a value that two accept is refused.
+    /// The one variant that accepts the value; a value that two accept is rejected.
     OneOf,
     /// The variant that accepts the value and keeps the most of it; the first of several that do.
     AnyOf,

@@ -86,7 +86,7 @@ fn satisfies_number_bounds(flat: &FlatSchema, number: &Number) -> Option<bool> {
         (&flat.exclusive_minimum, Ordering::is_gt),
         (&flat.exclusive_maximum, Ordering::is_lt),
     ];
-    // A format such as `int32` refuses what its type cannot hold.
+    // A format such as `int32` rejects what its type cannot hold.
     let has_width = flat.types == Some(Types::INTEGER)
         && matches!(
             flat.format.as_deref(),

@@ -50,7 +50,7 @@ pub(super) struct FlatSchema {
     pub additional: AdditionalProperties,
     /// Whether one schema was flattened, and not a conjunction of several.
     is_single: bool,
-    /// Whether the conjunction refuses every property that no member declares
+    /// Whether the conjunction rejects every property that no member declares
     /// (`unevaluatedProperties: false`).
     closed_as_a_whole: bool,
     pub min_properties: Option<u64>,
@@ -72,7 +72,7 @@ pub(super) enum AdditionalProperties {
     /// Nothing, so they are accepted.
     #[default]
     Unspecified,
-    /// They are refused.
+    /// They are rejected.
     Refused,
     /// They have to fit this schema.
     Follow(SchemaId),
@@ -334,8 +334,8 @@ impl FlatSchema {
         };
         // `unevaluatedProperties` sees what the members below it declare. Only at the outermost
         // schema are these all members, so that a closed struct does the same.
-        let refuses = matches!(contract.schema(unevaluated).kind, SchemaKind::Bool(false));
-        if refuses && is_outermost {
+        let rejects = matches!(contract.schema(unevaluated).kind, SchemaKind::Bool(false));
+        if rejects && is_outermost {
             self.closed_as_a_whole = true;
         } else {
             self.additional = AdditionalProperties::Any;
@@ -345,12 +345,12 @@ impl FlatSchema {
 
     /// Decides what happens to undeclared properties, once all keywords are known.
     ///
-    /// They are refused by `additionalProperties: false` in one member, and by
+    /// They are rejected by `additionalProperties: false` in one member, and by
     /// `unevaluatedProperties: false` if all members are plain. Where the compiled schema has to
     /// judge them, the struct keeps all of them.
     pub(super) fn settle_additional_properties(&mut self, contract: &Contract) {
         if self.closed_as_a_whole {
-            // Alternatives declare properties too, which a closed struct would refuse.
+            // Alternatives declare properties too, which a closed struct would reject.
             let is_plain = !self.residual
                 && self.choices.is_empty()
                 && self.additional == AdditionalProperties::Unspecified;

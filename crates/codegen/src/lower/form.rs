@@ -26,7 +26,7 @@ pub(super) enum Form {
 }
 
 impl NullableForm {
-    /// Creates the form of a schema that refuses null.
+    /// Creates the form of a schema that rejects null.
     pub(super) fn of(form: Form) -> Self {
         Self {
             form,
@@ -58,7 +58,7 @@ impl Lowering<'_> {
     /// Chooses the form of a schema.
     pub(super) fn choose_form(&mut self, subject: &Subject<'_>) -> NullableForm {
         let mut flat = FlatSchema::of(self.contract, subject.ids);
-        // After all keywords: whether a struct can refuse undeclared properties depends on every
+        // After all keywords: whether a struct can reject undeclared properties depends on every
         // one of them.
         flat.settle_additional_properties(self.contract);
         if flat.never {

@@ -128,8 +128,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Returns that undeclared properties are kept in a map of this type, in a field whose name is
-/// free.
+/// Returns [`Additional::Kept`] with values of this type, in a field whose name is not taken.
 fn kept_in_map(ty: TypeRef, taken: &mut HashSet<String>) -> Additional {
     Additional::Kept {
         ty,

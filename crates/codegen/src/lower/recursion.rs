@@ -1,9 +1,9 @@
-//! Puts a `Box` where a type would hold itself by value, which Rust refuses.
+//! Puts a `Box` where a type would hold itself by value, which Rust does not allow.
 
 use crate::ir::{Additional, TypeDef, TypeId, TypeKind, TypeRef};
 
-/// Boxes every field and variant that is part of a cycle, and turns aliases that only mean
-/// themselves into any JSON.
+/// Boxes every field and variant that is part of a cycle, and replaces aliases that lead only to
+/// themselves with any JSON.
 ///
 /// One box per cycle would be enough. All edges of the cycle get one, so that which fields are
 /// boxed does not depend on the order of the schemas in the document.

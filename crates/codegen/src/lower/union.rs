@@ -145,7 +145,7 @@ impl Lowering<'_> {
             extensible |= FlatSchema::of(self.contract, &[*member]).extensible;
             for value in self.string_values(&[*member])? {
                 match all.contains(&value) {
-                    // `oneOf` refuses a value that two members list.
+                    // `oneOf` rejects a value that two members list.
                     true if exactly_one => return None,
                     true => {}
                     false => all.push(value),

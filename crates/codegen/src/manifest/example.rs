@@ -33,7 +33,7 @@ fn types(api: &Api<'_>) -> Option<String> {
          fn read(text: &str) -> Result<{name}, serde_json::Error> {{\n    serde_json::from_str(text)\n}}\n"
     );
     if is_object(&def) {
-        code.push_str("\n// A value that the contract refuses is an error.\nassert!(read(\"[]\").is_err());\n");
+        code.push_str("\n// A value that the contract does not accept is an error.\nassert!(read(\"[]\").is_err());\n");
     }
     Some(code)
 }

@@ -90,10 +90,10 @@ const PARTS: [&str; 4] = ["properties", "additionalProperties", "items", "prefix
 
 /// Returns whether a schema certainly rejects every object.
 pub(super) fn is_no_object<'a>(walk: &Walk<'_, 'a>, item: Item<'a>, schema: &'a Node) -> bool {
-    refuses_objects(walk, item.document, schema, &mut { MOST_LOOKS })
+    rejects_objects(walk, item.document, schema, &mut { MOST_LOOKS })
 }
 
-fn refuses_objects<'a>(
+fn rejects_objects<'a>(
     walk: &Walk<'_, 'a>,
     document: usize,
     schema: &'a Node,
@@ -111,7 +111,7 @@ fn refuses_objects<'a>(
     if types(schema).is_some_and(|types| !types.contains(&"object")) {
         return true;
     }
-    let mut refuses = |part: &'a Node| refuses_objects(walk, document, part, looks);
+    let mut refuses = |part: &'a Node| rejects_objects(walk, document, part, looks);
     parts(schema, "allOf").iter().any(&mut refuses)
         || ["anyOf", "oneOf"].iter().any(|key| {
             let choices = parts(schema, key);

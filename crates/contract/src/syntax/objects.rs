@@ -149,7 +149,7 @@ fn discriminator<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             ),
         };
         let RefProblem::Dangling(meant) = problem else {
-            walk.refuse_reference(target, entry.value.span, problem);
+            walk.report_reference(target, entry.value.span, problem);
             continue;
         };
         walk.error(

@@ -122,7 +122,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    pub(super) fn refuse_reference(&mut self, text: &str, span: Span, problem: RefProblem) {
+    pub(super) fn report_reference(&mut self, text: &str, span: Span, problem: RefProblem) {
         let (code, message, help) = match problem {
             RefProblem::Dangling(meant) => (
                 "dangling-ref",

@@ -263,6 +263,6 @@ fn dynamic<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         .resolve_dynamic(item.document, item.node, text)
     {
         Ok(target) => walk.enter_schema(&target),
-        Err(problem) => walk.refuse_reference(text, entry.value.span, problem),
+        Err(problem) => walk.report_reference(text, entry.value.span, problem),
     }
 }

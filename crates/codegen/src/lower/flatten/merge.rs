@@ -1,4 +1,4 @@
-//! How two values of one keyword become one that is as tight as both.
+//! Merges two values of one keyword into a value that accepts only what both accept.
 
 use std::cmp::Ordering;
 
