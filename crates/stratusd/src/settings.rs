@@ -1,7 +1,7 @@
 //! The settings of `stratusd`: flags take precedence over environment variables, these over the
 //! settings file, and that over defaults.
 //!
-//! Each setting is one line of a [`settings!`] table, which declares its flag, variable, key, type,
+//! Each setting is an entry of a `settings!` table, which declares its flag, variable, key, type,
 //! default and help.
 //!
 //! The table is our own, on top of clap and toml. The libraries for layered settings, figment and
