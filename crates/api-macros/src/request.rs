@@ -355,7 +355,7 @@ mod tests {
                         a: u8,
                     }
                 ),
-                "a parameter knows",
+                "a parameter takes",
             ),
             (
                 parse_quote!(

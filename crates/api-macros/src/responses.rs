@@ -436,7 +436,7 @@ mod tests {
                         B(u8),
                     }
                 ),
-                "a response knows",
+                "a response takes",
             ),
             (
                 parse_quote!(

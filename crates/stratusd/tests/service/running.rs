@@ -5,9 +5,10 @@ mod signals;
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::support::caller::Caller;
@@ -285,12 +286,6 @@ fn start(home: &Home, more: &[&str]) -> (Child, String) {
 }
 
 /// Sends a signal to a process.
-fn send_signal(process: &Child, signal: &str) {
-    let sent = Command::new("kill")
-        .args([signal, &process.id().to_string()])
-        .status();
-    assert!(
-        sent.is_ok_and(|status| status.success()),
-        "the process is alive"
-    );
+fn send_signal(process: &Child, signal: Signal) {
+    kill_process(Pid::from_child(process), signal).expect("the process is alive");
 }

@@ -1,5 +1,6 @@
 //! TLS: the certificate, and reloading it.
 
+use rustix::process::Signal;
 use std::time::Duration;
 
 use super::{home, send_signal, start};
@@ -94,7 +95,7 @@ async fn sighup_reloads_a_certificate_whose_time_has_not_changed() {
         .send()
         .await
         .map(|response| response.status().as_u16());
-    send_signal(&service, "-HUP");
+    send_signal(&service, Signal::HUP);
     let trusting_second = trusting(&second.0);
     let after = eventually(async || trusting_second.get(&url).send().await.ok()).await;
     let _ = service.kill();

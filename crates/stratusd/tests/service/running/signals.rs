@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{PLACE, get, home, send_signal, start};
@@ -156,7 +157,7 @@ fn a_service_that_waits_for_migrations_stops_on_a_signal() {
         (ask("/healthz").as_deref(), ask("/readyz").as_deref()),
         (Some("200"), Some("503"))
     );
-    send_signal(&service, "-TERM");
+    send_signal(&service, Signal::TERM);
     let status = end(&mut service);
     let _ = holder.kill();
     let _ = holder.wait();
@@ -176,13 +177,13 @@ async fn sighup_does_not_stop_the_service() {
     let home = home();
     let (mut service, base) = start(&home, &[]);
     let caller = Caller::new(&base, SHOP, &home.token("shop", &[]));
-    send_signal(&service, "-HUP");
+    send_signal(&service, Signal::HUP);
     std::thread::sleep(Duration::from_millis(300));
     let responded = caller
         .try_call(reqwest::Method::GET, "/postgres", None)
         .await;
     if responded.is_ok() {
-        send_signal(&service, "-TERM");
+        send_signal(&service, Signal::TERM);
     }
     let status = end(&mut service);
     assert_eq!(

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::{Home, PATIENCE};
 
 /// A running service, killed when it is dropped.
@@ -132,13 +134,7 @@ impl Service {
 
     /// Sends SIGTERM to the process.
     pub fn terminate(&self) {
-        let sent = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
-            .status();
-        assert!(
-            sent.is_ok_and(|status| status.success()),
-            "the service is alive"
-        );
+        kill_process(Pid::from_child(&self.child), Signal::TERM).expect("the service is alive");
     }
 
     /// Waits for the process to end. Returns whether it succeeded, and its log.
