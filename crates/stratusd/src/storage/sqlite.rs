@@ -355,7 +355,10 @@ impl Writer {
     fn fail(&mut self, jobs: impl Iterator<Item = Box<dyn Job>>, error: &StorageError) {
         let message =
             std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-        for job in jobs.chain(self.come()) {
+        // Taken before any result is sent: a caller that gets its result may free the file and
+        // submit another change, which has waited for nothing.
+        let later: Vec<_> = self.come().collect();
+        for job in jobs.chain(later) {
             job.send(Err(StorageError::Unavailable(message.clone().into())));
         }
     }
