@@ -1,4 +1,8 @@
-//! `cargo xtask test`: everything that CI runs, in order.
+//! `cargo xtask test`: the tests, the lints, and what needs documents from outside.
+//!
+//! The lints are a group of their own, for two reasons: they compile every dependency a second time,
+//! because Cargo shares nothing between `check` and `build`, and a newer clippy may find something in
+//! a clone that nobody has changed.
 //!
 //! A step that fails does not stop the others. What this machine lacks is skipped, and named at the
 //! start with the command that installs it; only where `CI` is set must nothing be skipped.
@@ -19,7 +23,7 @@ use machine::{Machine, Tool};
 use packages::Packages;
 use step::Step;
 
-/// Run everything that CI runs, and report at the end what failed
+/// Run the tests, or another part of what CI runs, and report at the end what failed
 ///
 /// What this machine lacks is skipped, and named at the start with the command that installs it.
 /// Where the environment has `CI`, a missing tool is an error.
@@ -28,6 +32,9 @@ pub(crate) struct Arguments {
     /// Skip the tests that need PostgreSQL
     #[arg(long)]
     no_postgres: bool,
+    /// Run the lints in place of the tests: clippy, rustdoc, crates without their features, packages
+    #[arg(long)]
+    lints: bool,
     /// Run only the tests that need documents or tools from outside the repository
     #[arg(long)]
     external: bool,
@@ -42,7 +49,7 @@ const EXTERNAL: &str = "additions any_document json_schema_suite standalone";
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let root = workspace::root()?;
-    let machine = Machine::inspect(arguments.no_postgres);
+    let machine = Machine::inspect(arguments);
     report_missing(&machine, out)?;
     if env::var_os("CI").is_some() && machine.lacks_required() {
         writeln!(
@@ -51,11 +58,22 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
         )?;
         return Ok(Exit::Failed);
     }
-    let steps = if arguments.external {
-        vec![tests(&machine).targets("tests", EXTERNAL)]
-    } else {
-        steps(&Packages::find(&root)?, &machine)
-    };
+    let packages = Packages::find(&root)?;
+    let mut steps = Vec::new();
+    if arguments.lints {
+        steps.extend(lint_steps(&packages, &machine));
+    }
+    if arguments.external {
+        steps.push(tests(&machine).targets("tests", EXTERNAL));
+    }
+    if steps.is_empty() {
+        writeln!(
+            out,
+            "not part of this run: the lints, which `cargo xtask test --lints` runs"
+        )?;
+        out.flush()?;
+        steps = test_steps(&packages, &machine);
+    }
     if arguments.plan {
         for step in &steps {
             writeln!(
@@ -98,22 +116,28 @@ enum Outcome {
     Skipped,
 }
 
-/// Returns what CI runs. The tests come last, so that their count stands near the end of the
-/// output.
-fn steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
+/// Returns the steps of a run without options. The tests come last, so that their count stands near
+/// the end of the output.
+fn test_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
     vec![
         // Generated crates have the layout that the generator gives them.
         Step::cargo("fmt --check")
             .packages(&packages.by_hand)
             .needs(machine, Tool::Rustfmt),
         Step::xtask("codegen --check"),
+        Step::cargo("test --workspace --doc"),
+        Step::xtask("conformance").needs(machine, Tool::Python),
+        tests(machine).workspace(),
+    ]
+}
+
+/// Returns the steps of `--lints`.
+fn lint_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
+    vec![
         Step::cargo("clippy --workspace --all-targets -- -D warnings").needs(machine, Tool::Clippy),
         Step::cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("check --no-default-features").packages(&packages.generated),
         Step::cargo("package --no-verify --allow-dirty").packages(&packages.published),
-        Step::cargo("test --workspace --doc"),
-        Step::xtask("conformance").needs(machine, Tool::Python),
-        tests(machine).workspace(),
     ]
 }
 

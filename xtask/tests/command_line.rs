@@ -396,7 +396,7 @@ fn workspace_with_cargo(script: &str) -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn a_step_that_fails_stops_no_other_and_is_named_at_the_end() {
     let (folder, cargo) = workspace_with_cargo(
-        "echo \"$@\" >> calls; case \"$1 $2\" in 'clippy --workspace') exit 101;; esac",
+        "echo \"$@\" >> calls; case \"$1 $2\" in 'test --workspace') exit 101;; esac",
     );
     let (code, printed) = test_run(folder.path(), &cargo, &[], false);
     assert_eq!(code, 1, "{printed}");
@@ -413,12 +413,55 @@ fn a_step_that_fails_stops_no_other_and_is_named_at_the_end() {
         .take_while(|line| !line.is_empty())
         .map(str::trim)
         .collect();
-    let clippy = "cargo clippy --workspace --all-targets -- -D warnings";
+    let doctests = "cargo test --workspace --doc";
     // `codegen --check` fails because the folder contains no contract.
-    assert_eq!(failed, ["cargo xtask codegen --check", clippy]);
+    assert_eq!(failed, ["cargo xtask codegen --check", doctests]);
     assert!(
-        printed.ends_with("steps: 6 passed, 2 failed, 1 skipped\n"),
+        printed.ends_with("steps: 2 passed, 2 failed, 1 skipped\n"),
         "{printed}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn lints_and_external_tests_are_runs_of_their_own() {
+    let (folder, cargo) = workspace_with_cargo("true");
+    let planned = |arguments: &[&str]| {
+        let arguments = [arguments, &["--plan"]].concat();
+        let (code, printed) = test_run(folder.path(), &cargo, &arguments, false);
+        assert_eq!(code, 0, "{printed}");
+        let steps = printed.lines().filter_map(|line| {
+            let step = line.strip_prefix("run  ").or(line.strip_prefix("skip "))?;
+            step.split(' ')
+                .find(|word| {
+                    [
+                        "fmt",
+                        "codegen",
+                        "test",
+                        "conformance",
+                        "nextest",
+                        "clippy",
+                        "doc",
+                        "check",
+                        "package",
+                    ]
+                    .contains(word)
+                })
+                .map(str::to_owned)
+        });
+        (steps.collect::<Vec<_>>(), printed.contains("--lints` runs"))
+    };
+    let tests = ["fmt", "codegen", "test", "conformance", "nextest"];
+    let lints = ["clippy", "doc", "check", "package"];
+    assert_eq!(planned(&[]), (tests.map(str::to_owned).to_vec(), true));
+    assert_eq!(
+        planned(&["--lints"]),
+        (lints.map(str::to_owned).to_vec(), false)
+    );
+    let both = lints.iter().chain(&["nextest"]).map(ToString::to_string);
+    assert_eq!(
+        planned(&["--lints", "--external"]),
+        (both.collect::<Vec<_>>(), false)
     );
 }
 

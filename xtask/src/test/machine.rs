@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Arguments;
 use crate::workspace::cargo;
 
 /// Something that a part of the tests needs and that not every machine has.
@@ -145,10 +146,14 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Looks for every tool. `no_postgres` makes PostgreSQL count as missing.
-    pub(super) fn inspect(no_postgres: bool) -> Self {
-        let missing = ALL.into_iter().filter_map(|tool| {
-            let reason = if tool == Postgres && no_postgres {
+    /// Looks for every tool that a run with these arguments uses. `--no-postgres` makes PostgreSQL
+    /// count as missing.
+    pub(super) fn inspect(arguments: &Arguments) -> Self {
+        let used = ALL
+            .into_iter()
+            .filter(|tool| *tool != Clippy || arguments.lints);
+        let missing = used.filter_map(|tool| {
+            let reason = if tool == Postgres && arguments.no_postgres {
                 "PostgreSQL is left out by --no-postgres".to_owned()
             } else {
                 tool.reason_missing()?
