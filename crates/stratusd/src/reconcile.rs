@@ -5,7 +5,8 @@
 //! its result any more, and another worker asks the provisioner again. So each step runs at least
 //! once, never twice at the same time while its worker lives, and several replicas share the work.
 
-use std::convert::Infallible;
+mod changes;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,12 +17,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::changes::{FreeAll, Prolong, Settle, TakeDue};
 use crate::causes::Causes;
 use crate::domain::postgres::{fits, sealed_for};
 use crate::operations::Context;
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
-use crate::storage::database::{Due, StepRecord, free_all, prolong, settle, take_due};
-use crate::storage::{self, Aborted, Change, Connection, Corrupt, StorageError, Store};
+use crate::storage::database::{self, Due, StepRecord};
+use crate::storage::{Aborted, StorageError, Store};
 
 /// The number of steps at the same time in one process.
 const WORKERS: usize = 16;
@@ -191,7 +193,7 @@ impl<P: Provisioner> Reconciler<P> {
 
     async fn is_anything_due(&self, now: i64) -> Result<bool, StorageError> {
         let mut reader = self.store.reader().await?;
-        storage::database::is_anything_due(&mut reader.connection(), now).await
+        database::is_anything_due(&mut reader.connection(), now).await
     }
 
     /// Runs the next step for a database and writes the result.
@@ -478,61 +480,4 @@ fn unchanged(due: &Due) -> StepRecord {
 
 fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
-}
-
-struct TakeDue {
-    lease: String,
-    now: i64,
-    until: i64,
-    limit: i64,
-}
-
-impl Change for TakeDue {
-    type Output = Vec<Result<Due, Corrupt>>;
-    type Refusal = Infallible;
-
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Self::Output, Aborted<Infallible>> {
-        Ok(take_due(tx, &self.lease, self.now, self.until, self.limit).await?)
-    }
-}
-
-struct Settle {
-    due: Due,
-    lease: String,
-    record: StepRecord,
-}
-
-impl Change for Settle {
-    type Output = bool;
-    type Refusal = Infallible;
-
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
-        Ok(settle(tx, &self.due, &self.lease, &self.record).await?)
-    }
-}
-
-struct Prolong {
-    due: Due,
-    lease: String,
-    until: i64,
-}
-
-impl Change for Prolong {
-    type Output = bool;
-    type Refusal = Infallible;
-
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
-        Ok(prolong(tx, &self.due, &self.lease, self.until).await?)
-    }
-}
-
-struct FreeAll;
-
-impl Change for FreeAll {
-    type Output = ();
-    type Refusal = Infallible;
-
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
-        Ok(free_all(tx).await?)
-    }
 }
