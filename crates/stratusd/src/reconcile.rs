@@ -22,7 +22,7 @@ use crate::causes::Causes;
 use crate::domain::postgres::{fits, sealed_for};
 use crate::operations::Context;
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
-use crate::storage::database::{self, Due, StepRecord};
+use crate::storage::lease::{self, Due, StepRecord};
 use crate::storage::{Aborted, StorageError, Store};
 
 /// The number of steps at the same time in one process.
@@ -193,7 +193,7 @@ impl<P: Provisioner> Reconciler<P> {
 
     async fn is_anything_due(&self, now: i64) -> Result<bool, StorageError> {
         let mut reader = self.store.reader().await?;
-        database::is_anything_due(&mut reader.connection(), now).await
+        lease::is_anything_due(&mut reader.connection(), now).await
     }
 
     /// Runs the next step for a database and writes the result.

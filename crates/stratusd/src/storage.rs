@@ -29,6 +29,7 @@ pub mod database;
 pub mod firewall;
 pub mod inference_api_key;
 pub mod inventory;
+pub mod lease;
 pub mod load_balancer;
 pub mod location;
 pub mod page;

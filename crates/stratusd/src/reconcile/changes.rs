@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crate::storage::database::{Due, StepRecord, free_all, prolong, settle, take_due};
+use crate::storage::lease::{Due, StepRecord, free_all, prolong, settle, take_due};
 use crate::storage::{Aborted, Change, Connection, Corrupt};
 
 /// Leases databases that are due.

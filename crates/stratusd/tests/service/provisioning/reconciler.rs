@@ -321,7 +321,7 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
 async fn is_anything_due(store: &Store) -> bool {
     let mut reader = store.reader().await.expect("it can be read");
     let now = World::real().now();
-    stratusd::storage::database::is_anything_due(&mut reader.connection(), now)
+    stratusd::storage::lease::is_anything_due(&mut reader.connection(), now)
         .await
         .expect("it can be read")
 }

@@ -1,0 +1,175 @@
+//! Leases of Postgres databases, and what a reconciler writes under one.
+//!
+//! `due_at` is when the reconciler is to look at a database. A worker that does so holds a lease
+//! (`lease`, a random text, until `lease_until`), and its result counts only while the row still
+//! has this lease.
+
+use api_types::{
+    CaCertificates, PostgresSize, PostgresState, PostgresVersion, ProjectId, StorageSizeGib,
+};
+
+use super::database::{Database, database_columns};
+use super::record::{Record, Row, column};
+use super::statement::Sql;
+use super::{Connection, Corrupt, StorageError};
+
+/// A database that a worker has leased.
+#[derive(Debug, Clone)]
+pub struct Due {
+    /// The project's id.
+    pub project_id: ProjectId,
+    /// The database.
+    pub database: Database,
+    /// Whether the provisioner has the current password.
+    pub password_is_set: bool,
+    /// The number of failures in a row.
+    pub attempts: i64,
+}
+
+impl Record for Due {
+    fn read(row: &dyn Row) -> Result<Self, Corrupt> {
+        Ok(Self {
+            project_id: column(row, "postgres_database", "project_id")?,
+            database: Database::read(row)?,
+            password_is_set: column(row, "postgres_database", "password_is_set")?,
+            attempts: column(row, "postgres_database", "attempts")?,
+        })
+    }
+}
+
+/// Returns whether a database is due that no worker has leased. `now` is in milliseconds since
+/// 1970.
+pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
+    let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 AND (lease_until IS NULL OR lease_until < $1) \
+               LIMIT 1";
+    c.exists(sql, &[&now]).await
+}
+
+/// Leases up to `limit` databases that are due and that no other worker has leased. A database that
+/// cannot be read does not fail the others. Times are in milliseconds since 1970.
+pub async fn take_due(
+    c: &mut Connection<'_>,
+    lease: &str,
+    now: i64,
+    until: i64,
+    limit: i64,
+) -> Result<Vec<Result<Due, Corrupt>>, StorageError> {
+    // PostgreSQL skips rows that another replica is leasing, instead of waiting for it. The
+    // subquery is materialized, or the planner could run it again for each row and exceed the
+    // limit.
+    c.execute(
+        Sql {
+            sqlite: "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
+                 (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
+                 AND (lease_until IS NULL OR lease_until < $3) ORDER BY due_at LIMIT $4)",
+            postgres: "WITH free AS MATERIALIZED (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
+                   AND (lease_until IS NULL OR lease_until < $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) \
+                   UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
+                   WHERE t.project_id = free.project_id AND t.id = free.id",
+        },
+        &[&lease, &until, &now, &limit],
+    )
+    .await?;
+    let sql = concat!(
+        "SELECT t.project_id, t.password_is_set, t.attempts, ",
+        database_columns!(),
+        " FROM postgres_database AS t WHERE t.due_at <= $1 AND t.lease = $2 ORDER BY t.due_at, t.id"
+    );
+    c.fetch_all(sql, &[&now, &lease]).await
+}
+
+/// The result of a reconciler's step, to be written to the database's row.
+#[derive(Debug, Clone)]
+pub struct StepRecord {
+    /// The state.
+    pub state: PostgresState,
+    /// The storage in GiB.
+    pub storage_size_gib: StorageSizeGib,
+    /// The version.
+    pub version: PostgresVersion,
+    /// The size.
+    pub vm_size: PostgresSize,
+    /// Whether the provisioner has the password that the worker read.
+    pub password_is_set: bool,
+    /// The host.
+    pub host: Option<String>,
+    /// The certificates of the authority that issued the server's certificate.
+    pub ca_certificates: Option<CaCertificates>,
+    /// The earliest moment that the database can be restored to.
+    pub earliest_restore_time: Option<i64>,
+    /// The latest moment that the database can be restored to.
+    pub latest_restore_time: i64,
+    /// The space that the data takes, in bytes.
+    pub used_bytes: i64,
+    /// The number of failures in a row.
+    pub attempts: i64,
+    /// When the database is due again, in milliseconds since 1970.
+    pub due_at: Option<i64>,
+}
+
+/// Writes the result of a step and releases the lease. Returns whether the worker still held it; if
+/// not, nothing is written.
+///
+/// If the owner changed the database meanwhile, it stays due at once: the step knew nothing of the
+/// change.
+pub async fn settle(
+    c: &mut Connection<'_>,
+    due: &Due,
+    lease: &str,
+    record: &StepRecord,
+) -> Result<bool, StorageError> {
+    let sql = "UPDATE postgres_database SET state = $4, storage_size_gib = $5, version = $6, vm_size = $7, \
+               password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
+               earliest_restore_time = $12, latest_restore_time = $13, used_bytes = $14, attempts = $15, \
+               due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, lease = NULL, lease_until = NULL \
+               WHERE project_id = $1 AND id = $2 AND lease = $3";
+    let database = &due.database;
+    let touched = c
+        .execute(
+            sql,
+            &[
+                &due.project_id,
+                &database.id,
+                &lease,
+                &record.state,
+                &record.storage_size_gib,
+                &record.version,
+                &record.vm_size,
+                &record.password_is_set,
+                &database.revision,
+                &record.host,
+                &record.ca_certificates,
+                &record.earliest_restore_time,
+                &record.latest_restore_time,
+                &record.used_bytes,
+                &record.attempts,
+                &record.due_at,
+            ],
+        )
+        .await?;
+    Ok(touched == 1)
+}
+
+/// Prolongs a lease, and returns whether the worker still held it.
+pub async fn prolong(
+    c: &mut Connection<'_>,
+    due: &Due,
+    lease: &str,
+    until: i64,
+) -> Result<bool, StorageError> {
+    let sql = "UPDATE postgres_database SET lease_until = $4 WHERE project_id = $1 AND id = $2 AND lease = $3";
+    Ok(
+        c.execute(sql, &[&due.project_id, &due.database.id, &lease, &until])
+            .await?
+            == 1,
+    )
+}
+
+/// Releases all leases. Only for a service that is alone with its database: the leases are those of
+/// a process that died.
+pub async fn free_all(c: &mut Connection<'_>) -> Result<(), StorageError> {
+    let sql =
+        "UPDATE postgres_database SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL";
+    c.execute(sql, &[]).await?;
+    Ok(())
+}
