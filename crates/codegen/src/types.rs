@@ -9,6 +9,7 @@ mod item;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use contract::format::{self, Check};
 use contract::model::Formats;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -60,29 +61,14 @@ pub(crate) fn needs_schemas(api: &Api<'_>) -> bool {
     })
 }
 
-/// The formats that the run time checks by `jsonschema`'s code.
-const VALIDATOR_FORMATS: [&str; 12] = [
-    "email",
-    "idn-email",
-    "hostname",
-    "idn-hostname",
-    "uri",
-    "uri-reference",
-    "iri",
-    "iri-reference",
-    "uri-template",
-    "regex",
-    "json-pointer",
-    "relative-json-pointer",
-];
-
 /// Returns whether some type cannot be checked without the `jsonschema` crate.
 pub(crate) fn needs_validator(api: &Api<'_>) -> bool {
     let by_format = |def: &TypeDef| match &def.kind {
         TypeKind::Scalar(scalar) => scalar
             .format
             .as_deref()
-            .is_some_and(|format| VALIDATOR_FORMATS.contains(&format)),
+            .and_then(format::lookup)
+            .is_some_and(|format| format.check == Check::Validator),
         _ => false,
     };
     needs_schemas(api) || api.types.iter().any(by_format)

@@ -1,7 +1,7 @@
 //! The known values of the keyword `format`, in one table for linting and for generating.
 //!
-//! `api-macros` repeats the names that generated types check: it compiles into other people's
-//! builds and does not depend on this crate.
+//! `api_runtime::format` has a function for each format that generated types check: it compiles
+//! into other people's builds and does not depend on this crate.
 
 use serde_json::Number;
 
@@ -12,9 +12,19 @@ pub struct Format {
     pub name: &'static str,
     /// The types that the format applies to; empty if no standard says.
     pub types: &'static [&'static str],
-    /// Whether generated types check the format. Integer formats are not checked, since they choose
-    /// the type.
-    pub is_enforced: bool,
+    /// How generated types check the format.
+    pub check: Check,
+}
+
+/// How generated types check a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// By a function of their run time.
+    Function,
+    /// By the `jsonschema` crate, which they then depend on.
+    Validator,
+    /// They do not check it. Integer formats choose the Rust type, and need no check.
+    Nothing,
 }
 
 /// Returns the format with a name, if it is known.
@@ -45,21 +55,21 @@ pub static FORMATS: &[Format] = &[
     checked("date"),
     checked("time"),
     checked("duration"),
-    checked("email"),
-    checked("idn-email"),
-    checked("hostname"),
-    checked("idn-hostname"),
+    validated("email"),
+    validated("idn-email"),
+    validated("hostname"),
+    validated("idn-hostname"),
     checked("ipv4"),
     checked("ipv6"),
-    checked("uri"),
-    checked("uri-reference"),
-    checked("uri-template"),
-    checked("iri"),
-    checked("iri-reference"),
+    validated("uri"),
+    validated("uri-reference"),
+    validated("uri-template"),
+    validated("iri"),
+    validated("iri-reference"),
     checked("uuid"),
-    checked("json-pointer"),
-    checked("relative-json-pointer"),
-    checked("regex"),
+    validated("json-pointer"),
+    validated("relative-json-pointer"),
+    validated("regex"),
     number("int8"),
     number("int16"),
     number("int32"),
@@ -124,13 +134,20 @@ const fn checked(name: &'static str) -> Format {
     Format {
         name,
         types: &["string"],
-        is_enforced: true,
+        check: Check::Function,
+    }
+}
+
+const fn validated(name: &'static str) -> Format {
+    Format {
+        check: Check::Validator,
+        ..checked(name)
     }
 }
 
 const fn text(name: &'static str) -> Format {
     Format {
-        is_enforced: false,
+        check: Check::Nothing,
         ..checked(name)
     }
 }
@@ -139,7 +156,7 @@ const fn number(name: &'static str) -> Format {
     Format {
         name,
         types: &["integer", "number"],
-        is_enforced: false,
+        check: Check::Nothing,
     }
 }
 
@@ -147,6 +164,6 @@ const fn known(name: &'static str) -> Format {
     Format {
         name,
         types: &[],
-        is_enforced: false,
+        check: Check::Nothing,
     }
 }

@@ -1,5 +1,6 @@
 //! The items of the types crate, one struct for each form.
 
+use contract::format::Check;
 use contract::model::SchemaId;
 use serde_json::{Number, Value};
 
@@ -95,7 +96,7 @@ pub struct Scalar {
 /// `api_runtime::format`.
 #[must_use]
 pub fn format_is_enforced(format: &str) -> bool {
-    contract::format::lookup(format).is_some_and(|format| format.is_enforced)
+    contract::format::lookup(format).is_some_and(|format| format.check != Check::Nothing)
 }
 
 /// A newtype over a list.
