@@ -17,17 +17,17 @@ use crate::random::Choices;
 #[must_use]
 pub fn read(name: &str, text: &[u8]) -> Option<Contract> {
     let loaded = contract::load_text(name, text);
-    let findings = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
+    let printed = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
     let is_wrong = loaded
         .diagnostics
         .iter()
-        .any(|finding| finding.severity == Severity::Error);
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
     assert_eq!(
         loaded.contract.is_none(),
         is_wrong,
-        "a document is refused for an error, and for nothing else"
+        "a document is rejected if it has errors, and only then"
     );
-    assert_eq!(findings.is_empty(), loaded.diagnostics.is_empty());
+    assert_eq!(printed.is_empty(), loaded.diagnostics.is_empty());
     loaded.contract
 }
 

@@ -35,8 +35,8 @@ impl Standalone {
         loaded: contract::Loaded,
         prefix: &str,
     ) -> Self {
-        let findings = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
-        let contract = loaded.contract.unwrap_or_else(|| panic!("{findings}"));
+        let diagnostics = contract::diagnostic::render(&loaded.sources, &loaded.diagnostics);
+        let contract = loaded.contract.unwrap_or_else(|| panic!("{diagnostics}"));
         let files = codegen::generate(&contract, &codegen::Options::new(prefix))
             .expect("a contract is generated");
         // Dependencies that were compiled for this workspace are used again from its target folder,

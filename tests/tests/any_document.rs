@@ -172,7 +172,7 @@ fn any_bytes_are_read_or_refused() {
 }
 
 #[test]
-fn damaged_documents_are_read_or_refused() {
+fn damaged_documents_are_read_or_rejected() {
     for source in sources() {
         let make = |choices: &mut Choices<'_>| {
             let (name, text) = choices.of(&source.documents);
@@ -183,7 +183,7 @@ fn damaged_documents_are_read_or_refused() {
 }
 
 #[test]
-fn changed_documents_yield_rust_or_findings() {
+fn changed_documents_yield_rust_or_diagnostics() {
     for source in sources() {
         let load = |(name, text): &Document| {
             let contract = contract::load_text(name, text).contract;

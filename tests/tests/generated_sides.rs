@@ -15,7 +15,7 @@ fn files(contract: &str, paths: &[&str]) -> String {
     );
     let contract = loaded
         .contract
-        .expect("a document without findings is a contract");
+        .expect("a document without errors is a contract");
     let files = codegen::generate(&contract, &codegen::Options::new("small"))
         .expect("a contract is generated");
     let texts = paths.iter().map(|path| {

@@ -8,20 +8,20 @@ const BESIDE_THE_POINT: [&str; 2] = ["unused-component", "component-name"];
 /// Returns the types that are generated for a contract, file by file.
 fn types(contract: &str) -> String {
     let loaded = contract::load_text("small.yaml", contract.as_bytes());
-    let findings: Vec<_> = loaded
+    let diagnostics: Vec<_> = loaded
         .diagnostics
         .iter()
-        .filter(|finding| !BESIDE_THE_POINT.contains(&finding.code))
+        .filter(|diagnostic| !BESIDE_THE_POINT.contains(&diagnostic.code))
         .cloned()
         .collect();
     assert!(
-        findings.is_empty(),
+        diagnostics.is_empty(),
         "{}",
-        contract::diagnostic::render(&loaded.sources, &findings)
+        contract::diagnostic::render(&loaded.sources, &diagnostics)
     );
     let contract_model = loaded
         .contract
-        .expect("a document without findings is a contract");
+        .expect("a document without errors is a contract");
     let options = codegen::Options::new("small");
     let files = codegen::generate(&contract_model, &options).expect("a contract is generated");
     let mut text = String::new();

@@ -110,7 +110,7 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
         loaded
             .diagnostics
             .iter()
-            .filter(|finding| finding.severity == severity)
+            .filter(|diagnostic| diagnostic.severity == severity)
             .count()
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
@@ -119,8 +119,12 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
         let first = loaded
             .diagnostics
             .iter()
-            .find(|finding| finding.severity == Severity::Error);
-        row.outcome = Outcome::Refused(first.map_or("unread", |finding| finding.code).to_owned());
+            .find(|diagnostic| diagnostic.severity == Severity::Error);
+        row.outcome = Outcome::Invalid(
+            first
+                .map_or("unread", |diagnostic| diagnostic.code)
+                .to_owned(),
+        );
         return Ok(row);
     };
     let prefix = prefix(&row.name);

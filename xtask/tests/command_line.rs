@@ -63,7 +63,7 @@ fn help_says_what_there_is() {
 }
 
 #[test]
-fn a_wrong_document_is_refused_with_every_finding() {
+fn every_diagnostic_of_a_wrong_document_is_printed() {
     for (document, codes) in [("wrong.yaml", 1), ("syntax.yaml", 1), ("swagger.yaml", 1)] {
         let (code, printed) = xtask(&documents(), &["lint", document]);
         assert_eq!(code, codes, "{printed}");

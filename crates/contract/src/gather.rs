@@ -300,12 +300,12 @@ impl<'g, 'a> Gathering<'g, 'a> {
             let message = format!(
                 "path items of other files within each other nest deeper than {MAX_DEPTH} levels"
             );
-            return Err(refusal("too-deep", *span, &message));
+            return Err(error("too-deep", *span, &message));
         }
         let Some(left) = self.budget.checked_sub(1) else {
             let message =
                 format!("path items of other files would add more than {MOST_IN_PLACE} nodes here");
-            return Err(refusal("too-large", *span, &message));
+            return Err(error("too-large", *span, &message));
         };
         self.budget = left;
         Ok(())
@@ -327,7 +327,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         // there.
         if self.copying.iter().any(|(copied, _)| *copied == target) {
             let message = "the path item of another file contains itself, so it cannot be copied into this document";
-            return Err(refusal("circular-ref", span, message));
+            return Err(error("circular-ref", span, message));
         }
         self.copying.push((target, span));
         let copy = self.copy(reference.target.node);
@@ -378,7 +378,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
     }
 }
 
-fn refusal(code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
+fn error(code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
     let help = "write the path item into this document, and refer to it there";
     Box::new(Diagnostic::error(code, span, message).help(help))
 }

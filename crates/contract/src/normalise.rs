@@ -95,10 +95,10 @@ fn drop_unusable_patterns(contract: &mut Contract) {
 
 /// Drops defaults that their schemas reject, so that they are never applied.
 fn drop_rejected_defaults(contract: &mut Contract, validation: &Validation<'_>) {
-    let Validation::Judged(refused) = validation else {
+    let Validation::Judged(rejected) = validation else {
         return;
     };
-    for (site, _) in refused {
+    for (site, _) in rejected {
         if site.role == Role::Default
             && let SchemaKind::Object(keywords) = &mut contract.schemas[site.schema.index()].kind
         {

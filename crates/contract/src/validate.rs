@@ -71,11 +71,11 @@ pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Val
         return Validation::Judged(Vec::new());
     }
     let annotated = Annotated::of(contract);
-    let refused = violations
+    let rejected = violations
         .into_iter()
         .filter(|violation| !annotated.excuses(violation))
         .filter_map(|violation| Some((*sites.get(violation.index)?, violation)));
-    Validation::Judged(refused.collect())
+    Validation::Judged(rejected.collect())
 }
 
 /// Returns whether a value is valid at a glance: the schema constrains only the type, and the value

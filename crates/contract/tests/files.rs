@@ -40,8 +40,8 @@ fn read(folder: &Path, copies: &[(&str, &str)]) -> Loaded {
 
 fn document(folder: &Path, copies: &[(&str, &str)]) -> Value {
     let loaded = read(folder, copies);
-    let findings = contract::render(&loaded.sources, &loaded.diagnostics);
-    assert!(loaded.diagnostics.is_empty(), "{findings}");
+    let diagnostics = contract::render(&loaded.sources, &loaded.diagnostics);
+    assert!(loaded.diagnostics.is_empty(), "{diagnostics}");
     loaded.contract.expect("it is a contract").document
 }
 
@@ -50,14 +50,14 @@ fn errors(loaded: &Loaded) -> Vec<(String, String, usize)> {
     let errors = loaded
         .diagnostics
         .iter()
-        .filter(|finding| finding.severity == Severity::Error);
-    let found = errors.map(|finding| {
-        let file = Path::new(&loaded.sources.file(finding.span.file).name)
+        .filter(|diagnostic| diagnostic.severity == Severity::Error);
+    let found = errors.map(|diagnostic| {
+        let file = Path::new(&loaded.sources.file(diagnostic.span.file).name)
             .file_name()
             .unwrap_or_default();
-        let line = loaded.sources.line_column(finding.span).line;
+        let line = loaded.sources.line_column(diagnostic.span).line;
         (
-            finding.code.to_owned(),
+            diagnostic.code.to_owned(),
             file.to_string_lossy().into_owned(),
             line,
         )
@@ -190,7 +190,7 @@ fn an_id_that_references_start_from_is_followed() {
 }
 
 #[test]
-fn findings_are_in_the_file_where_they_belong() {
+fn diagnostics_are_in_the_file_where_they_belong() {
     let root = answering("{$ref: schemas/pet.yaml}");
     for (pet, names, error) in [
         (
@@ -248,20 +248,20 @@ fn documents_of_other_hosts_need_a_copy() {
             .map(|(code, file, _)| (code, file))
             .collect()
     };
-    let refused = |file: &str| vec![("remote-ref".to_owned(), file.to_owned())];
-    assert_eq!(remote(&[]), refused("openapi.yaml"));
+    let reported_in = |file: &str| vec![("remote-ref".to_owned(), file.to_owned())];
+    assert_eq!(remote(&[]), reported_in("openapi.yaml"));
     assert_eq!(
         remote(&[("https://example.com/common", "vendor")]),
-        refused("openapi.yaml")
+        reported_in("openapi.yaml")
     );
     assert_eq!(
         remote(&[("https://example.org/common/", "vendor")]),
-        refused("openapi.yaml")
+        reported_in("openapi.yaml")
     );
     // A relative reference in a copy starts from its address, not from the folder of the copy.
     assert_eq!(
         remote(&[("https://example.com/common/v1/", "vendor/v1")]),
-        refused("pet.yaml")
+        reported_in("pet.yaml")
     );
 
     let name = |copies: &[(&str, &str)]| {
@@ -302,7 +302,7 @@ fn a_copy_is_never_left_for_a_file_beside_it() {
 }
 
 #[test]
-fn what_is_no_copy_is_refused_with_what_to_write() {
+fn a_copy_needs_an_address_and_a_path() {
     for (text, part) in [
         ("vendor", "ADDRESS=PATH"),
         ("https://example.com/a.yaml=", "ADDRESS=PATH"),
@@ -367,7 +367,7 @@ fn a_path_item_that_calls_itself_has_no_place_in_one_document() {
 }
 
 #[test]
-fn path_items_that_double_in_each_other_are_refused() {
+fn path_items_that_double_in_each_other_are_an_error() {
     let root = "openapi: 3.1.0\ninfo: {title: Pets, version: 1.0.0}\npaths:\n  /pet: {$ref: 'other.yaml#/p0'}\n";
     let chain = |length: usize, callbacks: usize| -> String {
         let items = (0..length).map(|at| {

@@ -35,12 +35,12 @@ fn schema_30() -> String {
 /// A diagnostic of a document: code, severity, line and column.
 type Found = (String, Severity, usize, usize);
 
-fn findings(text: &str) -> Vec<Found> {
+fn diagnostics(text: &str) -> Vec<Found> {
     let loaded = load_text("pets.yaml", text.as_bytes());
     let wrong = loaded
         .diagnostics
         .iter()
-        .any(|finding| finding.severity == Severity::Error);
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
     assert_eq!(
         loaded.contract.is_none(),
         wrong,
@@ -50,10 +50,10 @@ fn findings(text: &str) -> Vec<Found> {
     loaded
         .diagnostics
         .iter()
-        .map(|finding| {
-            let at = loaded.sources.line_column(finding.span);
-            let code = finding.code.to_owned();
-            (code, finding.severity, at.line, at.column)
+        .map(|diagnostic| {
+            let at = loaded.sources.line_column(diagnostic.span);
+            let code = diagnostic.code.to_owned();
+            (code, diagnostic.severity, at.line, at.column)
         })
         .collect()
 }
@@ -63,7 +63,7 @@ fn help(text: &str) -> String {
     let helps = loaded
         .diagnostics
         .into_iter()
-        .filter_map(|finding| finding.help);
+        .filter_map(|diagnostic| diagnostic.help);
     helps.collect::<Vec<_>>().join("; ")
 }
 
@@ -79,30 +79,34 @@ fn place(text: &str, marker: &str) -> (usize, usize) {
 /// Checks that the wrong text yields exactly this diagnostic, and the right text none. The
 /// diagnostic is expected at `⟦`, or else at the start of the text.
 #[track_caller]
-fn finds(severity: Severity, code: &str, template: &str, wrong: &str, right: &str) {
+fn reports(severity: Severity, code: &str, template: &str, wrong: &str, right: &str) {
     let marked = if wrong.contains('⟦') {
         template.replace("@@", wrong)
     } else {
         template.replace("@@", &format!("⟦{wrong}"))
     };
     let (line, column) = place(&marked, "⟦");
-    let found = findings(&marked.replace('⟦', ""));
+    let found = diagnostics(&marked.replace('⟦', ""));
     assert_eq!(
         found,
         vec![(code.to_owned(), severity, line, column)],
         "{marked}"
     );
-    assert_eq!(findings(&template.replace("@@", right)), vec![], "{right}");
+    assert_eq!(
+        diagnostics(&template.replace("@@", right)),
+        vec![],
+        "{right}"
+    );
 }
 
 #[track_caller]
 fn error(code: &str, template: &str, wrong: &str, right: &str) {
-    finds(Severity::Error, code, template, wrong, right);
+    reports(Severity::Error, code, template, wrong, right);
 }
 
 #[track_caller]
 fn warning(code: &str, template: &str, wrong: &str, right: &str) {
-    finds(Severity::Warning, code, template, wrong, right);
+    reports(Severity::Warning, code, template, wrong, right);
 }
 
 /// Returns a document with one operation, whose response has a component schema.
@@ -178,7 +182,7 @@ fn misspelt_and_unknown_keywords() {
 }
 
 #[test]
-fn a_misspelt_section_is_one_finding() {
+fn a_misspelt_section_is_one_diagnostic() {
     let template = r##"openapi: 3.1.0
 info: { title: Pets, version: "1" }
 security: [{ token: [] }]
@@ -397,14 +401,14 @@ fn references_that_go_in_circles() {
         "Dog: { properties: { a: { $ref: \"#/components/schemas/Dog\" } },",
     );
     let wrong = schemas.replace("@@", "\"#/components/schemas/Pet\"");
-    let found = findings(&wrong);
+    let found = diagnostics(&wrong);
     let (line, column) = place(&wrong, "\"#/components/schemas/Cat\"");
     assert!(
         found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)),
         "{found:?}"
     );
     let right = schemas.replace("@@", "\"#/components/schemas/Dog\"");
-    assert_eq!(findings(&right), vec![]);
+    assert_eq!(diagnostics(&right), vec![]);
 }
 
 #[test]
@@ -412,12 +416,12 @@ fn schemas_that_contain_themselves_without_going_into_the_value() {
     let composed = component("{ @@: [{ $ref: ⟦\"#/components/schemas/Pet\" }] }");
     let (line, column) = place(&composed.replace("@@", "allOf"), "⟦");
     let composed = composed.replace('⟦', "");
-    let found = findings(&composed.replace("@@", "allOf"));
+    let found = diagnostics(&composed.replace("@@", "allOf"));
     assert_eq!(
         found,
         vec![("circular-ref".to_owned(), Severity::Error, line, column)]
     );
-    assert_eq!(findings(&composed.replace("@@", "prefixItems")), vec![]);
+    assert_eq!(diagnostics(&composed.replace("@@", "prefixItems")), vec![]);
 }
 
 #[test]
@@ -427,10 +431,10 @@ fn parameters_that_mean_each_other() {
         "PetId: { $ref: \"#/components/parameters/Id\" }\n    Id: @@",
     );
     let right = "{ name: pet_id, in: path, required: true, schema: {} }";
-    assert_eq!(findings(&template.replace("@@", right)), vec![]);
+    assert_eq!(diagnostics(&template.replace("@@", right)), vec![]);
     let wrong = template.replace("@@", "{ $ref: \"#/components/parameters/PetId\" }");
     let (line, column) = place(&wrong, "\"#/components/parameters/Id\"");
-    let found = findings(&wrong);
+    let found = diagnostics(&wrong);
     assert!(
         found.contains(&("circular-ref".to_owned(), Severity::Error, line, column)),
         "{found:?}"
@@ -485,14 +489,14 @@ fn types_that_exclude_each_other() {
         warning("impossible-schema", SCHEMA_31, wrong, right);
     }
     let alike = "{ properties: { a: { allOf: [{ type: integer }, { enum: [a] }] } } }";
-    assert_eq!(findings(&SCHEMA_31.replace("@@", alike)).len(), 1);
+    assert_eq!(diagnostics(&SCHEMA_31.replace("@@", alike)).len(), 1);
 }
 
 #[test]
 fn recursive_schemas_are_fine() {
     let text =
         component("{ properties: { friends: { items: { $ref: \"#/components/schemas/Pet\" } } } }");
-    assert_eq!(findings(&text), vec![]);
+    assert_eq!(diagnostics(&text), vec![]);
 }
 
 #[test]
@@ -557,7 +561,7 @@ fn misspelt_template_names_are_suggested() {
     let operation = OPERATION
         .replace("@@", &ok(""))
         .replace("/pets/{pet_id}", "/pets/{petid}");
-    let found: Vec<String> = findings(&operation)
+    let found: Vec<String> = diagnostics(&operation)
         .into_iter()
         .map(|(code, ..)| code)
         .collect();
@@ -625,7 +629,7 @@ fn a_bad_pattern_is_explained() {
         let messages: Vec<&str> = loaded
             .diagnostics
             .iter()
-            .map(|finding| finding.message.as_str())
+            .map(|diagnostic| diagnostic.message.as_str())
             .collect();
         assert!(
             messages.len() == 1 && messages[0].contains(why),
@@ -747,7 +751,7 @@ fn schemas_of_bytes_are_not_applied() {
         "application/json; charset=utf-8",
     ] {
         assert_eq!(
-            findings(&template.replace("@@", &media(name, object))),
+            diagnostics(&template.replace("@@", &media(name, object))),
             vec![],
             "{name}"
         );
@@ -783,7 +787,7 @@ fn what_is_ignored_is_reported() {
 fn habits_of_the_older_standard_get_help() {
     let template = OPERATION.replace("@@", &ok("").replace("parameters: [", "parameters: [@@, "));
     let wrong = template.replace("@@", "{ name: q, in: query, type: string }");
-    let found = findings(&wrong);
+    let found = diagnostics(&wrong);
     let (line, column) = place(&wrong, "type: string }, {");
     assert_eq!(
         found[1],
@@ -831,7 +835,7 @@ fn formats_that_look_like_known_ones() {
         assert_eq!(help(&text), format!("did you mean `{meant}`?"));
     }
     assert_eq!(
-        findings(&SCHEMA_31.replace("@@", "{ format: shoe-size }")),
+        diagnostics(&SCHEMA_31.replace("@@", "{ format: shoe-size }")),
         vec![]
     );
 }
@@ -846,7 +850,7 @@ components:
   securitySchemes:
     token: { type: oauth2, flows: { clientCredentials: { tokenUrl: /t, scopes: { read: Read. } } } }
 "#;
-    let found = findings(&template.replace("@@", "tokne: []"));
+    let found = diagnostics(&template.replace("@@", "tokne: []"));
     let (line, column) = place(template, "@@");
     let expected = (
         "unknown-security-scheme".to_owned(),
@@ -900,7 +904,7 @@ fn statuses_are_possible() {
         error("impossible-status", &template, wrong, "2XX");
     }
     assert_eq!(help(&template.replace("@@", "2xx")), "write `2XX`");
-    assert_eq!(findings(&template.replace("@@", "default")), vec![]);
+    assert_eq!(diagnostics(&template.replace("@@", "default")), vec![]);
 }
 
 #[test]
@@ -909,7 +913,7 @@ fn operations_have_answers() {
 info: { title: Pets, version: "1" }
 paths: { /pets: { get: { summary: List. } } }
 "#;
-    let found = findings(&template.replace("@@", "3.0.3"));
+    let found = diagnostics(&template.replace("@@", "3.0.3"));
     let (line, column) = place(template, "get:");
     assert_eq!(
         found,
@@ -920,7 +924,7 @@ paths: { /pets: { get: { summary: List. } } }
             column
         )]
     );
-    assert_eq!(findings(&template.replace("@@", "3.1.0")), vec![]);
+    assert_eq!(diagnostics(&template.replace("@@", "3.1.0")), vec![]);
     warning(
         "missing-responses",
         OPERATION,
@@ -1046,7 +1050,7 @@ fn an_example_may_leave_out_what_only_the_other_side_sends() {
         "@@",
         "{ required: [id], properties: { id: { type: string, readOnly: true } }, example: {} }",
     );
-    assert_eq!(findings(&text), vec![]);
+    assert_eq!(diagnostics(&text), vec![]);
 }
 
 /// Returns a document with one operation, whose request body has the schema to fill in.
@@ -1067,7 +1071,7 @@ fn required_properties_travel_both_ways() {
     for version in ["3.0.3", "3.1.0"] {
         warning("one-way-required", &taking(version), read_only, optional);
         assert_eq!(
-            findings(&taking(version).replace("@@", &write_only.replace('⟦', ""))),
+            diagnostics(&taking(version).replace("@@", &write_only.replace('⟦', ""))),
             vec![]
         );
     }
@@ -1131,7 +1135,7 @@ fn many_required_names_are_judged_in_time() {
         list("a_declared_property_", ": {}")
     );
     let start = std::time::Instant::now();
-    assert_eq!(findings(&SCHEMA_31.replace("@@", &schema)), vec![]);
+    assert_eq!(diagnostics(&SCHEMA_31.replace("@@", &schema)), vec![]);
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
 
@@ -1224,7 +1228,7 @@ fn components_are_used() {
         "{ required: [kind], properties: { kind: { type: string } }, discriminator: { propertyName: kind } }\n    Cat: { allOf: [{ $ref: \"#/components/schemas/Pet\" }] }",
     );
     assert_eq!(
-        findings(&heirs),
+        diagnostics(&heirs),
         vec![],
         "a discriminator implies its heirs"
     );
@@ -1270,7 +1274,7 @@ fn what_stands_beside_a_reference_counts_in_the_newer_dialect_alone() {
     let new = component(
         "{ properties: { a: { $ref: \"#/components/schemas/Name\", maxLength: 3 } } }\n    Name: { type: string }",
     );
-    assert_eq!(findings(&new), vec![]);
+    assert_eq!(diagnostics(&new), vec![]);
     let old = component("{ properties: { a: { $ref: \"#/components/schemas/Name\"@@ } } }\n    Name: { type: string }")
         .replace("3.1.0", "3.0.3");
     warning(
@@ -1298,9 +1302,9 @@ paths:
           content: { application/json: { schema: { $ref: "#/components/schemas/Page" } } }
 components: { schemas: { Page: { properties: { pets: { items: { properties: { id: {} } } } } } } }
 "##;
-    assert_eq!(findings(&template.replace("@@", "pets")), vec![]);
+    assert_eq!(diagnostics(&template.replace("@@", "pets")), vec![]);
     let (line, column) = place(template, "@@");
-    let found = findings(&template.replace("@@", "pet"));
+    let found = diagnostics(&template.replace("@@", "pet"));
     assert_eq!(
         found[0],
         ("bad-paging".to_owned(), Severity::Error, line, column)
@@ -1317,10 +1321,13 @@ components: { schemas: { Page: { properties: { pets: { items: { properties: { id
 }
 
 #[test]
-fn every_finding_comes_in_one_run() {
+fn every_diagnostic_comes_in_one_run() {
     let text =
         component("{ type: strin, minLenght: 3, pattern: \"(\", $ref: \"#/nowhere\", default: 1 }");
-    let codes: Vec<String> = findings(&text).into_iter().map(|(code, ..)| code).collect();
+    let codes: Vec<String> = diagnostics(&text)
+        .into_iter()
+        .map(|(code, ..)| code)
+        .collect();
     assert_eq!(
         codes,
         [
@@ -1349,8 +1356,8 @@ fn what_is_said_of_many_places_in_the_same_words_is_shown_for_a_few() {
     let printed = contract::render(&loaded.sources, &loaded.diagnostics);
     assert_eq!(printed.matches("--> pets.yaml:").count(), 3, "{printed}");
     assert!(printed.contains("= and 47 more: pets.yaml:"), "{printed}");
-    for finding in &loaded.diagnostics {
-        let at = loaded.sources.line_column(finding.span);
+    for diagnostic in &loaded.diagnostics {
+        let at = loaded.sources.line_column(diagnostic.span);
         assert!(
             printed.contains(&format!("{}:{}", at.line, at.column)),
             "{printed}"

@@ -15,19 +15,19 @@ fn yaml(value: &str) -> Value {
 }
 
 /// Returns the code, line and column of each error of a document.
-fn findings(name: &str, text: &[u8]) -> Vec<(String, usize, usize)> {
+fn diagnostics(name: &str, text: &[u8]) -> Vec<(String, usize, usize)> {
     let loaded = load_text(name, text);
     let place = |span| loaded.sources.line_column(span);
     let errors = loaded
         .diagnostics
         .iter()
-        .filter(|finding| finding.severity == Severity::Error);
+        .filter(|diagnostic| diagnostic.severity == Severity::Error);
     errors
-        .map(|finding| {
+        .map(|diagnostic| {
             (
-                finding.code.to_owned(),
-                place(finding.span).line,
-                place(finding.span).column,
+                diagnostic.code.to_owned(),
+                place(diagnostic.span).line,
+                place(diagnostic.span).column,
             )
         })
         .collect()
@@ -128,7 +128,7 @@ fn json_is_read_as_serde_json_reads_it() {
 }
 
 #[test]
-fn what_is_no_text_of_its_kind_is_refused_at_its_place() {
+fn an_error_of_syntax_is_reported_where_it_is() {
     for (name, text, code, line, column) in [
         ("t.json", "{\"a\": 1,}", "json-syntax", 1, 9),
         ("t.json", "{\"a\": 01}", "json-syntax", 1, 7),
@@ -140,14 +140,14 @@ fn what_is_no_text_of_its_kind_is_refused_at_its_place() {
         ("t.yaml", "a: *x\n", "yaml-syntax", 1, 4),
         ("t.yaml", "a: .inf\n", "not-finite", 1, 4),
     ] {
-        let found = findings(name, text.as_bytes());
+        let found = diagnostics(name, text.as_bytes());
         assert!(
             found.contains(&(code.to_owned(), line, column)),
             "{text:?}: {found:?}"
         );
     }
-    assert!(!findings("t.yaml", b"a: \xff").is_empty());
-    assert!(!findings("t.json", b"").is_empty());
+    assert!(!diagnostics("t.yaml", b"a: \xff").is_empty());
+    assert!(!diagnostics("t.json", b"").is_empty());
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn depth_is_bounded() {
         ("t.yaml", "- "),
         ("t.json", "{\"a\":"),
     ] {
-        let found = findings(name, open.repeat(100_000).as_bytes());
+        let found = diagnostics(name, open.repeat(100_000).as_bytes());
         assert!(!found.is_empty(), "{name} {open}");
     }
     // The root object of the document is one level more.
@@ -216,7 +216,7 @@ fn codes_with(value: &str, name: &str) -> Vec<String> {
     let text = format!(
         r#"{{"openapi": "3.1.0", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "x-value": {value}}}"#
     );
-    findings(name, text.as_bytes())
+    diagnostics(name, text.as_bytes())
         .into_iter()
         .map(|(code, ..)| code)
         .collect()

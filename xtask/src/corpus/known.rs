@@ -99,14 +99,15 @@ fn result(outcome: &Outcome) -> String {
         Outcome::Compiles => "compiles".to_owned(),
         Outcome::Warns(_) => "warns".to_owned(),
         Outcome::Broken(_) => "broken".to_owned(),
-        Outcome::Refused(code) => format!("refused: {code}"),
+        Outcome::Invalid(code) => format!("invalid: {code}"),
     }
 }
 
 /// Returns how bad a stored result is; 0 is the best.
 fn rank(result: &str) -> usize {
-    // A rejected document counts as better than a broken one: the generator has said why.
-    ["compiles", "warns", "refused", "broken"]
+    // An invalid document counts as better than broken crates: the generator has said what is
+    // wrong.
+    ["compiles", "warns", "invalid", "broken"]
         .iter()
         .position(|known| result.starts_with(known))
         .unwrap_or(0)

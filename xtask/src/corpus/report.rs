@@ -31,8 +31,8 @@ pub(super) enum Outcome {
     Warns(String),
     /// The crates do not compile, or could not be generated; holds the first error.
     Broken(String),
-    /// The document is wrong; holds the code of the first error.
-    Refused(String),
+    /// The document has errors; holds the code of the first error.
+    Invalid(String),
 }
 
 impl fmt::Display for Outcome {
@@ -41,7 +41,7 @@ impl fmt::Display for Outcome {
             Self::Compiles => f.write_str("compiles"),
             Self::Warns(first) => write!(f, "warns: {first}"),
             Self::Broken(first) => write!(f, "broken: {first}"),
-            Self::Refused(code) => write!(f, "refused: {code}"),
+            Self::Invalid(code) => write!(f, "invalid: {code}"),
         }
     }
 }
@@ -176,12 +176,12 @@ pub(super) fn summary(rows: &[Row]) -> String {
     let operations: usize = rows.iter().map(|row| row.operations).sum();
     let carried: usize = rows.iter().map(Row::carried).sum();
     format!(
-        "{} documents: {} compile, {} compile with warnings, {} are broken, {} are refused; {carried} of {operations} \
+        "{} documents: {} compile, {} compile with warnings, {} are broken, {} are invalid; {carried} of {operations} \
          operations are on both sides",
         rows.len(),
         count(|outcome| *outcome == Outcome::Compiles),
         count(|outcome| matches!(outcome, Outcome::Warns(_))),
         count(|outcome| matches!(outcome, Outcome::Broken(_))),
-        count(|outcome| matches!(outcome, Outcome::Refused(_))),
+        count(|outcome| matches!(outcome, Outcome::Invalid(_))),
     )
 }

@@ -11,12 +11,12 @@ use crate::validate::{Validation, Violation};
 /// Reports the values that validation has rejected, or that there was no validation.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     match &context.changes.validation {
-        Validation::Judged(refused) if refused.is_empty() => {}
-        Validation::Judged(refused) => {
+        Validation::Judged(rejected) if rejected.is_empty() => {}
+        Validation::Judged(rejected) => {
             let in_use = reachable(context.contract);
-            for (site, violation) in refused {
+            for (site, violation) in rejected {
                 let is_used = in_use[site.schema.index()];
-                diagnostics.push(refusal(site, violation, is_used));
+                diagnostics.push(diagnostic_of(site, violation, is_used));
             }
         }
         Validation::TooCostly(first) => {
@@ -40,7 +40,7 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-fn refusal(site: &ValueSite<'_>, violation: &Violation, is_used: bool) -> Diagnostic {
+fn diagnostic_of(site: &ValueSite<'_>, violation: &Violation, is_used: bool) -> Diagnostic {
     let (code, what) = match site.role {
         Role::Default => ("bad-default", "the default does not fit its schema"),
         Role::Example => ("bad-example", "the example does not fit its schema"),

@@ -111,11 +111,11 @@ fn rejects_objects<'a>(
     if types(schema).is_some_and(|types| !types.contains(&"object")) {
         return true;
     }
-    let mut refuses = |part: &'a Node| rejects_objects(walk, document, part, looks);
-    parts(schema, "allOf").iter().any(&mut refuses)
+    let mut rejects = |part: &'a Node| rejects_objects(walk, document, part, looks);
+    parts(schema, "allOf").iter().any(&mut rejects)
         || ["anyOf", "oneOf"].iter().any(|key| {
             let choices = parts(schema, key);
-            !choices.is_empty() && choices.iter().all(&mut refuses)
+            !choices.is_empty() && choices.iter().all(&mut rejects)
         })
 }
 
