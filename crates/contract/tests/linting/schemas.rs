@@ -1,0 +1,183 @@
+//! Schemas whose keywords contradict each other, and patterns and formats.
+
+use contract::load_text;
+
+use crate::{SCHEMA_31, diagnostics, error, help, schema_30, warning};
+
+#[test]
+fn types_that_exclude_each_other() {
+    for (wrong, right) in [
+        (
+            "{ ⟦allOf: [{ type: integer }, { type: string }] }",
+            "{ allOf: [{ type: integer }, { type: number }] }",
+        ),
+        (
+            "{ type: object, ⟦anyOf: [{ type: string }, { type: array }] }",
+            "{ type: object, anyOf: [{ type: string }, {}] }",
+        ),
+        (
+            "{ type: object, ⟦allOf: [{ type: [string, array] }] }",
+            "{ type: object, allOf: [{ type: [string, object] }] }",
+        ),
+    ] {
+        warning("impossible-schema", SCHEMA_31, wrong, right);
+    }
+    let alike = "{ properties: { a: { allOf: [{ type: integer }, { enum: [a] }] } } }";
+    assert_eq!(diagnostics(&SCHEMA_31.replace("@@", alike)).len(), 1);
+}
+
+#[test]
+fn patterns_are_regular_expressions() {
+    error(
+        "bad-pattern",
+        SCHEMA_31,
+        "{ pattern: ⟦\"[a-\" }",
+        "{ pattern: \"^[a-z]+$\" }",
+    );
+    error(
+        "bad-pattern",
+        SCHEMA_31,
+        "{ patternProperties: { ⟦\"(\": {} } }",
+        "{ patternProperties: { \"^(?!x)\": {} } }",
+    );
+    warning(
+        "bad-pattern",
+        SCHEMA_31,
+        "{ pattern: ⟦\"(?x)a\" }",
+        "{ pattern: \"(a)\\\\1\" }",
+    );
+}
+
+#[test]
+fn a_bad_pattern_is_explained() {
+    for (pattern, why) in [
+        ("[a-", "unclosed character class at character 1"),
+        ("é(", "unclosed group at character 2"),
+        ("a{2,1}", "at character 2"),
+        ("(?=a)(", "position"),
+        ("b\\\\Aa", "`\\A` at character 2"),
+        ("(?P<name>a)", "`(?P<` at character 1"),
+    ] {
+        let text = SCHEMA_31.replace("@@", &format!("{{ pattern: \"{pattern}\" }}"));
+        let loaded = load_text("pets.yaml", text.as_bytes());
+        let messages: Vec<&str> = loaded
+            .diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.message.as_str())
+            .collect();
+        assert!(
+            messages.len() == 1 && messages[0].contains(why),
+            "{pattern}: {messages:?}"
+        );
+    }
+}
+
+#[test]
+fn formats_that_look_like_known_ones() {
+    for (wrong, meant) in [
+        ("datetime", "date-time"),
+        ("date_time", "date-time"),
+        ("int-32", "int32"),
+        ("ip4", "ipv4"),
+        ("e-mail", "email"),
+        ("UUID", "uuid"),
+        ("guid", "uuid"),
+    ] {
+        warning(
+            "misspelt-format",
+            SCHEMA_31,
+            &format!("{{ format: ⟦{wrong} }}"),
+            &format!("{{ format: {meant} }}"),
+        );
+        let text = SCHEMA_31.replace("@@", &format!("{{ format: {wrong} }}"));
+        assert_eq!(help(&text), format!("did you mean `{meant}`?"));
+    }
+    assert_eq!(
+        diagnostics(&SCHEMA_31.replace("@@", "{ format: shoe-size }")),
+        vec![]
+    );
+}
+
+#[test]
+fn bounds_leave_room() {
+    for (wrong, right) in [
+        ("{ minimum: ⟦5, maximum: 4 }", "{ minimum: 4, maximum: 4 }"),
+        (
+            "{ minLength: ⟦5, maxLength: 4 }",
+            "{ minLength: 4, maxLength: 4 }",
+        ),
+        (
+            "{ minItems: ⟦5, maxItems: 4 }",
+            "{ minItems: 4, maxItems: 4 }",
+        ),
+        (
+            "{ exclusiveMinimum: ⟦4, maximum: 4 }",
+            "{ exclusiveMinimum: 3, maximum: 4 }",
+        ),
+        (
+            "{ minimum: ⟦9007199254740993, maximum: 9007199254740992 }",
+            "{ minimum: 9007199254740992, maximum: 9007199254740993 }",
+        ),
+        ("{ multipleOf: ⟦0 }", "{ multipleOf: 0.5 }"),
+    ] {
+        error("impossible-bounds", SCHEMA_31, wrong, right);
+    }
+    warning(
+        "duplicate-enum",
+        SCHEMA_31,
+        "{ enum: [1, ⟦1.0] }",
+        "{ enum: [1, \"1\"] }",
+    );
+    warning("empty-enum", SCHEMA_31, "{ enum: ⟦[] }", "{ enum: [1] }");
+    warning(
+        "nullable-enum",
+        &schema_30(),
+        "{ type: string, enum: [a], ⟦nullable: true }",
+        "{ type: string, enum: [a, null], nullable: true }",
+    );
+    warning(
+        "impossible-bounds",
+        &schema_30(),
+        "{ ⟦exclusiveMinimum: true }",
+        "{ minimum: 1, exclusiveMinimum: true }",
+    );
+}
+
+#[test]
+fn required_properties_are_allowed() {
+    warning(
+        "impossible-required",
+        SCHEMA_31,
+        "{ properties: { name: {} }, required: [⟦b], additionalProperties: false }",
+        "{ properties: { name: {} }, required: [name], additionalProperties: false }",
+    );
+    warning(
+        "undeclared-required",
+        SCHEMA_31,
+        "{ properties: { name: {} }, required: [⟦nmae] }",
+        "{ properties: { name: {} }, required: [name] }",
+    );
+    warning(
+        "duplicate-required",
+        SCHEMA_31,
+        "{ properties: { name: {} }, required: [name, ⟦name] }",
+        "{ required: [anything] }",
+    );
+}
+
+#[test]
+fn many_required_names_are_judged_in_time() {
+    let list = |name: &str, end: &str| {
+        (0..3000)
+            .map(|at| format!("{name}{at}{end}, "))
+            .collect::<String>()
+    };
+    let schema = format!(
+        "{{ required: [{}], properties: {{ {} }} }}",
+        list("some_needed_name_", ""),
+        list("a_declared_property_", ": {}")
+    );
+    let start = std::time::Instant::now();
+    assert_eq!(diagnostics(&SCHEMA_31.replace("@@", &schema)), vec![]);
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}

@@ -1,0 +1,103 @@
+//! Defaults, examples and listed values.
+
+use contract::load_text;
+
+use crate::{OPERATION, SCHEMA_31, diagnostics, error, ok, schema_30, warning};
+
+#[test]
+fn values_fit_their_schema() {
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, minimum: 5, default: ⟦3 }",
+        "{ type: integer, minimum: 5, default: 5 }",
+    );
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ format: date, type: string, default: ⟦\"2020-13-01\" }",
+        "{ format: date, type: string, default: \"2020-12-01\" }",
+    );
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, format: int32, default: ⟦2147483648 }",
+        "{ type: integer, format: int32, default: 2147483647 }",
+    );
+    error(
+        "bad-default",
+        SCHEMA_31,
+        "{ type: integer, format: uint16, maximum: 100000, default: ⟦-1 }",
+        "{ type: integer, format: uint16, maximum: 100000, default: 65535 }",
+    );
+    warning(
+        "bad-example",
+        SCHEMA_31,
+        "{ type: integer, examples: [1, ⟦a] }",
+        "{ type: integer, examples: [1] }",
+    );
+    warning(
+        "bad-example",
+        SCHEMA_31,
+        "{ properties: { a: { maxLength: 1 } }, example: { a: ⟦bc } }",
+        "{ properties: { a: { maxLength: 1 } }, example: { a: b } }",
+    );
+    warning(
+        "bad-example",
+        SCHEMA_31,
+        "{ properties: { a: {} }, additionalProperties: false, example: { a: 1, ⟦b: 2 } }",
+        "{ properties: { a: {} }, additionalProperties: false, example: { a: 1 } }",
+    );
+    warning(
+        "bad-enum",
+        SCHEMA_31,
+        "{ type: string, enum: [a, ⟦1] }",
+        "{ type: string, enum: [a, \"1\"] }",
+    );
+    warning(
+        "bad-example",
+        &schema_30(),
+        "{ type: string, example: ⟦null }",
+        "{ type: string, nullable: true, example: null }",
+    );
+}
+
+#[test]
+fn examples_of_media_types_and_parameters_fit() {
+    let media = SCHEMA_31.replace(
+        "schema: @@",
+        "schema: { type: array }\n              examples: { all: { value: @@ } }",
+    );
+    warning("bad-example", &media, "{}", "[]");
+    let parameter = OPERATION.replace(
+        "@@",
+        &ok("").replace(
+            "parameters: [",
+            "parameters: [{ name: q, in: query, schema: { type: integer }, example: @@ }, ",
+        ),
+    );
+    warning("bad-example", &parameter, "a", "1");
+}
+
+#[test]
+fn an_example_may_leave_out_what_only_the_other_side_sends() {
+    let text = SCHEMA_31.replace(
+        "@@",
+        "{ required: [id], properties: { id: { type: string, readOnly: true } }, example: {} }",
+    );
+    assert_eq!(diagnostics(&text), vec![]);
+}
+
+#[test]
+fn a_default_that_nothing_uses_is_only_a_warning_and_not_applied() {
+    let text = "openapi: 3.1.0\ninfo: { title: T, version: \"1\" }\ncomponents: { schemas: { A: { type: integer, default: a } } }\n";
+    let loaded = load_text("a.yaml", text.as_bytes());
+    assert_eq!(loaded.diagnostics[0].code, "bad-default");
+    let contract = loaded
+        .contract
+        .expect("a document with only warnings is a contract");
+    let contract::model::SchemaKind::Object(keywords) = &contract.schemas[0].kind else {
+        panic!("an object")
+    };
+    assert_eq!(keywords.default, None);
+}
