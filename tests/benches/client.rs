@@ -151,12 +151,17 @@ async fn call(client: &Client, kind: Kind) -> usize {
                 .len()
         }
         Kind::Post(tags) => {
-            let size = "standard-2".parse().expect("it is a size");
+            let size = "standard-2".parse().expect("`standard-2` is a size");
             let tags = (0..tags).map(|tag| {
-                let key = format!("tag-{tag}").parse().expect("it is a key");
-                types::TagInput::new(key, "a".repeat(250).parse().expect("it is a value"))
+                let key = format!("tag-{tag}")
+                    .parse()
+                    .expect("the text is a tag's key");
+                types::TagInput::new(
+                    key,
+                    "a".repeat(250).parse().expect("the text is a tag's value"),
+                )
             });
-            let storage = 64.try_into().expect("it is a number");
+            let storage = 64.try_into().expect("64 is a storage size");
             let body = types::PostgresCreate::new(size, storage).with_tags(tags.collect());
             let call = client
                 .postgres_create()
@@ -180,10 +185,11 @@ async fn call(client: &Client, kind: Kind) -> usize {
 /// Starts a server with prepared responses, and returns its base URL.
 fn serve() -> String {
     let state = seed::state(100);
-    let subnet = serde_json::to_string(&state.subnets[0]).expect("it is JSON");
-    let page = types::VmPage::new(100.try_into().expect("it is a count"), state.vms);
-    let page = serde_json::to_string(&page).expect("it is JSON");
-    let database = serde_json::to_string(&state.databases[0]).expect("it is JSON");
+    let subnet = serde_json::to_string(&state.subnets[0]).expect("a subnet is written as JSON");
+    let page = types::VmPage::new(100.try_into().expect("100 is a count"), state.vms);
+    let page = serde_json::to_string(&page).expect("a page is written as JSON");
+    let database =
+        serde_json::to_string(&state.databases[0]).expect("a database is written as JSON");
     let response = |body: String| {
         (
             [

@@ -133,16 +133,22 @@ impl Run {
             .arg(out)
             .output()
             .expect("the program runs");
-        let printed = String::from_utf8(output.stdout).expect("it prints text");
+        let printed = String::from_utf8(output.stdout).expect("the measuring program prints text");
         assert!(
             output.status.success(),
             "{}",
             String::from_utf8_lossy(&output.stderr)
         );
-        let mut numbers = printed
-            .split_whitespace()
-            .map(|number| number.parse().expect("it prints numbers"));
-        let mut next = || numbers.next().expect("it prints three numbers");
+        let mut numbers = printed.split_whitespace().map(|number| {
+            number
+                .parse()
+                .expect("the measuring program prints numbers")
+        });
+        let mut next = || {
+            numbers
+                .next()
+                .expect("the measuring program prints three numbers")
+        };
         Self {
             milliseconds: next(),
             mebibytes: next(),
@@ -154,7 +160,7 @@ impl Run {
 fn run_once(contract: &str, out: &Path) {
     let start = Instant::now();
     let loaded = contract::load(Path::new(contract));
-    let contract = loaded.contract.expect("the document is right");
+    let contract = loaded.contract.expect("the document has no errors");
     let files = codegen::generate(&contract, &codegen::Options::new("api"))
         .expect("a contract is generated");
     codegen::emit::write(out, &files).expect("the folder can be written");

@@ -43,7 +43,7 @@ pub fn generate(name: &str, text: &[u8]) -> bool {
         return false;
     };
     let files = codegen::generate(&contract, &codegen::Options::new("any"))
-        .expect("what is accepted is generated");
+        .expect("crates are generated for every contract");
     for file in files.iter().filter(|file| file.path.starts_with("any-")) {
         let extension = file.path.rsplit_once('.').map(|(_, extension)| extension);
         let problem = match extension {

@@ -103,7 +103,7 @@ fn error(status: u16, kind: ErrorType, message: &str, field: Option<(&str, &str)
     let code = ErrorCode::try_from(i32::from(status)).expect("the status is an error's");
     let mut body = ErrorBody::new(code, kind, message.to_owned());
     if let Some((field, words)) = field {
-        let words = ErrorText::try_from(words).expect("there are words");
+        let words = ErrorText::try_from(words).expect("the message of an error is not empty");
         body = body.with_details(Some(ErrorDetails::from_iter([(
             field.to_owned(),
             words.into(),

@@ -12,7 +12,7 @@ use crate::memory::{LOCATION, State};
 #[must_use]
 pub fn contract() -> Value {
     serde_json::from_str(include_str!("../../crates/api-server/src/openapi.json"))
-        .expect("it is JSON")
+        .expect("openapi.json is JSON")
 }
 
 /// Returns a state with some of each resource, and this many virtual machines.

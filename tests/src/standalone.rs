@@ -43,7 +43,7 @@ impl Standalone {
         // which takes a third of the time of a folder apart.
         let target = Path::new(scratch)
             .parent()
-            .expect("it lies in the target folder");
+            .expect("the scratch folder is in the target folder");
         let target = target.to_owned();
         let root = Path::new(scratch).join("standalone").join(name);
         if root.exists() {
@@ -104,7 +104,7 @@ impl Standalone {
         let line = manifest
             .lines()
             .find_map(|line| line.strip_prefix("default = "))
-            .expect("it has features");
+            .expect("the manifest has default features");
         line.split('"')
             .skip(1)
             .step_by(2)
@@ -172,7 +172,7 @@ impl Standalone {
         let mut file = tempfile::tempfile().expect("a file can be made");
         file.write_all(input.as_bytes())
             .expect("the file can be written");
-        file.rewind().expect("the file can be read from its start");
+        file.rewind().expect("the file can be rewound");
         Self::printed(
             arguments,
             self.command(arguments)

@@ -258,6 +258,6 @@ fn thirty_megabytes_are_read() {
         )
     });
     assert!(document.len() > 30_000_000, "{}", document.len());
-    let contract = read("large.json", document.as_bytes()).expect("nothing is wrong with it");
+    let contract = read("large.json", document.as_bytes()).expect("the document has no errors");
     assert_eq!(contract.components.len(), 85_000);
 }

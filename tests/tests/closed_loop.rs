@@ -13,7 +13,7 @@ fn text() -> Vec<u8> {
 fn contract() -> Value {
     contract::load_text("openapi.yaml", &text())
         .contract
-        .expect("the contract is right")
+        .expect("the contract has no errors")
         .document
 }
 
@@ -47,7 +47,7 @@ fn what_schemars_writes_is_the_contract() {
     assert_eq!(
         known,
         components.keys().map(String::as_str).collect(),
-        "every component has its schema"
+        "every component of the contract is in the derived document"
     );
     for (name, json_schema) in api_types::schemas::JSON_SCHEMAS {
         let mut derived = json_schema().to_value();
@@ -80,7 +80,7 @@ fn in_components(schema: &Value) -> Value {
     let text = schema
         .to_string()
         .replace("\"#/$defs/", "\"#/components/schemas/");
-    serde_json::from_str(&text).expect("replacing references keeps it JSON")
+    serde_json::from_str(&text).expect("the text is still JSON after references are replaced")
 }
 
 /// A program that prints the document that is derived from the crates.

@@ -41,7 +41,10 @@ fn operations() -> Vec<Operation> {
                 .keys();
             operations.push(Operation {
                 id: id.to_owned(),
-                method: method.to_uppercase().parse().expect("it is a method"),
+                method: method
+                    .to_uppercase()
+                    .parse()
+                    .expect("the contract names an HTTP method"),
                 path: filled(path),
                 statuses: statuses
                     .map(|status| status.parse().expect("each response has a status"))
@@ -83,10 +86,10 @@ fn the_servers_of_the_contract_are_known_to_its_client() {
     assert_eq!(server.url(), named["variables"]["base_url"]["default"]);
     let url = server
         .url_with(&[("base_url", "http://localhost:8080")])
-        .expect("it is a URL");
+        .expect("the server's variable can be set to a URL");
     assert_eq!(
         api_client::Client::new(url)
-            .expect("it is a base URL")
+            .expect("the URL is a base URL")
             .base_url(),
         "http://localhost:8080"
     );
@@ -125,7 +128,7 @@ async fn every_listed_error_reaches_the_caller() {
             let client = client(&base, &format!("pat-fail-{status}"));
             let error = (call(&operation.id).send)(&client)
                 .await
-                .expect_err("the implementation fails as asked");
+                .expect_err("the implementation returns the requested error");
             let context = format!("{} {status}: {error}", operation.id);
             let Error::ErrorResponse(response) = error else {
                 panic!("{context}")
@@ -136,7 +139,7 @@ async fn every_listed_error_reaches_the_caller() {
                 response
                     .headers()
                     .get(name)
-                    .map(|value| value.to_str().expect("it is text").to_owned())
+                    .map(|value| value.to_str().expect("the header is text").to_owned())
             };
             assert_eq!(
                 header(RETRY_AFTER).as_deref(),
@@ -219,7 +222,7 @@ async fn what_violates_the_contract_is_rejected_in_its_own_words() {
             (405, &json!("MethodNotAllowed")),
             "{context}"
         );
-        let allow = headers[ALLOW].to_str().expect("it is text");
+        let allow = headers[ALLOW].to_str().expect("`allow` is text");
         assert!(
             allow
                 .split(", ")
@@ -302,7 +305,7 @@ async fn all_violations_of_a_body_are_reported_at_once() {
     assert_eq!(status.as_u16(), 400);
     let details = response["error"]["details"]
         .as_object()
-        .expect("there are details");
+        .expect("the error has details");
     let pointers: BTreeMap<&str, Vec<&str>> = details
         .iter()
         .map(|(field, words)| {
@@ -336,7 +339,7 @@ async fn all_violations_of_a_body_are_reported_at_once() {
     assert_eq!(
         details["health_check_endpoint"],
         "must be the path or URL of a health check: 1 to 2048 characters, not only white space",
-        "a person reads no regular expressions"
+        "the message says the rule without a regular expression"
     );
 }
 
@@ -349,7 +352,7 @@ async fn each_property_of_a_body_that_may_have_none_is_reported() {
     assert_eq!(status.as_u16(), 400);
     let details = response["error"]["details"]
         .as_object()
-        .expect("there are details");
+        .expect("the error has details");
     assert_eq!(
         details.keys().collect::<Vec<_>>(),
         ["first", "second"],
@@ -385,7 +388,7 @@ async fn parameters_are_read_with_their_defaults_and_all_reported() {
     let (_, _, body) = raw(http.get(wrong).bearer_auth(TOKEN)).await;
     let named: Vec<&String> = body["error"]["details"]
         .as_object()
-        .expect("there are details")
+        .expect("the error has details")
         .keys()
         .collect();
     assert_eq!(named, ["page_size", "project_id", "start_after"], "{body}");
@@ -424,7 +427,7 @@ async fn an_argument_that_does_not_fit_is_never_sent() {
         .location(LOCATION)
         .send()
         .await
-        .expect_err("it does not fit");
+        .expect_err("`nobody` is no project id");
     assert!(
         matches!(&error, Error::InvalidRequest(words) if words.contains("project_id")),
         "{error}"
@@ -443,7 +446,8 @@ async fn an_argument_that_does_not_fit_is_never_sent() {
 
 #[tokio::test]
 async fn a_response_of_a_newer_server_is_understood() {
-    let mut database = serde_json::to_value(&seed::state(0).databases[0]).expect("it is JSON");
+    let mut database =
+        serde_json::to_value(&seed::state(0).databases[0]).expect("a database is written as JSON");
     database["state"] = json!("hibernating");
     database["colour"] = json!({"name": "green"});
     let response = move || async move { ([("cache-control", "no-store")], axum::Json(database)) };
@@ -457,7 +461,7 @@ async fn a_response_of_a_newer_server_is_understood() {
     let response = call
         .send()
         .await
-        .expect("an older client reads it")
+        .expect("an older client reads the newer response")
         .into_inner();
     assert_eq!(
         response.state,
@@ -485,23 +489,29 @@ async fn the_contract_is_served() {
         .get(format!("{base}/openapi.json"))
         .send()
         .await
-        .expect("it is served");
+        .expect("the contract is served as JSON");
     assert_eq!(json.headers()["content-type"], "application/json");
-    let json: Value =
-        serde_json::from_str(&json.text().await.expect("it is text")).expect("it is JSON");
+    let json: Value = serde_json::from_str(&json.text().await.expect("the body is text"))
+        .expect("the body is JSON");
     assert_eq!(json, seed::contract());
     let yaml = http()
         .get(format!("{base}/openapi.yaml"))
         .send()
         .await
-        .expect("it is served")
+        .expect("the contract is served as YAML")
         .text()
         .await;
-    let yaml = yaml.expect("it is text");
+    let yaml = yaml.expect("the body is text");
     let author = std::fs::read_to_string("../openapi.yaml");
     assert_eq!(yaml, author.expect("the contract is beside the crates"));
     let loaded = contract::load_text("openapi.yaml", yaml.as_bytes());
-    assert_eq!(loaded.contract.expect("it is the contract").document, json);
+    assert_eq!(
+        loaded
+            .contract
+            .expect("the served YAML is the contract")
+            .document,
+        json
+    );
 }
 
 #[tokio::test]
@@ -534,7 +544,7 @@ fn a_wrong_value_never_becomes_a_typed_one() {
     assert_eq!(
         "443"
             .parse::<api_types::Port>()
-            .expect("it is a port")
+            .expect("443 is a port")
             .get(),
         443
     );

@@ -13,7 +13,7 @@ use tests::standalone::Standalone;
 /// Returns the contract of each feature, with the feature's name.
 fn contracts() -> Vec<(String, Value)> {
     let mut files: Vec<PathBuf> = fs::read_dir("tests/features")
-        .expect("the folder is there")
+        .expect("the folder of features exists")
         .map(|entry| entry.expect("an entry").path())
         .collect();
     files.retain(|file| {
@@ -34,7 +34,7 @@ fn contract(file: &Path) -> (String, Value) {
     );
     let name = file
         .file_stem()
-        .expect("it has a name")
+        .expect("the file has a name")
         .to_string_lossy()
         .into_owned();
     (
@@ -131,7 +131,7 @@ fn both_sides_of_every_feature_understand_each_other() {
         "{modules}\n{}\nasync fn check(client: &Client, url: &str) {{\n{checks}}}\n",
         include_str!("features/program.rs")
             .split_once("\n\n")
-            .expect("it begins with its docs")
+            .expect("program.rs begins with its docs")
             .1
     );
     let libraries: String = LIBRARIES

@@ -22,7 +22,7 @@ fn files(contract: &str, paths: &[&str]) -> String {
         let file = files
             .iter()
             .find(|file| file.path == *path)
-            .expect("it is generated");
+            .expect("the file is generated");
         format!("---- {path}\n{}", file.text)
     });
     texts.collect()

@@ -82,7 +82,8 @@ fn groups() -> Option<Vec<Group>> {
             .split(['-', '_'])
             .map(capital)
             .collect();
-        let read: Vec<Value> = serde_json::from_slice(&text).expect("it is an array");
+        let read: Vec<Value> =
+            serde_json::from_slice(&text).expect("the file has an array of cases");
         groups.extend(
             read.iter()
                 .enumerate()

@@ -17,7 +17,7 @@ use tests::values;
 /// Returns the contract, whose schemas are JSON Schema 2020-12.
 fn contract() -> Value {
     serde_json::from_str(include_str!("../../crates/api-server/src/openapi.json"))
-        .expect("it is JSON")
+        .expect("openapi.json is JSON")
 }
 
 fn validator(contract: &Value, schema: &Value) -> Validator {

@@ -22,7 +22,7 @@ fn xtask(folder: &Path, arguments: &[&str]) -> (i32, String) {
         stdout,
         stderr,
     } = output.expect("the program runs");
-    let printed = String::from_utf8([stderr, stdout].concat()).expect("it prints text");
+    let printed = String::from_utf8([stderr, stdout].concat()).expect("xtask prints text");
     let printed: Vec<&str> = printed
         .lines()
         .map(|line| {
@@ -32,7 +32,7 @@ fn xtask(folder: &Path, arguments: &[&str]) -> (i32, String) {
         })
         .collect();
     (
-        status.code().expect("it ends by itself"),
+        status.code().expect("xtask ends without a signal"),
         printed.join("\n"),
     )
 }
@@ -136,18 +136,20 @@ fn check_names_what_is_stale_missing_and_orphaned_and_writes_nothing() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     assert_eq!(generate(folder.path(), &[]).0, 0);
     let source = folder.path().join("out/pets-types/src");
-    let types = fs::read_to_string(source.join("pet.rs")).expect("it was written");
+    let types =
+        fs::read_to_string(source.join("pet.rs")).expect("the first run has written pet.rs");
     let changed = types.replace("min_length = 1", "min_length = 2");
     assert_ne!(changed, types);
-    fs::write(source.join("pet.rs"), &changed).expect("it can be written");
-    fs::remove_file(folder.path().join("out/pets-server/README.md")).expect("it was written");
-    fs::write(source.join("cat.rs"), "// Left over.\n").expect("it can be written");
+    fs::write(source.join("pet.rs"), &changed).expect("pet.rs is writable");
+    fs::remove_file(folder.path().join("out/pets-server/README.md"))
+        .expect("the first run has written the README");
+    fs::write(source.join("cat.rs"), "// Left over.\n").expect("the folder is writable");
 
     let (code, printed) = generate(folder.path(), &["--check"]);
     assert_eq!(code, 4, "{printed}");
     insta::assert_snapshot!("check", printed);
     assert_eq!(
-        fs::read_to_string(source.join("pet.rs")).expect("it is there"),
+        fs::read_to_string(source.join("pet.rs")).expect("the second run has written pet.rs"),
         changed
     );
     assert!(source.join("cat.rs").exists());
@@ -184,8 +186,8 @@ fn what_was_not_generated_is_left_alone() {
     let (code, printed) = generate(folder.path(), &[]);
     assert_eq!(code, 1);
     assert!(printed.contains("was not generated"), "{printed}");
-    let kept =
-        fs::read_to_string(folder.path().join("out/pets-types/src/lib.rs")).expect("it is there");
+    let kept = fs::read_to_string(folder.path().join("out/pets-types/src/lib.rs"))
+        .expect("the run has written lib.rs");
     assert_eq!(kept, "// Mine.\n");
 }
 
@@ -205,10 +207,11 @@ fn json_and_yaml_and_another_folder_give_the_same_bytes() {
         tempfile::tempdir().expect("a folder"),
     );
     assert_eq!(generate(one.path(), &[]).0, 0);
-    let text = fs::read(documents().join("pets.yaml")).expect("the document is there");
+    let text =
+        fs::read(documents().join("pets.yaml")).expect("the folder of documents has pets.yaml");
     let model = contract::load_text("pets.yaml", &text)
         .contract
-        .expect("the document is right");
+        .expect("the document has no errors");
     fs::write(other.path().join("pets.json"), model.document.to_string()).expect("a file");
     let arguments = [
         "codegen",
@@ -344,7 +347,9 @@ fn files(root: &Path) -> Vec<(PathBuf, String)> {
             } else {
                 let text = fs::read_to_string(&path).expect("generated files are text");
                 found.push((
-                    path.strip_prefix(root).expect("it is below").to_owned(),
+                    path.strip_prefix(root)
+                        .expect("the file is below the root")
+                        .to_owned(),
                     text,
                 ));
             }
@@ -373,8 +378,11 @@ fn test_run(folder: &Path, cargo: &Path, arguments: &[&str], is_ci: bool) -> (i3
         stdout,
         stderr,
     } = command.output().expect("the program runs");
-    let printed = String::from_utf8([stderr, stdout].concat()).expect("it prints text");
-    (status.code().expect("it ends by itself"), printed)
+    let printed = String::from_utf8([stderr, stdout].concat()).expect("the script prints text");
+    (
+        status.code().expect("the script ends without a signal"),
+        printed,
+    )
 }
 
 /// Creates a workspace without members, and a shell script to use as its cargo.
@@ -524,7 +532,7 @@ fn every_test_file_that_needs_something_from_outside_is_external() {
     let (folder, cargo) = workspace_with_cargo("true");
     let (code, printed) = test_run(folder.path(), &cargo, &["--external", "--plan"], false);
     assert_eq!(code, 0, "{printed}");
-    let plan = printed.lines().last().expect("there is a step");
+    let plan = printed.lines().last().expect("the plan has a step");
     let listed: Vec<&str> = plan.split(" --test ").skip(1).collect();
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests");
     let mut needing = Vec::new();

@@ -27,7 +27,10 @@ fn read(folder: &Path, copies: &[(&str, &str)]) -> Loaded {
         .iter()
         .map(|(address, path)| format!("{address}={}", folder.join(path).display()));
     let mapping: Mapping = copies
-        .map(|copy| copy.parse::<LocalCopy>().expect("it is a copy"))
+        .map(|copy| {
+            copy.parse::<LocalCopy>()
+                .expect("a local copy is `ADDRESS=PATH`")
+        })
         .collect();
     load_with(
         &folder.join("openapi.yaml"),
@@ -42,7 +45,10 @@ fn document(folder: &Path, copies: &[(&str, &str)]) -> Value {
     let loaded = read(folder, copies);
     let diagnostics = contract::render(&loaded.sources, &loaded.diagnostics);
     assert!(loaded.diagnostics.is_empty(), "{diagnostics}");
-    loaded.contract.expect("it is a contract").document
+    loaded
+        .contract
+        .expect("a document without diagnostics is a contract")
+        .document
 }
 
 /// Returns the code, file and line of each error.
@@ -136,7 +142,10 @@ fn files_become_components_called_as_their_authors_called_them() {
     let loaded = read(files.path(), &[]);
     assert_eq!(errors(&loaded), []);
     assert_eq!(
-        loaded.contract.expect("it is a contract").document,
+        loaded
+            .contract
+            .expect("the document is a contract")
+            .document,
         expected
     );
 }
@@ -161,7 +170,7 @@ fn a_part_of_what_has_moved_is_found_inside_it() {
     assert_eq!(
         document["components"]["schemas"]
             .as_object()
-            .expect("there are some")
+            .expect("the document has schemas in its components")
             .len(),
         1
     );
@@ -405,7 +414,7 @@ fn a_dynamic_reference_leads_to_another_file() {
     ]);
     let loaded = read(files.path(), &[]);
     assert_eq!(errors(&loaded), []);
-    let contract = loaded.contract.expect("it is a contract");
+    let contract = loaded.contract.expect("the document is a contract");
     let media = &contract.operations[0].responses[0].content[0];
     let end = contract.resolve(media.schema.expect("the media type has a schema"));
     let contract::model::SchemaKind::Object(keywords) = &contract.schema(end).kind else {

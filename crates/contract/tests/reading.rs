@@ -117,10 +117,14 @@ fn json_is_read_as_serde_json_reads_it() {
         let text = format!(
             r#"{{"openapi": "3.1.0", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "x-value": {value}}}"#
         );
-        let expected: Value = serde_json::from_str(&text).expect("it is JSON");
+        let expected: Value =
+            serde_json::from_str(&text).expect("the document of the test is JSON");
         let loaded = load_text("t.json", text.as_bytes());
         assert_eq!(
-            loaded.contract.expect("it is a contract").document,
+            loaded
+                .contract
+                .expect("the document is a contract")
+                .document,
             expected,
             "{value}"
         );

@@ -7,8 +7,8 @@ use contract::{Contract, load_text, reversed};
 fn routes(text: &str) -> Vec<String> {
     let loaded = load_text("pets.yaml", text.as_bytes());
     assert!(loaded.diagnostics.is_empty(), "{:#?}", loaded.diagnostics);
-    let reversed: Contract = reversed(&loaded.contract.expect("it is a contract"))
-        .expect("it has webhooks or callbacks");
+    let reversed: Contract = reversed(&loaded.contract.expect("the document is a contract"))
+        .expect("the contract has webhooks or callbacks");
     let operations = reversed.operations.iter();
     operations
         .map(|operation| {

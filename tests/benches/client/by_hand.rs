@@ -73,7 +73,7 @@ impl Client {
             .await;
         let response = response.expect("the server responds");
         assert!(response.status().is_success());
-        response.json().await.expect("the response fits")
+        response.json().await.expect("the response fits its type")
     }
 }
 

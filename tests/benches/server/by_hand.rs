@@ -50,7 +50,7 @@ pub fn router() -> Router {
 }
 
 fn same<T: for<'de> Deserialize<'de>>(value: impl Serialize) -> T {
-    let value = serde_json::to_value(value).expect("it is JSON");
+    let value = serde_json::to_value(value).expect("the value is written as JSON");
     serde_json::from_value(value).expect("both say the same")
 }
 
@@ -152,7 +152,7 @@ static PROJECT_ID: LazyLock<Regex> = LazyLock::new(|| pattern("^pj[0-9a-hjkmnp-t
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| pattern("^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$"));
 
 fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("it is a pattern")
+    Regex::new(text).expect("the text is a regular expression")
 }
 
 fn check(pattern: &Regex, most: usize, text: &str, name: &str) -> Result<(), Rejection> {

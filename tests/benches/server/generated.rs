@@ -43,7 +43,7 @@ struct Ready {
 pub fn router() -> axum::Router {
     let state = seed::state(100);
     let page = VmPage::new(
-        Count::try_from(100).expect("it is a count"),
+        Count::try_from(100).expect("100 is a count"),
         state.vms.clone(),
     );
     api_server::router(
@@ -55,7 +55,7 @@ pub fn router() -> axum::Router {
 }
 
 fn none() -> Count {
-    Count::try_from(0).expect("it is a count")
+    Count::try_from(0).expect("0 is a count")
 }
 
 impl VmApi<Caller> for Ready {
@@ -190,10 +190,12 @@ impl InferenceApiKeyApi<Caller> for Ready {
         _: Caller,
         _: InferenceApiKeyCreateRequest,
     ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
-        let id = "akmagvrjz7cptgqmw5121gqp0c".parse().expect("it is an id");
+        let id = "akmagvrjz7cptgqmw5121gqp0c"
+            .parse()
+            .expect("the text is an id");
         let key = "0123456789abcdefghijABCDEFGHIJ01"
             .parse()
-            .expect("it is a key");
+            .expect("the text is an API key");
         Ok(
             InferenceApiKeyCreateOk::new(
                 api_types::InferenceApiKey::new(id, key),

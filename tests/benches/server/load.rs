@@ -110,7 +110,7 @@ impl Connection {
         self.0
             .get_mut()
             .write_all(request)
-            .expect("the server reads");
+            .expect("the server reads the request");
     }
 
     /// Reads the next response.
@@ -121,16 +121,16 @@ impl Connection {
             self.0.read_line(&mut line).expect("the server responds");
             let lower = line.to_ascii_lowercase();
             if let Some(rest) = lower.strip_prefix("http/1.1 ") {
-                status = rest[..3].parse().expect("it is a status");
+                status = rest[..3].parse().expect("the response has a status");
             } else if let Some(rest) = lower.strip_prefix("content-length:") {
-                length = rest.trim().parse().expect("it is a length");
+                length = rest.trim().parse().expect("content-length is a number");
             }
         }
         let mut body = vec![0; length];
         self.0.read_exact(&mut body).expect("the server responds");
         Response {
             status,
-            body: String::from_utf8(body).expect("it is text"),
+            body: String::from_utf8(body).expect("the body is text"),
         }
     }
 }

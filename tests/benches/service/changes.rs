@@ -98,7 +98,7 @@ impl Alone {
     fn open() -> Self {
         let folder = folder();
         let file = folder.path().join("alone.db");
-        let mut connection = SqliteConnection::establish(file.to_str().expect("it is UTF-8"))
+        let mut connection = SqliteConnection::establish(file.to_str().expect("the path is UTF-8"))
             .expect("the database can be opened");
         connection
             .batch_execute(

@@ -18,7 +18,7 @@ pub async fn run() {
             assert_eq!(response.status(), 200);
             axum::body::to_bytes(response.into_body(), usize::MAX)
                 .await
-                .expect("it has a body");
+                .expect("the body can be collected");
             let response = service.call(1, "POST", "/inference-api-key").await;
             assert_eq!(response.status(), 200);
         }

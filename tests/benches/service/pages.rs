@@ -94,7 +94,7 @@ async fn time(service: &Service, project: usize, path: &str, repeat: u32) -> f64
         assert_eq!(response.status(), 200, "{path}");
         let body = to_bytes(response.into_body(), usize::MAX)
             .await
-            .expect("it has a body");
+            .expect("the body can be collected");
         assert!(
             body.starts_with(if project == 0 {
                 b"{\"count\":1000,"

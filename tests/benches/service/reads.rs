@@ -48,15 +48,16 @@ pub fn run() {
     let mut service = Caller::new(address, token);
     let mut state = State::default();
     let vms = service.get("/location/eu-central-h1/vm?page_size=10");
-    state.vms =
-        serde_json::from_value(json(&vms)["items"].clone()).expect("they are virtual machines");
+    state.vms = serde_json::from_value(json(&vms)["items"].clone())
+        .expect("the response lists virtual machines");
     let subnet = service.get("/location/eu-central-h1/private-subnet/backend");
-    state.subnets = vec![serde_json::from_value(json(&subnet)).expect("it is a subnet")];
+    state.subnets = vec![serde_json::from_value(json(&subnet)).expect("the response is a subnet")];
     let created = service.post(
         "/location/eu-central-h1/postgres/orders",
         &json!({ "size": "standard-2", "storage_size": 64 }),
     );
-    state.databases = vec![serde_json::from_value(json(&created)).expect("it is a database")];
+    state.databases =
+        vec![serde_json::from_value(json(&created)).expect("the response is a database")];
     let address = serve("memory", move || async move {
         api_server::router(
             Memory::new(state),
@@ -105,7 +106,7 @@ pub fn run() {
 }
 
 fn json(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).expect("it is JSON")
+    serde_json::from_str(text).expect("the response is JSON")
 }
 
 struct Caller {
@@ -170,7 +171,7 @@ impl Caller {
 fn cpu_of_others() -> f64 {
     let own = own_thread();
     let tasks = fs::read_dir("/proc/self/task")
-        .expect("Linux provides this in /proc")
+        .expect("Linux has /proc/self/task")
         .flatten();
     let others = tasks.filter(|task| !own.ends_with(&*task.file_name().to_string_lossy()));
     others

@@ -81,10 +81,12 @@ impl Service {
                 world: world.clone(),
             })
             .await
-            .expect("it is applied");
+            .expect("the inventory is applied");
         let mut projects = Vec::new();
         for name in names {
-            let project = find_project(&store, &name).await.expect("it is there");
+            let project = find_project(&store, &name)
+                .await
+                .expect("the inventory has the project");
             let id = project.id.to_string();
             let (description, world) = (String::new(), world.clone());
             let issue = Issue {
@@ -98,10 +100,12 @@ impl Service {
                 .change(issue)
                 .await
                 .map_err(Aborted::failure)
-                .expect("it is issued");
+                .expect("the token is issued");
             projects.push((id, issued.token));
         }
-        let sealer = Arc::new(Sealer::parse(&Sealer::generate_key(&world)).expect("it is a key"));
+        let sealer = Arc::new(
+            Sealer::parse(&Sealer::generate_key(&world)).expect("a generated key is valid"),
+        );
         let context = Context {
             world,
             sealer,
@@ -125,7 +129,7 @@ impl Service {
             .uri(format!("/project/{id}{path}"))
             .header("authorization", format!("Bearer {token}"))
             .body(Body::empty())
-            .expect("it is a request");
+            .expect("the request is well formed");
         self.router
             .clone()
             .oneshot(request)
@@ -137,16 +141,21 @@ impl Service {
     pub async fn execute(&self, sqlite: &'static str, postgres: &'static str) {
         match &self.database {
             DatabaseLocation::Sqlite(file) => {
-                let file = file.to_str().expect("its path is in UTF-8");
+                let file = file.to_str().expect("the path is UTF-8");
                 let mut connection =
                     SqliteConnection::establish(file).expect("the database can be opened");
-                connection.batch_execute(sqlite).expect("it runs");
+                connection
+                    .batch_execute(sqlite)
+                    .expect("SQLite runs the statements");
             }
             DatabaseLocation::Postgres(url) => {
                 let mut connection = AsyncPgConnection::establish(url)
                     .await
                     .expect("the database can be opened");
-                connection.batch_execute(postgres).await.expect("it runs");
+                connection
+                    .batch_execute(postgres)
+                    .await
+                    .expect("PostgreSQL runs the statements");
             }
         }
     }
@@ -155,7 +164,7 @@ impl Service {
 /// Returns a folder on the disk of the workspace.
 pub fn folder() -> tempfile::TempDir {
     let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../target");
-    tempfile::tempdir_in(target).expect("there is a target folder")
+    tempfile::tempdir_in(target).expect("the workspace has a target folder")
 }
 
 /// An inventory of two empty projects.

@@ -23,31 +23,31 @@ pub fn median(figures: impl Iterator<Item = f64>) -> f64 {
 
 /// Returns the peak memory of this process, in KiB.
 pub fn peak_kibibytes() -> f64 {
-    let status = fs::read_to_string("/proc/self/status").expect("Linux provides this in /proc");
+    let status = fs::read_to_string("/proc/self/status").expect("Linux has /proc/self/status");
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))
-        .expect("Linux provides this in /proc");
+        .expect("/proc/self/status has VmHWM");
     line.trim_end_matches("kB")
         .trim()
         .parse()
-        .expect("it is a number")
+        .expect("VmHWM is a number")
 }
 
 /// Returns the CPU time of a thread, in nanoseconds. `thread` is its [`own_thread`].
 pub fn cpu_nanoseconds(thread: &str) -> f64 {
     let statistics = fs::read_to_string(format!("/proc/{thread}/schedstat"))
-        .expect("Linux provides this in /proc");
+        .expect("Linux has /proc/…/schedstat");
     statistics
         .split(' ')
         .next()
         .and_then(|time| time.parse().ok())
-        .expect("it is a number")
+        .expect("schedstat begins with a number")
 }
 
 /// Returns the name of this thread under `/proc`: `<process>/task/<thread>`.
 pub fn own_thread() -> String {
-    let link = fs::read_link("/proc/thread-self").expect("Linux provides this in /proc");
+    let link = fs::read_link("/proc/thread-self").expect("Linux has /proc/thread-self");
     link.to_string_lossy().into_owned()
 }
 

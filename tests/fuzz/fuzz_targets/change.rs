@@ -13,9 +13,14 @@ use serde_json::Value;
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let named = std::env::var_os("STRATUS_FUZZ_DOCUMENT");
-    let path = named.unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/additions/new.yaml").into());
+    let path = named.unwrap_or_else(|| {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/additions/new.yaml").into()
+    });
     let loaded = contract::load(path.as_ref());
-    loaded.contract.expect("STRATUS_FUZZ_DOCUMENT names a document that is right").document
+    loaded
+        .contract
+        .expect("STRATUS_FUZZ_DOCUMENT names a document without errors")
+        .document
 });
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -15,10 +15,12 @@ impl InferenceApiKeyApi<Caller> for Memory {
         request: InferenceApiKeyCreateRequest,
     ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
         admit_change::<InferenceApiKeyCreateError>(&caller, request.project_id.as_str(), None)?;
-        let id = "akmagvrjz7cptgqmw5121gqp0c".parse().expect("it is an id");
+        let id = "akmagvrjz7cptgqmw5121gqp0c"
+            .parse()
+            .expect("the text is an id");
         let key = "0123456789abcdefghijABCDEFGHIJ01"
             .parse()
-            .expect("it is a key");
+            .expect("the text is an API key");
         Ok(
             InferenceApiKeyCreateOk::new(
                 api_types::InferenceApiKey::new(id, key),

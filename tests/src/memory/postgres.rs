@@ -84,12 +84,14 @@ impl PostgresApi<Caller> for Memory {
             version: request.body.version.clone(),
             target_version: request.body.version,
             vm_size: size(request.body.size.as_str())?,
-            maintenance_window_start_at: 3.try_into().expect("it is an hour"),
+            maintenance_window_start_at: 3.try_into().expect("3 is an hour of a day"),
             read_replica: false,
             tags: tags(request.body.tags),
             connection_string: None,
             earliest_restore_time: None,
-            latest_restore_time: "2026-03-02T17:42:10Z".parse().expect("it is a time"),
+            latest_restore_time: "2026-03-02T17:42:10Z"
+                .parse()
+                .expect("the text is a date and time"),
             firewall_rules: Vec::new(),
             primary: true,
         });

@@ -49,10 +49,10 @@ impl PrivateSubnetApi<Caller> for Memory {
             name,
             net4: format!("10.0.{number}.0/26")
                 .parse()
-                .expect("it is a network"),
+                .expect("the text is an IPv4 network"),
             net6: format!("fd00:0:0:{number:x}::/64")
                 .parse()
-                .expect("it is a network"),
+                .expect("the text is an IPv6 network"),
             nics: Vec::new(),
             state: PrivateSubnetState::Creating,
         });

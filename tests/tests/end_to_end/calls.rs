@@ -73,10 +73,10 @@ pub const CALLS: &[Call] = &[
         send: |client| {
             let body = types::LoadBalancerUpdate::from(types::LoadBalancerUpdateFields {
                 algorithm: types::LoadBalancerAlgorithm::HashBased,
-                dst_port: 8081.try_into().expect("it is a port"),
-                health_check_endpoint: "/health".parse().expect("it is a path"),
-                src_port: 80.try_into().expect("it is a port"),
-                vms: vec![vm_id(2).parse().expect("it is an id")],
+                dst_port: 8081.try_into().expect("8081 is a port"),
+                health_check_endpoint: "/health".parse().expect("the text is a path"),
+                src_port: 80.try_into().expect("80 is a port"),
+                vms: vec![vm_id(2).parse().expect("the text is an id")],
             });
             let body = body
                 .with_stack(types::NetworkStack::Ipv6)
@@ -100,7 +100,8 @@ pub const CALLS: &[Call] = &[
     Call {
         operation: "load_balancer_detach_vm",
         send: |client| {
-            let body = types::LoadBalancerDetachVm::new(vm_id(2).parse().expect("it is an id"));
+            let body =
+                types::LoadBalancerDetachVm::new(vm_id(2).parse().expect("the text is an id"));
             let call = client
                 .load_balancer_detach_vm()
                 .project_id(PROJECT)
@@ -150,8 +151,8 @@ pub const CALLS: &[Call] = &[
     Call {
         operation: "postgres_create",
         send: |client| {
-            let size = "standard-2".parse().expect("it is a size");
-            let storage = 64.try_into().expect("it is a number");
+            let size = "standard-2".parse().expect("`standard-2` is a size");
+            let storage = 64.try_into().expect("64 is a storage size");
             let body =
                 types::PostgresCreate::new(size, storage).with_version(types::PostgresVersion::N18);
             let call = client
@@ -182,7 +183,7 @@ pub const CALLS: &[Call] = &[
                 "billing".parse().expect("a value"),
             );
             let body = types::PostgresUpdate::new()
-                .with_storage_size(128.try_into().expect("it is a number"))
+                .with_storage_size(128.try_into().expect("128 is a storage size"))
                 .with_tags(vec![tag]);
             let call = client
                 .postgres_update()
@@ -201,7 +202,9 @@ pub const CALLS: &[Call] = &[
     Call {
         operation: "postgres_reset_superuser_password",
         send: |client| {
-            let password = "Example-Passw0rd-2".parse().expect("it is a password");
+            let password = "Example-Passw0rd-2"
+                .parse()
+                .expect("the text is a password");
             let call = client
                 .postgres_reset_superuser_password()
                 .project_id(PROJECT)
@@ -239,7 +242,7 @@ pub const CALLS: &[Call] = &[
     Call {
         operation: "private_subnet_connect",
         send: |client| {
-            let other = subnet_id(2).parse().expect("it is an id");
+            let other = subnet_id(2).parse().expect("the text is an id");
             let call = client
                 .private_subnet_connect()
                 .project_id(PROJECT)
@@ -255,7 +258,8 @@ pub const CALLS: &[Call] = &[
     Call {
         operation: "firewall_detach_subnet",
         send: |client| {
-            let body = types::FirewallDetachSubnet::new(subnet_id(1).parse().expect("it is an id"));
+            let body =
+                types::FirewallDetachSubnet::new(subnet_id(1).parse().expect("the text is an id"));
             let call = client
                 .firewall_detach_subnet()
                 .project_id(PROJECT)

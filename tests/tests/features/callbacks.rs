@@ -13,7 +13,7 @@ use features_webhook_sender::prelude::ClientCallbacksExt as _;
 impl CallbacksApi for crate::Features {
     async fn watch(&self, request: WatchRequest) -> Result<WatchResponse, WatchError> {
         let sender = features_webhook_sender::Client::new(request.body.url.as_str())
-            .expect("the URL is right");
+            .expect("the URL is valid");
         sender
             .watch_on_change()
             .body(Change::new(ChangeKind::Made))
@@ -74,7 +74,7 @@ pub async fn check(client: &Client, _: &str) {
     let router = features_webhook_receiver::router(watcher, Problem, Config::default());
     let url = crate::served(features_server::server::Router::new().nest("/hooks", router)).await;
     let hook = format!("{url}/hooks/watch/onChange?token=a");
-    let body = WatchBody::new(hook.parse().expect("it is a URI"));
+    let body = WatchBody::new(hook.parse().expect("the text is a URI"));
     assert_eq!(
         client
             .watch()
@@ -86,7 +86,7 @@ pub async fn check(client: &Client, _: &str) {
         204
     );
     let sender = features_webhook_sender::Client::new(format!("{url}/hooks/changed"))
-        .expect("the URL is right");
+        .expect("the URL is valid");
     sender
         .changed()
         .body(Change::new(ChangeKind::Gone))

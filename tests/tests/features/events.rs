@@ -27,7 +27,7 @@ pub async fn check(client: &Client, _: &str) {
             let event = event.expect("an event arrives");
             event
                 .json::<EventWatchOkBody>()
-                .expect("it is of its type")
+                .expect("the event has the type of the response body")
                 .number
         });
         assert_eq!(numbers.collect::<Vec<_>>().await, expected);

@@ -34,10 +34,10 @@ impl IntegersApi for crate::Features {
             .into_iter()
             .flatten()
             .sum::<u64>();
-        Ok(
-            (signed + i64::try_from(unsigned).expect("they are small") + i64::from(request.more))
-                .into(),
-        )
+        Ok((signed
+            + i64::try_from(unsigned).expect("the number fits an i64")
+            + i64::from(request.more))
+        .into())
     }
 }
 
@@ -45,7 +45,7 @@ pub async fn check(client: &Client, url: &str) {
     let body = Integers::new()
         .with_i8(-1)
         .with_u16(2)
-        .with_port(443.try_into().expect("it is in range"));
+        .with_port(443.try_into().expect("443 is in the range of the schema"));
     assert_eq!(
         client
             .add()

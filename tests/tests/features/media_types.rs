@@ -55,7 +55,7 @@ impl MediaTypesApi for crate::Features {
     }
 
     async fn words_add(&self, request: WordsAddRequest) -> Result<WordsAddResponse, WordsAddError> {
-        let status = StatusCode::CREATED.try_into().expect("it is a success");
+        let status = StatusCode::CREATED.try_into().expect("201 is a success");
         Ok(WordsAddResponse::Default {
             status,
             body: request.body,
@@ -64,7 +64,7 @@ impl MediaTypesApi for crate::Features {
 }
 
 pub async fn check(client: &Client, url: &str) {
-    let note = Note::new("a".parse().expect("it is long enough"));
+    let note = Note::new("a".parse().expect("the text is long enough for the schema"));
     let response = client
         .note_add()
         .body(note)
@@ -126,7 +126,7 @@ pub async fn check(client: &Client, url: &str) {
         .body("application/json", "a")
         .send()
         .await
-        .expect_err("it is no text");
+        .expect_err("the JSON body is rejected as a text");
     assert_eq!(error.status().map(|status| status.as_u16()), Some(415));
     let other = reqwest::Client::new()
         .post(format!("{url}/notes"))

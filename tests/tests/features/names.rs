@@ -144,14 +144,14 @@ impl item::ItemApi for crate::Features {
 }
 
 pub async fn check(client: &Caller, _: &str) {
-    let a: A = "a".parse().expect("it is long enough");
-    let d = D::try_from(1).expect("it is large enough");
+    let a: A = "a".parse().expect("the text is long enough for the schema");
+    let d = D::try_from(1).expect("1 is large enough for the schema");
     let map: Map = [("b".to_owned(), E::from(d))]
         .into_iter()
         .collect::<std::collections::BTreeMap<_, _>>()
         .try_into()
-        .expect("it is small enough");
-    let list = I::try_from(vec![map]).expect("it is short enough");
+        .expect("the map is small enough for the schema");
+    let list = I::try_from(vec![map]).expect("the list is short enough for the schema");
     let sent = Properties::new(a, d, S::Two)
         .with_i(list)
         .with_from(FromIteratorType::True);

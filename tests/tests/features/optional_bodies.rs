@@ -22,7 +22,7 @@ impl OptionalBodiesApi for crate::Features {
 }
 
 pub async fn check(client: &Client, url: &str) {
-    let delay = 5.try_into().expect("it is in range");
+    let delay = 5.try_into().expect("5 is in the range of the schema");
     for (call, expected) in [
         (client.restart(), ("0", None)),
         (
@@ -49,7 +49,12 @@ pub async fn check(client: &Client, url: &str) {
         .post(format!("{url}/restart"))
         .header("content-type", "application/json");
     assert_eq!(
-        wrong.body("null").send().await.expect("a response").status(),
+        wrong
+            .body("null")
+            .send()
+            .await
+            .expect("a response")
+            .status(),
         400
     );
 }

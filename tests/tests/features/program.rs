@@ -72,7 +72,7 @@ async fn served(router: features_server::server::Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port is free");
-    let address = listener.local_addr().expect("it is bound");
+    let address = listener.local_addr().expect("the listener has an address");
     tokio::spawn(axum::serve(listener, router).into_future());
     format!("http://{address}")
 }
@@ -86,6 +86,6 @@ async fn main() {
         Config::default(),
     ))
     .await;
-    let client = Client::new(&url).expect("the URL is right");
+    let client = Client::new(&url).expect("the URL is valid");
     check(&client, &url).await;
 }

@@ -22,7 +22,13 @@ impl ReferencesApi for crate::Features {
 }
 
 pub async fn check(client: &Client, url: &str) {
-    let leaf = |count: i32| Tree::new().with_leaves(count.try_into().expect("it is in range"));
+    let leaf = |count: i32| {
+        Tree::new().with_leaves(
+            count
+                .try_into()
+                .expect("the count is in the range of the schema"),
+        )
+    };
     let tree = leaf(1).with_branches(vec![leaf(2), leaf(3).with_branches(vec![leaf(4)])]);
     assert_eq!(
         client
@@ -44,7 +50,12 @@ pub async fn check(client: &Client, url: &str) {
             .post(format!("{url}/trees"))
             .header("content-type", "application/json");
         assert_eq!(
-            request.body(body).send().await.expect("a response").status(),
+            request
+                .body(body)
+                .send()
+                .await
+                .expect("a response")
+                .status(),
             status,
             "{body}"
         );

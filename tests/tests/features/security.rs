@@ -79,7 +79,7 @@ pub async fn check(client: &Client, url: &str) {
         } else {
             builder
         };
-        builder.build().expect("the URL is right")
+        builder.build().expect("the URL is valid")
     };
     assert_eq!(status(client).await, [204, 401, 401, 401]);
     assert_eq!(
@@ -105,7 +105,7 @@ pub async fn check(client: &Client, url: &str) {
     let reader = Client::builder(url)
         .oauth2("read")
         .build()
-        .expect("the URL is right");
+        .expect("the URL is valid");
     assert_eq!(
         reader
             .scoped_list()

@@ -1,7 +1,9 @@
 //! Responses of several types: callers match on them, successes and errors alike.
 
 use features_client::prelude::*;
-use features_client::several_responses::{JobViewErrorBody as ErrorBody, JobViewResponse as Received};
+use features_client::several_responses::{
+    JobViewErrorBody as ErrorBody, JobViewResponse as Received,
+};
 use features_server::server::StatusCode;
 use features_server::several_responses::{
     JobViewError, JobViewRequest, JobViewResponse, SeveralResponsesApi,
@@ -41,10 +43,17 @@ pub async fn check(client: &Client, _: &str) {
     for (number, status) in [(2, 404), (3, 409), (4, 418)] {
         let error = view(number).await.expect_err("an error");
         assert_eq!(error.status().map(|status| status.as_u16()), Some(status));
-        match error.into_body().expect("the contract lists it") {
-            ErrorBody::NotFound(body) => assert_eq!((number, body.title.as_str()), (2, "none such")),
+        match error
+            .into_body()
+            .expect("the contract lists the status of the error")
+        {
+            ErrorBody::NotFound(body) => {
+                assert_eq!((number, body.title.as_str()), (2, "none such"))
+            }
             ErrorBody::Conflict(text) => assert_eq!((number, text.as_str()), (3, "in the way")),
-            ErrorBody::Default(body) => assert_eq!((number, body.hint.as_deref()), (4, Some("tea"))),
+            ErrorBody::Default(body) => {
+                assert_eq!((number, body.hint.as_deref()), (4, Some("tea")))
+            }
             other => panic!("{other:?}"),
         }
     }

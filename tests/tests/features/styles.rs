@@ -94,7 +94,7 @@ pub async fn check(client: &Client, url: &str) {
         .expect("a response")
         .json()
         .await
-        .expect("it is a list");
+        .expect("the response is a list");
     let expected = [
         "a|b",
         "c|d",

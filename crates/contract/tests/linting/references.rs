@@ -137,7 +137,7 @@ fn components_are_used() {
     assert_eq!(
         diagnostics(&heirs),
         vec![],
-        "a discriminator implies its heirs"
+        "a discriminator implies the schemas that inherit from its schema"
     );
 }
 

@@ -52,13 +52,13 @@ fn a_closed_standard_output_is_not_a_failure() {
     let full = std::fs::File::options()
         .write(true)
         .open("/dev/full")
-        .expect("there is such a device");
+        .expect("Linux has the device /dev/full");
     let output = home
         .command(&["config"])
         .stdout(full)
         .output()
         .expect("the program starts");
-    let said = String::from_utf8(output.stderr).expect("it is text");
+    let said = String::from_utf8(output.stderr).expect("stderr is UTF-8");
     assert!(
         said.starts_with("error: failed to write to standard output: "),
         "{said}"

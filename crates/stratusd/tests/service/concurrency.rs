@@ -74,13 +74,13 @@ async fn exactly_one_create_wins(callers: &[Caller]) {
         assert_eq!(
             successes(&at_once(callers, calls, false).await, "name"),
             1,
-            "of the databases"
+            "exactly one database with the name is created"
         );
         let calls = vec![(format!("{PLACE}/private-subnet/same-{round}"), json!({})); 24];
         assert_eq!(
             successes(&at_once(callers, calls, false).await, "name"),
             1,
-            "of the subnets"
+            "exactly one private subnet with the name is created"
         );
     }
     let listed = callers[0].get("/postgres").await.ok();
@@ -126,7 +126,7 @@ async fn a_vm_has_one_load_balancer(callers: &[Caller]) {
         let responses = at_once(callers, calls, true).await;
         assert!(
             (1..=2).contains(&successes(&responses, "vms")),
-            "one load balancer has won, perhaps twice"
+            "one load balancer gets the virtual machines, in one update or both"
         );
         let winners: HashSet<&str> = responses
             .iter()
@@ -315,7 +315,10 @@ async fn inventories_are_applied_one_by_one() {
                 .matches("+ project")
                 .count();
         }
-        assert_eq!(made, 1, "one of them makes the rule, and says so");
+        assert_eq!(
+            made, 1,
+            "exactly one of the concurrent `stratusd apply` runs creates the project"
+        );
     }
 }
 
@@ -331,8 +334,8 @@ async fn a_file_that_somebody_else_writes_to_is_unavailable() {
     let file = home
         .database_url
         .strip_prefix("sqlite://")
-        .expect("it is a file");
-    let mut other = SqliteConnection::establish(file).expect("it opens");
+        .expect("the store is a SQLite file");
+    let mut other = SqliteConnection::establish(file).expect("the SQLite file opens");
     other
         .batch_execute("BEGIN IMMEDIATE")
         .expect("nobody else writes");
@@ -345,10 +348,12 @@ async fn a_file_that_somebody_else_writes_to_is_unavailable() {
     }
     assert!(
         begun.elapsed() < Duration::from_secs(25),
-        "it took {:?}",
+        "the responses came after {:?}",
         begun.elapsed()
     );
-    other.batch_execute("ROLLBACK").expect("it is over");
+    other
+        .batch_execute("ROLLBACK")
+        .expect("the write lock is released");
     callers[0]
         .post_nothing(&format!("{PLACE}/private-subnet/free"))
         .await

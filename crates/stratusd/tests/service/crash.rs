@@ -170,7 +170,7 @@ async fn a_reader_beside_the_service_takes_nothing_away() {
     #[cfg(target_os = "linux")]
     {
         let inode = std::fs::metadata(home.path().join("stratus.db"))
-            .expect("it is there")
+            .expect("the SQLite file exists")
             .ino();
         let locks = std::fs::read_to_string("/proc/locks").expect("Linux says");
         let is_held = |line: &str| {
@@ -189,8 +189,8 @@ async fn a_reader_beside_the_service_takes_nothing_away() {
     let file = home
         .database_url
         .strip_prefix("sqlite://")
-        .expect("it is a file");
-    let mut reader = SqliteConnection::establish(file).expect("it opens");
+        .expect("the store is a SQLite file");
+    let mut reader = SqliteConnection::establish(file).expect("the SQLite file opens");
     let backup = home.path().join("backup.db");
     reader
         .batch_execute(&format!("VACUUM INTO '{}'", backup.display()))
@@ -232,10 +232,10 @@ on_both! {
                 check(&caller, &record).await;
                 made += record.made.len();
                 for body in record.made.values() {
-                    assert!(ids.insert(body["id"].to_string()), "an id came twice");
+                    assert!(ids.insert(body["id"].to_string()), "two created resources have the same id");
                     if body["net4"].is_string() {
-                        assert!(networks.insert(body["net4"].to_string()), "a network came twice");
-                        assert!(networks.insert(body["net6"].to_string()), "a network came twice");
+                        assert!(networks.insert(body["net4"].to_string()), "two private subnets have the same network");
+                        assert!(networks.insert(body["net6"].to_string()), "two private subnets have the same network");
                     }
                 }
                 passwords.extend(record.passwords);
@@ -248,12 +248,12 @@ on_both! {
         let caller = Caller::new(&service.base, SHOP, &token);
         for (path, (acknowledged, perhaps)) in &passwords {
             let running = caller.wait_for(path, |database| database["state"] == "running").await;
-            let url = running["connection_string"].as_str().expect("a running database has one");
+            let url = running["connection_string"].as_str().expect("a running database has a connection string");
             let is = |password: &str| url.contains(&format!(":{}@", password.replace('-', "%2D")));
             assert!(is(acknowledged) || perhaps.as_deref().is_some_and(is), "{path}: {url}");
         }
         let (count, items) = all(&caller, "/postgres").await;
-        assert_eq!(usize::try_from(count).unwrap(), items.len(), "the count is the count");
+        assert_eq!(usize::try_from(count).unwrap(), items.len(), "the count is the number of the listed databases");
         for item in items {
             let path = format!("{PLACE}/postgres/{}", item["id"].as_str().unwrap());
             caller.wait_for(&path, |database| database["state"] == "running").await;

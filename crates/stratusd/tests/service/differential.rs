@@ -266,7 +266,10 @@ async fn both_databases_answer_alike() {
         return;
     };
     let (sqlite, postgres) = (Bare::new(Home::sqlite()).await, Bare::new(postgres).await);
-    assert_eq!(sqlite.token, postgres.token, "the worlds are the same");
+    assert_eq!(
+        sqlite.token, postgres.token,
+        "both services get the same time and randomness"
+    );
     let seed = std::env::var("STRATUS_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok())

@@ -45,7 +45,8 @@ impl Target {
     /// Opens the service's database, to change it without the service.
     fn database(&self) -> SqliteConnection {
         let file = self.home.database_url.strip_prefix("sqlite://");
-        SqliteConnection::establish(file.expect("it is a file")).expect("it opens")
+        SqliteConnection::establish(file.expect("the store is a SQLite file"))
+            .expect("the SQLite file opens")
     }
 
     /// Returns a request without credentials, for a path below the project.
@@ -104,7 +105,9 @@ impl Target {
                 // Each try finds that somebody else has taken what it needs.
                 let trigger = "CREATE TRIGGER taken BEFORE INSERT ON inference_api_key \
                                BEGIN INSERT INTO location SELECT * FROM location LIMIT 1; END";
-                self.database().batch_execute(trigger).expect("it is made");
+                self.database()
+                    .batch_execute(trigger)
+                    .expect("the trigger is created");
                 self.request(Method::POST, key)
             }
             "payload_too_large" => return Some(self.announce(key, (1 << 20) + 1)),
@@ -114,14 +117,20 @@ impl Target {
                 .body("{}"),
             "unexpected_error" => {
                 let damage = "UPDATE private_subnet SET net4 = 'damaged' WHERE name = 'frontend'";
-                self.database().batch_execute(damage).expect("it is done");
+                self.database()
+                    .batch_execute(damage)
+                    .expect("the rows are damaged");
                 self.request(Method::GET, &subnet("frontend"))
             }
             "unavailable" => {
                 let mut other = self.database();
-                other.batch_execute("BEGIN IMMEDIATE").expect("it is free");
+                other
+                    .batch_execute("BEGIN IMMEDIATE")
+                    .expect("the write lock is free");
                 let response = sent(self.request(Method::POST, &subnet("held"))).await;
-                other.batch_execute("ROLLBACK").expect("it is over");
+                other
+                    .batch_execute("ROLLBACK")
+                    .expect("the write lock is released");
                 return Some(response);
             }
             "too_many_requests" => {
@@ -138,30 +147,35 @@ impl Target {
     /// response arrives before the service closes the connection.
     fn announce(&self, path: &str, bytes: usize) -> (u16, Value) {
         let address = self.service.base.strip_prefix("http://");
-        let mut stream = TcpStream::connect(address.expect("it speaks HTTP")).expect("it listens");
+        let mut stream = TcpStream::connect(address.expect("the base URL is HTTP"))
+            .expect("the service accepts connections");
         let token = &self.token;
         write!(
             stream,
             "POST /project/{SHOP}{path} HTTP/1.1\r\nhost: stratus\r\nauthorization: Bearer {token}\r\n\
              content-type: application/json\r\ncontent-length: {bytes}\r\nconnection: close\r\n\r\n"
         )
-        .expect("the service reads");
+        .expect("the service reads the request");
         let mut response = String::new();
-        stream.read_to_string(&mut response).expect("it is text");
-        let (head, body) = response.split_once("\r\n\r\n").expect("it has a head");
+        stream
+            .read_to_string(&mut response)
+            .expect("the response is UTF-8");
+        let (head, body) = response
+            .split_once("\r\n\r\n")
+            .expect("the response has a head");
         let status = head
             .split(' ')
             .nth(1)
             .and_then(|status| status.parse().ok());
-        let body = serde_json::from_str(body).expect("it is JSON");
-        (status.expect("it has a status"), body)
+        let body = serde_json::from_str(body).expect("the body is JSON");
+        (status.expect("the response has a status"), body)
     }
 }
 
 async fn sent(request: RequestBuilder) -> (u16, Value) {
     let response = request.send().await.expect("the service responds");
     let status = response.status().as_u16();
-    (status, response.json().await.expect("it is JSON"))
+    (status, response.json().await.expect("the body is JSON"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -312,7 +326,7 @@ fn request(
         }
     }
     let method = operation.method.to_uppercase();
-    let method = Method::from_bytes(method.as_bytes()).expect("it is a method");
+    let method = Method::from_bytes(method.as_bytes()).expect("the contract names an HTTP method");
     let request = target
         .http
         .request(method, format!("{}{path}", target.service.base))
@@ -452,7 +466,7 @@ struct Operation<'c> {
 
 fn contract() -> Value {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi.yaml");
-    let text = std::fs::read_to_string(file).expect("the contract is there");
+    let text = std::fs::read_to_string(file).expect("the repository has openapi.yaml");
     serde_saphyr::from_str(&text).expect("the contract is YAML")
 }
 
@@ -490,7 +504,7 @@ fn followed<'c>(contract: &'c Value, node: &'c Value) -> &'c Value {
     match node["$ref"].as_str() {
         Some(reference) => contract
             .pointer(&reference[1..])
-            .expect("it leads somewhere"),
+            .expect("the reference points into the contract"),
         None => node,
     }
 }

@@ -42,7 +42,7 @@ on_both! {
         service.terminate();
         let (is_well, log) = service.wait();
         assert!(is_well && log.contains("request rejected"), "{log}");
-        let sealing_key = std::fs::read_to_string(home.keys()).expect("it is there");
+        let sealing_key = std::fs::read_to_string(home.keys()).expect("the key file exists");
         let is_in = |text: &str, secret: &str| forms_of(secret).into_iter().any(|form| text.contains(&form));
         for secret in [&token, &first, own, "weakweakweak", &key, "WrongWrong", sealing_key.trim()] {
             assert!(!is_in(&log, secret), "a secret is in the log: {secret}");
@@ -53,12 +53,12 @@ on_both! {
             assert!(dumped.status.success(), "{dumped:?}");
             vec![("the database".to_owned(), String::from_utf8_lossy(&dumped.stdout).into_owned())]
         } else {
-            let files = std::fs::read_dir(home.path()).expect("it is there").flatten().map(|file| file.path());
+            let files = std::fs::read_dir(home.path()).expect("the home folder is readable").flatten().map(|file| file.path());
             let files = files.filter(|file| file.is_file() && !file.ends_with("keys"));
-            let read = |file: &Path| String::from_utf8_lossy(&std::fs::read(file).expect("it is readable")).into_owned();
+            let read = |file: &Path| String::from_utf8_lossy(&std::fs::read(file).expect("the file is readable")).into_owned();
             files.map(|file| (file.display().to_string(), read(&file))).collect()
         };
-        assert!(kept.iter().any(|(_, text)| text.contains("orders")), "nothing is kept");
+        assert!(kept.iter().any(|(_, text)| text.contains("orders")), "the store has the name of the database");
         for (place, text) in kept {
             for secret in [&token[31..], &first, own, &key] {
                 assert!(!is_in(&text, secret), "a secret is in {place}");

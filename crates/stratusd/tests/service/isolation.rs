@@ -22,7 +22,7 @@ async fn things(shop: &Caller) -> Things {
         response["id"]
             .as_str()
             .or(response["items"][0]["id"].as_str())
-            .expect("there is an id")
+            .expect("the response has an id")
             .to_owned()
     };
     let subnet = shop
@@ -31,7 +31,7 @@ async fn things(shop: &Caller) -> Things {
         .ok();
     let firewall = subnet["firewalls"][0]["id"]
         .as_str()
-        .expect("there is a firewall")
+        .expect("the subnet has a firewall")
         .to_owned();
     BTreeMap::from([
         (
@@ -164,7 +164,7 @@ on_both! {
             assert_eq!(response.error(), (400, "InvalidRequest"), "{}: {}", operation.id, response.body);
             assert_eq!(response, call(&rival, operation, reference, unknown.as_ref()).await, "{}", operation.id);
         }
-        assert_eq!(state(&shop).await, before, "the shop is as it was");
+        assert_eq!(state(&shop).await, before, "the requests of another project leave the shop unchanged");
         // By the same names, the rival reaches resources of its own.
         assert_ne!(
             shop.get(&format!("{PLACE}/private-subnet/backend")).await.ok()["id"],

@@ -11,14 +11,19 @@ use crate::support::inventory::{SHOP, two_projects};
 
 /// Returns the certificate of an authority, and a server certificate and its key, all in PEM.
 fn issued(host: &str) -> (String, String, String) {
-    let mut authority = CertificateParams::new([]).expect("it has no names");
+    let mut authority = CertificateParams::new([]).expect("an authority needs no names");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority_key = KeyPair::generate().expect("a key can be made");
-    let root = authority.self_signed(&authority_key).expect("it is signed");
+    let root = authority
+        .self_signed(&authority_key)
+        .expect("the authority signs its own certificate");
     let issuer = Issuer::new(authority, authority_key);
     let key = KeyPair::generate().expect("a key can be made");
-    let server = CertificateParams::new([host.to_owned()]).expect("it is a name");
-    let server = server.signed_by(&key, &issuer).expect("it is signed");
+    let server =
+        CertificateParams::new([host.to_owned()]).expect("the host is a name for a certificate");
+    let server = server
+        .signed_by(&key, &issuer)
+        .expect("the authority signs the server's certificate");
     (root.pem(), server.pem(), key.serialize_pem())
 }
 
@@ -53,7 +58,10 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
     let second_of_two = by_number.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1");
     // The kernel accepts connections to this port, but nothing responds.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let silent_host = silent.local_addr().expect("it has one").to_string();
+    let silent_host = silent
+        .local_addr()
+        .expect("the listener has an address")
+        .to_string();
     let second_of_silent = by_number.replace("127.0.0.1", &format!("{silent_host},127.0.0.1"));
     for good in [
         (
@@ -77,7 +85,7 @@ async fn a_servers_certificate_is_judged_as_libpq_says() {
     let port = by_number
         .rsplit_once(':')
         .and_then(|(_, rest)| rest.split_once('/'))
-        .expect("it has a port")
+        .expect("the URL has a port")
         .0;
     let by_address = "postgres://stratus@/postgres".to_owned();
     let socket = format!(
@@ -253,7 +261,7 @@ async fn connections_are_made_once() {
     );
     assert!(
         !log.contains("unexpected EOF"),
-        "a connection was left without a word:\n{log}"
+        "a connection ended without a message to PostgreSQL:\n{log}"
     );
     assert!(
         !log.contains("already a transaction in progress"),
@@ -296,11 +304,14 @@ async fn a_server_that_stands_still_is_given_up() {
         })
         .collect();
     for response in asked {
-        assert_eq!(response.await.expect("it is responded"), 503);
+        assert_eq!(
+            response.await.expect("the calling task does not panic"),
+            503
+        );
     }
     assert!(
         begun.elapsed() < Duration::from_secs(45),
-        "it took {:?}",
+        "the requests took {:?}",
         begun.elapsed()
     );
     let begun = Instant::now();
@@ -308,7 +319,7 @@ async fn a_server_that_stands_still_is_given_up() {
     assert!(service.wait().0);
     assert!(
         begun.elapsed() < Duration::from_mins(1),
-        "it took {:?}",
+        "the requests took {:?}",
         begun.elapsed()
     );
     cluster.signal("CONT");

@@ -37,11 +37,11 @@ on_both! {
         }
         let path = format!("{PLACE}/postgres/flaky-0");
         let down = caller.wait_for(&path, |database| database["state"] == "unavailable").await;
-        assert!(down["connection_string"].is_string(), "how it is reached stays known");
+        assert!(down["connection_string"].is_string(), "an unavailable database keeps its connection string");
         caller.wait_for(&path, |database| database["state"] == "running").await;
         let seen = caller.get(&path).await.ok();
         assert!(seen["earliest_restore_time"].is_string(), "{seen}");
-        assert!(failed_steps(&service).await > 0, "nothing failed");
+        assert!(failed_steps(&service).await > 0, "the metrics count no failed step");
     }
 
     async fn keys_are_rotated_without_losing_a_password(home: Home) {
@@ -55,18 +55,18 @@ on_both! {
         let before = caller.wait_for(&path, |database| database["state"] == "running").await;
         drop(service);
 
-        let old = std::fs::read_to_string(home.keys()).expect("it is there");
+        let old = std::fs::read_to_string(home.keys()).expect("the key file exists");
         let new = home.succeed(&["key", "generate"]);
-        std::fs::write(home.keys(), format!("# the current one\n{new}\n# the one before\n{old}")).expect("it is writable");
+        std::fs::write(home.keys(), format!("# the current one\n{new}\n# the one before\n{old}")).expect("the key file is writable");
         assert!(home.succeed(&["key", "rotate"]).contains("re-encrypted 2 secrets"));
         assert!(home.succeed(&["key", "rotate"]).contains("re-encrypted 0 secrets"));
-        std::fs::write(home.keys(), &new).expect("it is writable");
+        std::fs::write(home.keys(), &new).expect("the key file is writable");
         let service = home.serve(&settings);
         let caller = Caller::new(&service.base, SHOP, &token);
         assert_eq!(caller.get(&path).await.ok()["connection_string"], before["connection_string"]);
         drop(service);
 
-        std::fs::write(home.keys(), &old).expect("it is writable");
+        std::fs::write(home.keys(), &old).expect("the key file is writable");
         assert!(home.fail(&["serve"]).contains("failed to open the certificate authority"));
         assert!(home.fail(&["key", "rotate"]).contains("none of the keys opens"));
     }
@@ -93,7 +93,7 @@ on_both! {
                 break;
             }
         }
-        let (path, running) = made.expect("one of them was changed while it was created");
+        let (path, running) = made.expect("one of the databases is changed while it is being created");
         assert_eq!(sizes(&running), [json!(256), json!(64)]);
         // Changes that do not affect the storage are not checked against its use.
         for body in [json!({}), json!({ "tags": [] }), json!({ "storage_size": 64 }), json!({ "ha_type": "sync" })] {
@@ -112,19 +112,22 @@ async fn failed_steps(service: &Service) -> u64 {
     let metrics = reqwest::get(format!("{}/metrics", service.management))
         .await
         .expect("the service responds");
-    let metrics = metrics.text().await.expect("it is text");
+    let metrics = metrics.text().await.expect("the metrics are text");
     let count = metrics
         .lines()
         .find_map(|line| line.strip_prefix("stratus_reconcile_steps_failed_total "));
     count
-        .expect("it is counted")
+        .expect("the metrics count the steps")
         .parse()
-        .expect("it is a number")
+        .expect("the count is a number")
 }
 
 async fn store(home: &Home) -> Store {
-    let url: stratusd::settings::DatabaseUrl = home.database_url.parse().expect("it is one");
-    let database = url.database().expect("it is one");
+    let url: stratusd::settings::DatabaseUrl = home
+        .database_url
+        .parse()
+        .expect("the test's database URL is valid");
+    let database = url.database().expect("the URL names a database");
     let config = StoreConfig {
         database,
         connections: 4,

@@ -44,7 +44,10 @@ async fn tokens_expire_and_are_revoked() {
             Some(caller.get("/postgres").await).filter(|response| response.status != 200)
         });
         assert_eq!(
-            refused.await.expect("it ends").error(),
+            refused
+                .await
+                .expect("the revoked token stops working")
+                .error(),
             (401, "InvalidCredentials")
         );
     }
@@ -60,7 +63,7 @@ async fn tokens_expire_and_are_revoked() {
         .await
         .expect("the service responds");
     assert_eq!(response.headers()["www-authenticate"], "Bearer");
-    let response: Value = response.json().await.expect("it is JSON");
+    let response: Value = response.json().await.expect("the body is JSON");
     assert_eq!(response["error"]["type"], "MissingCredentials");
 }
 
@@ -86,15 +89,15 @@ async fn a_token_over_its_rate_limit_must_wait() {
         taken += 1.0;
         assert!(
             taken <= 4.0 + 2.0 * begun.elapsed().as_secs_f64(),
-            "{taken} were taken"
+            "{taken} requests were accepted"
         );
     };
-    assert!(taken >= 4.0, "{taken} were taken");
+    assert!(taken >= 4.0, "{taken} requests were accepted");
     assert_eq!(
         (refused.status().as_u16(), &refused.headers()["retry-after"]),
         (429, &"1".parse().unwrap())
     );
-    let body: Value = refused.json().await.expect("it is JSON");
+    let body: Value = refused.json().await.expect("the body is JSON");
     assert_eq!(
         (&body["error"]["code"], &body["error"]["type"]),
         (&json!(429), &json!("TooManyRequests"))
@@ -113,7 +116,7 @@ async fn health_and_metrics_are_on_a_port_of_their_own() {
     let address = service
         .base
         .strip_prefix("http://")
-        .expect("it speaks HTTP");
+        .expect("the base URL is HTTP");
     let held: Vec<_> = (0..3)
         .map(|_| TcpStream::connect(address).expect("the service listens"))
         .collect();
@@ -226,7 +229,7 @@ async fn access_log(log: &str) -> Vec<Value> {
         .ok();
     caller.get("/postgres?start_after=hidden-query").await;
     let asked = reqwest::Client::new().request(
-        "HIDDEN".parse().expect("it is one"),
+        "HIDDEN".parse().expect("`HIDDEN` is an HTTP method"),
         format!("{}/x", service.base),
     );
     asked
@@ -255,7 +258,7 @@ async fn get(url: &str) -> (u16, String) {
     let response = reqwest::get(url).await.expect("the service responds");
     (
         response.status().as_u16(),
-        response.text().await.expect("it is text"),
+        response.text().await.expect("the body is text"),
     )
 }
 
@@ -274,13 +277,13 @@ fn start(home: &Home, more: &[&str]) -> (Child, String) {
         .spawn()
         .expect("the program starts");
     let mut line = String::new();
-    BufReader::new(service.stdout.take().expect("it is piped"))
+    BufReader::new(service.stdout.take().expect("stdout is piped"))
         .read_line(&mut line)
-        .expect("it says where it is");
+        .expect("the service prints its address");
     let base = line
         .split([' ', ','])
         .nth(1)
-        .expect("it says where it is")
+        .expect("the line contains the address")
         .to_owned();
     (service, base)
 }

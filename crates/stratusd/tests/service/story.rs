@@ -41,7 +41,7 @@ fn begin(home: &Home, more: &[&str]) -> (crate::support::process::Service, Calle
 async fn ids(caller: &Caller, path: &str) -> std::collections::BTreeMap<String, String> {
     let page = caller.get(path).await.ok();
     let items = page["items"].as_array().expect("a page has items").clone();
-    let text = |value: &Value| value.as_str().expect("it is a text").to_owned();
+    let text = |value: &Value| value.as_str().expect("the value is a text").to_owned();
     items
         .iter()
         .map(|item| (text(&item["name"]), text(&item["id"])))
@@ -389,7 +389,7 @@ on_both! {
             .body(api_types::PostgresCreate::new("standard-2".try_into().unwrap(), 64.try_into().unwrap()))
             .send()
             .await
-            .expect("it is made");
+            .expect("the database is created");
         assert_eq!(made.state, api_types::PostgresState::Creating);
         shop.wait_for(&format!("{PLACE}/postgres/orders"), |database| database["state"] == "running").await;
         let seen = client
@@ -399,7 +399,7 @@ on_both! {
             .postgres_database_reference("orders")
             .send()
             .await
-            .expect("it is there");
+            .expect("the created database is found");
         assert!(seen.connection_string.is_some());
         let balancers = client.project_load_balancer_list().project_id(SHOP).send().await.expect("a page comes");
         assert_eq!(balancers.count.get(), 2);
@@ -410,7 +410,7 @@ on_both! {
             .private_subnet_reference("backend")
             .send()
             .await
-            .expect("it is there");
+            .expect("the private subnet is found");
         assert_eq!(subnet.nics.len(), 2);
     }
 }

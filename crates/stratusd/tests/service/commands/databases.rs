@@ -14,11 +14,11 @@ on_both! {
         home.apply(&two_projects());
         let newer = "INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')";
         if let Some(file) = home.database_url.strip_prefix("sqlite://") {
-            let mut connection = SqliteConnection::establish(file).expect("it opens");
-            connection.batch_execute(newer).expect("it is written");
+            let mut connection = SqliteConnection::establish(file).expect("the SQLite file opens");
+            connection.batch_execute(newer).expect("the newer migration is recorded");
         } else {
-            let mut connection = AsyncPgConnection::establish(&home.database_url).await.expect("it opens");
-            connection.batch_execute(newer).await.expect("it is written");
+            let mut connection = AsyncPgConnection::establish(&home.database_url).await.expect("PostgreSQL accepts a connection");
+            connection.batch_execute(newer).await.expect("the newer migration is recorded");
         }
         for command in [&["serve"][..], &["token", "list", "--project", "shop"]] {
             let said = home.fail(command);
@@ -37,7 +37,8 @@ fn an_sqlite_file_is_for_nobody_else_to_read() {
     let _service = home.serve(&[]);
     home.token("shop", &[]);
     for name in ["stratus.db", "stratus.db-wal", "stratus.db-shm"] {
-        let file = std::fs::metadata(home.path().join(name)).expect("it is there");
+        let file =
+            std::fs::metadata(home.path().join(name)).expect("the file of the database exists");
         assert_eq!(file.permissions().mode() & 0o777, 0o600, "{name}");
     }
 }

@@ -119,7 +119,7 @@ on_both! {
         let other = nics("[{ name: e, private_ipv4: 10.61.7.10 }]");
         std::fs::write(home.path().join("inventory.yaml"), &other).expect("the folder is writable");
         let said = home.fail(&["apply", "inventory.yaml"]);
-        let line = other.lines().position(|line| line.contains("10.61.7.10")).expect("it is there") + 1;
+        let line = other.lines().position(|line| line.contains("10.61.7.10")).expect("the inventory has the address 10.61.7.10") + 1;
         assert!(said.contains(&format!("inventory.yaml:{line}:")), "{said}");
         assert!(said.contains("the network interface a has this address and is not in the inventory"), "{said}");
         assert!(applied(other, &["--prune"]).contains("1 to create, 0 to update, 4 to delete: applied"));
@@ -132,7 +132,7 @@ on_both! {
         }
         let caller = home.serve(&[]);
         let token = home.token("shop", &[]);
-        let project = plan.split("with the id ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("it is printed");
+        let project = plan.split("with the id ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("the plan prints the project's id");
         let caller = Caller::new(&caller.base, project, &token);
         let body = serde_json::json!({ "size": "standard-2", "storage_size": 64 });
         let refused = caller.post("/location/eu-north-h1/postgres/orders", body).await;
@@ -217,7 +217,7 @@ fn invalid_utf8_in_an_inventory_is_reported_where_it_is() {
         home.path().join("inventory.yaml"),
         b"locations: []\nprojects: [ \xff ]\n",
     )
-    .expect("it is writable");
+    .expect("the home folder is writable");
     let said = home.fail(&["apply", "inventory.yaml"]);
     assert!(
         said.contains("inventory.yaml:2:13: must be UTF-8"),
@@ -229,7 +229,7 @@ fn invalid_utf8_in_an_inventory_is_reported_where_it_is() {
 fn the_schema_of_inventories_is_published() {
     let home = Home::sqlite();
     let schema: serde_json::Value =
-        serde_json::from_str(&home.succeed(&["schema"])).expect("it is JSON");
+        serde_json::from_str(&home.succeed(&["schema"])).expect("`stratusd schema` prints JSON");
     assert_json_snapshot!("inventory_schema", schema);
     let published = concat!(env!("CARGO_MANIFEST_DIR"), "/inventory.schema.json");
     let published = std::fs::read_to_string(published).expect("the schema is beside the crate");
@@ -239,7 +239,8 @@ fn the_schema_of_inventories_is_published() {
         "run `stratusd schema > crates/stratusd/inventory.schema.json`"
     );
     // Check inventories with an independent validator.
-    let validator = jsonschema::draft202012::new(&schema).expect("it is a schema");
+    let validator =
+        jsonschema::draft202012::new(&schema).expect("the printed schema is a JSON Schema");
     assert!(
         validator
             .is_valid(&serde_json::json!({ "locations": [{ "name": "here" }], "projects": [] }))

@@ -8,7 +8,7 @@ use crate::support::inventory::{SHOP, two_projects};
 on_both! {
     async fn replicas_open_what_others_seal_while_keys_are_rotated(home: Home) {
         home.apply(&two_projects());
-        let old = std::fs::read_to_string(home.keys()).expect("it is there");
+        let old = std::fs::read_to_string(home.keys()).expect("the key file exists");
         let new = home.succeed(&["key", "generate"]);
         for (name, keys) in [("old-new", format!("{old}{new}")), ("new-old", format!("{new}{old}")), ("new", new)] {
             std::fs::write(home.path().join(name), keys).expect("the folder is writable");
@@ -31,7 +31,7 @@ on_both! {
         assert_eq!(caller.get(path).await.ok()["connection_string"], made["connection_string"]);
         drop(not_yet);
         let (without, caller) = replica("keys");
-        assert_eq!(caller.get(path).await.error().0, 500, "nothing was sealed with the new key");
+        assert_eq!(caller.get(path).await.error().0, 500, "the password is still sealed with the old key, which this replica does not have");
         drop(without);
 
         let said = home.succeed(&["key", "rotate", "--encryption-keys-file", "new-old"]);
@@ -53,7 +53,7 @@ on_both! {
         assert!(lines.contains("must not contain control characters"), "{lines}");
         let long = home.succeed(&["token", "issue", "--project", "shop", "--expires-in", "400 days"]);
         assert!(long.starts_with("pat-"));
-        let key = std::fs::read_to_string(home.keys()).expect("it is there");
+        let key = std::fs::read_to_string(home.keys()).expect("the key file exists");
         let said = home.fail(&["key", "rotate", "--encryption-keys-file", key.trim()]);
         assert!(said.contains("encryption_keys_file is a key") && !said.contains(key.trim()), "{said}");
     }
@@ -79,10 +79,10 @@ fn keys_come_from_where_settings_count_most() {
             .env_remove("STRATUS_ENCRYPTION_KEYS_FILE")
             .envs(environment.iter().copied());
         let output = command.output().expect("the program starts");
-        String::from_utf8([output.stdout, output.stderr].concat()).expect("it is text")
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("the output is UTF-8")
     };
     let (text, file) = ("STRATUS_ENCRYPTION_KEYS", "STRATUS_ENCRYPTION_KEYS_FILE");
-    let key = std::fs::read_to_string(home.keys()).expect("it is there");
+    let key = std::fs::read_to_string(home.keys()).expect("the key file exists");
     for (arguments, environment) in [
         (
             &["--encryption-keys-file", "keys"][..],

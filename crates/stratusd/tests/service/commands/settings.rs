@@ -30,14 +30,14 @@ fn settings_come_from_flags_then_environment_then_file_then_defaults() {
         .env("STRATUS_ENCRYPTION_KEYS", "a secret")
         .output()
         .expect("the program starts");
-    let said = String::from_utf8(output.stdout).expect("it is text");
+    let said = String::from_utf8(output.stdout).expect("stdout is UTF-8");
     assert!(
         !said.contains("hidden") && !said.contains("a secret"),
         "{said}"
     );
     assert_snapshot!("settings", said);
     said.parse::<toml::Table>()
-        .expect("what is printed is a file of settings");
+        .expect("the printed settings are TOML");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn wrong_settings_are_reported_without_their_secrets() {
         .command(&["serve"])
         .env_remove("STRATUS_ENCRYPTION_KEYS_FILE")
         .output()
-        .expect("it starts");
+        .expect("stratusd starts");
     printed.push(String::from_utf8_lossy(&keyless.stderr).into_owned());
     std::fs::write(home.keys(), "not a key\n").expect("the folder is writable");
     printed.push(home.fail(&["serve"]));
@@ -108,7 +108,7 @@ fn an_error_names_the_flag_or_the_variable_that_gave_the_value() {
             .output()
             .expect("the program starts");
         assert_eq!(output.status.code(), Some(2));
-        String::from_utf8(output.stderr).expect("it is text")
+        String::from_utf8(output.stderr).expect("stderr is UTF-8")
     };
     let printed = fails(&["serve"]);
     assert!(
@@ -234,7 +234,8 @@ fn shipped_settings_are_not_overridden_by_the_unit_or_the_image() {
             said.starts_with("database_url = \"sqlite:///var/lib/stratus/stratus.db\" # file\n"),
             "{said}"
         );
-        let around = std::fs::read_to_string(root.join(around)).expect("it is there");
+        let around =
+            std::fs::read_to_string(root.join(around)).expect("the file of the deployment exists");
         assert!(around.contains("/etc/stratus/stratus.toml"), "{around}");
         assert!(
             !around.contains("STRATUS_DATABASE_URL"),

@@ -64,7 +64,9 @@ async fn a_head_that_is_too_large_is_rejected_and_the_next_is_served() {
         ),
         (format!("GET /{large} HTTP/1.1\r\nhost: x\r\n\r\n"), ""),
     ] {
-        stream.write_all(request.as_bytes()).expect("it is open");
+        stream
+            .write_all(request.as_bytes())
+            .expect("the connection is open");
         let response = read_response(&mut stream);
         assert_eq!(
             status_and_type(&response),
@@ -79,7 +81,7 @@ async fn a_head_that_is_too_large_is_rejected_and_the_next_is_served() {
             "{response}"
         );
     }
-    stream.write_all(GET).expect("it is open");
+    stream.write_all(GET).expect("the connection is open");
     assert_eq!(
         status_and_type(&read_response(&mut stream)),
         (401, "MissingCredentials".to_owned())
@@ -88,7 +90,7 @@ async fn a_head_that_is_too_large_is_rejected_and_the_next_is_served() {
     let metrics = reqwest::get(format!("{}/metrics", target.service.management))
         .await
         .expect("the service responds");
-    let metrics = metrics.text().await.expect("it is text");
+    let metrics = metrics.text().await.expect("the metrics are text");
     assert!(
         metrics.contains("stratus_requests_total{operation=\"none\",status=\"431\"} 2"),
         "{metrics}"
@@ -102,12 +104,12 @@ async fn the_management_port_has_limits_of_its_own() {
         .service
         .management
         .strip_prefix("http://")
-        .expect("it speaks HTTP");
+        .expect("the management URL is HTTP");
     let connect = || {
         let stream = TcpStream::connect(address).expect("the service listens");
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("it can be set");
+            .expect("a read timeout can be set on a socket");
         stream
     };
     let time = time_until_cut(
@@ -117,7 +119,7 @@ async fn the_management_port_has_limits_of_its_own() {
     );
     assert!(
         (4500..15_000).contains(&time.as_millis()),
-        "a slow head was heard for {time:?}"
+        "a slow head was read for {time:?}"
     );
     let held: Vec<TcpStream> = (0..65).map(|_| connect()).collect();
     assert_eq!(closed_of(&held).await, 1);
@@ -126,7 +128,7 @@ async fn the_management_port_has_limits_of_its_own() {
     let health = format!("{}/healthz", target.service.management);
     let healthy = eventually(async || reqwest::get(&health).await.ok())
         .await
-        .expect("those that left make room");
+        .expect("the ended connections make room for a health check");
     assert_eq!(healthy.status(), 200);
 }
 
@@ -143,14 +145,19 @@ async fn one_connection_too_many_is_closed_and_the_others_are_not() {
             .await
             .ok()
     });
-    served.await.expect("those that left make room").ok();
+    served
+        .await
+        .expect("the ended connections make room for the waiting request")
+        .ok();
     target.still_serves().await;
 }
 
 /// Waits until the service has closed connections. Returns how many.
 async fn closed_of(held: &[TcpStream]) -> usize {
     for stream in held {
-        stream.set_nonblocking(true).expect("it can be set");
+        stream
+            .set_nonblocking(true)
+            .expect("a socket can be made non-blocking");
     }
     let is_closed = |stream: &&TcpStream| match stream.peek(&mut [0]) {
         Ok(read) => read == 0,

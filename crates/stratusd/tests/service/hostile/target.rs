@@ -43,11 +43,11 @@ impl Target {
             .service
             .base
             .strip_prefix("http://")
-            .expect("it speaks HTTP");
+            .expect("the base URL is HTTP");
         let stream = TcpStream::connect(address).expect("the service listens");
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("it can be set");
+            .expect("a read timeout can be set on a socket");
         stream
     }
 
@@ -113,8 +113,15 @@ pub fn read_response(stream: &mut impl Read) -> String {
     let length = head
         .lines()
         .find_map(|line| line.strip_prefix("content-length: "));
-    let mut body = vec![0; length.map_or(0, |length| length.parse().expect("it is a number"))];
-    stream.read_exact(&mut body).expect("the body comes whole");
+    let mut body = vec![
+        0;
+        length.map_or(0, |length| length
+            .parse()
+            .expect("content-length is a number"))
+    ];
+    stream
+        .read_exact(&mut body)
+        .expect("the whole body arrives");
     head + &String::from_utf8(body).expect("the body is text")
 }
 
@@ -125,7 +132,7 @@ pub fn time_until_cut(
     pause: Duration,
 ) -> Duration {
     let start = Instant::now();
-    let mut sending = stream.try_clone().expect("it can be cloned");
+    let mut sending = stream.try_clone().expect("a socket can be cloned");
     let pieces = pieces.to_vec();
     let sender = std::thread::spawn(move || {
         for piece in pieces {
@@ -137,7 +144,7 @@ pub fn time_until_cut(
     });
     let _ = stream.read_to_end(&mut Vec::new());
     let time = start.elapsed();
-    sender.join().expect("it ends");
+    sender.join().expect("the sending thread does not panic");
     time
 }
 

@@ -27,14 +27,15 @@ async fn slow_and_silent_senders_are_disconnected() {
     // A head that never ends, a body that never comes, and nothing at all.
     let mut head = target.connect();
     head.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nx-slow: ")
-        .expect("it is open");
+        .expect("the connection is open");
     let mut body = target.connect();
     let token = &target.token;
     let announced = format!(
         "POST /project/{SHOP}{PLACE}/postgres/slow HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
          content-type: application/json\r\ncontent-length: 50\r\n\r\n{{"
     );
-    body.write_all(announced.as_bytes()).expect("it is open");
+    body.write_all(announced.as_bytes())
+        .expect("the connection is open");
     let mut silent = target.connect();
     let mut responses = [String::new(), String::new(), String::new()];
     for (stream, response) in [&mut head, &mut body, &mut silent]
@@ -47,7 +48,7 @@ async fn slow_and_silent_senders_are_disconnected() {
     }
     assert!(
         start.elapsed() < Duration::from_secs(15),
-        "they were kept for {:?}",
+        "the connections were kept for {:?}",
         start.elapsed()
     );
     assert_eq!(status_and_type(&responses[1]).0, 408, "{}", responses[1]);
@@ -60,7 +61,7 @@ async fn a_connection_may_be_idle_before_and_between_requests_but_not_forever() 
     let mut stream = target.connect();
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(2500));
-        stream.write_all(GET).expect("it is open");
+        stream.write_all(GET).expect("the connection is open");
         assert_eq!(
             status_and_type(&read_response(&mut stream)),
             (401, "MissingCredentials".to_owned())
@@ -71,7 +72,7 @@ async fn a_connection_may_be_idle_before_and_between_requests_but_not_forever() 
     for time in [used, silent] {
         assert!(
             (5500..11_500).contains(&time.as_millis()),
-            "it was kept for {time:?}"
+            "the idle connection was kept for {time:?}"
         );
     }
     target.still_serves().await;
@@ -85,8 +86,8 @@ async fn a_connection_may_be_idle_after_a_long_request_as_after_a_short_one() {
         .home
         .database_url
         .strip_prefix("sqlite://")
-        .expect("it is a file");
-    let mut other = SqliteConnection::establish(file).expect("it opens");
+        .expect("the store is a SQLite file");
+    let mut other = SqliteConnection::establish(file).expect("the SQLite file opens");
     let mut stream = target.connect();
     let token = &target.token;
     let post = format!(
@@ -96,9 +97,13 @@ async fn a_connection_may_be_idle_after_a_long_request_as_after_a_short_one() {
     other
         .batch_execute("BEGIN IMMEDIATE")
         .expect("nobody else writes");
-    stream.write_all(post.as_bytes()).expect("it is open");
+    stream
+        .write_all(post.as_bytes())
+        .expect("the connection is open");
     std::thread::sleep(Duration::from_millis(2500));
-    other.batch_execute("ROLLBACK").expect("it is over");
+    other
+        .batch_execute("ROLLBACK")
+        .expect("the write lock is released");
     assert_eq!(status_and_type(&read_response(&mut stream)).0, 200);
     std::thread::sleep(Duration::from_millis(2500));
     let _ = stream.write_all(GET);
@@ -115,7 +120,7 @@ async fn the_time_of_a_head_begins_with_its_first_byte() {
     let drips: Vec<&[u8]> = GET.chunks(1).collect();
     let used = || {
         let mut stream = target.connect();
-        stream.write_all(GET).expect("it is open");
+        stream.write_all(GET).expect("the connection is open");
         assert_eq!(status_and_type(&read_response(&mut stream)).0, 401);
         std::thread::sleep(Duration::from_millis(1500));
         stream
@@ -133,7 +138,7 @@ async fn the_time_of_a_head_begins_with_its_first_byte() {
         let time = time_until_cut(connect(), pieces, pause);
         assert!(
             (900..8000).contains(&time.as_millis()),
-            "{} pieces were heard for {time:?}",
+            "a head in {} pieces was read for {time:?}",
             pieces.len()
         );
     }
@@ -161,7 +166,9 @@ async fn under_tls_timeouts_count_decrypted_bytes() {
     );
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(made.cert.der().clone()).expect("it is one");
+    roots
+        .add(made.cert.der().clone())
+        .expect("the certificate can be a root");
     let config = Arc::new(
         rustls::ClientConfig::builder()
             .with_root_certificates(roots)
@@ -171,27 +178,31 @@ async fn under_tls_timeouts_count_decrypted_bytes() {
         let address = service
             .base
             .strip_prefix("https://")
-            .expect("it speaks TLS");
+            .expect("the base URL is HTTPS");
         let mut stream = TcpStream::connect(address).expect("the service listens");
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("it can be set");
-        let name = "localhost".try_into().expect("it is a name");
-        let mut tls = rustls::ClientConnection::new(Arc::clone(&config), name).expect("it is good");
+            .expect("a read timeout can be set on a socket");
+        let name = "localhost"
+            .try_into()
+            .expect("`localhost` is a server name");
+        let mut tls = rustls::ClientConnection::new(Arc::clone(&config), name)
+            .expect("the TLS client is configured");
         while tls.is_handshaking() {
-            tls.complete_io(&mut stream).expect("they shake hands");
+            tls.complete_io(&mut stream)
+                .expect("the TLS handshake succeeds");
         }
         rustls::StreamOwned::new(tls, stream)
     };
     let mut rested = connect();
     std::thread::sleep(Duration::from_millis(1500));
-    rested.write_all(GET).expect("it is open");
+    rested.write_all(GET).expect("the connection is open");
     assert_eq!(status_and_type(&read_response(&mut rested)).0, 401);
-    rested.write_all(b"GET / ").expect("it is open");
+    rested.write_all(b"GET / ").expect("the connection is open");
     let time = time_until_cut(rested.sock, &[], Duration::ZERO);
     assert!(
         (900..5000).contains(&time.as_millis()),
-        "a head was heard for {time:?}"
+        "an unfinished head was read for {time:?}"
     );
     // The start of a TLS record of 4 KiB, which cannot be decrypted before it is complete.
     let drips: [&[u8]; 40] = std::array::from_fn(|at| {
@@ -204,7 +215,7 @@ async fn under_tls_timeouts_count_decrypted_bytes() {
     let time = time_until_cut(connect().sock, &drips, Duration::from_millis(300));
     assert!(
         (5500..11_000).contains(&time.as_millis()),
-        "a record was heard for {time:?}"
+        "an unfinished TLS record was read for {time:?}"
     );
 }
 
@@ -214,12 +225,12 @@ async fn a_connection_of_http_2_is_not_cut_between_its_requests() {
     let mut stream = target.connect();
     stream
         .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
-        .expect("it is open");
+        .expect("the connection is open");
     for id in [1, 3] {
         // HEADERS that end stream and headers: GET, http, /, and `x` as the authority.
         stream
             .write_all(&[0, 0, 6, 1, 5, 0, 0, 0, id, 0x82, 0x86, 0x84, 0x41, 1, b'x'])
-            .expect("it is open");
+            .expect("the connection is open");
         loop {
             let mut head = [0; 9];
             stream
@@ -237,7 +248,7 @@ async fn a_connection_of_http_2_is_not_cut_between_its_requests() {
         // A frame between the requests, and a pause longer than the timeout of a head.
         stream
             .write_all(b"\0\0\x08\x06\0\0\0\0\0pingping")
-            .expect("it is open");
+            .expect("the connection is open");
         std::thread::sleep(Duration::from_millis(1500));
     }
 }
@@ -253,7 +264,7 @@ async fn a_connection_of_http_2_without_requests_is_closed_however_often_it_ping
     let time = time_until_cut(target.connect(), &pieces, Duration::from_millis(250));
     assert!(
         (1900..9000).contains(&time.as_millis()),
-        "it was kept for {time:?}"
+        "the connection was kept for {time:?}"
     );
     target.still_serves().await;
 }

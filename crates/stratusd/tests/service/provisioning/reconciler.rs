@@ -34,7 +34,7 @@ on_both! {
         }
         let watched = Arc::new(Watched::default());
         let stop = CancellationToken::new();
-        let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+        let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
         let mut workers = Vec::new();
         for _ in 0..3 {
             // Each has its own connections, as a replica has.
@@ -43,17 +43,17 @@ on_both! {
         }
         let is_done =
             async || watched.finished.load(Ordering::SeqCst) >= 30 && !is_anything_due(&bare.store).await;
-        eventually(async || is_done().await.then_some(())).await.expect("it is done");
+        eventually(async || is_done().await.then_some(())).await.expect("every database reaches its targets");
         stop.cancel();
         for worker in workers {
             worker.await.expect("a worker ends");
         }
-        assert_eq!(watched.overlaps.load(Ordering::SeqCst), 0, "two workers were at one database at the same time");
-        assert_eq!(watched.finished.load(Ordering::SeqCst), 30, "each database is made once");
+        assert_eq!(watched.overlaps.load(Ordering::SeqCst), 0, "two workers worked on one database at the same time");
+        assert_eq!(watched.finished.load(Ordering::SeqCst), 30, "each database is created once");
         assert!(watched.passwords.lock().unwrap().values().all(|password| password.len() == 32));
         for path in paths {
             let (_, _, body) = bare.call(&BareRequest { method: "GET", path, body: None }).await;
-            let database: Value = serde_json::from_slice(&body).expect("it is JSON");
+            let database: Value = serde_json::from_slice(&body).expect("the body is JSON");
             assert_eq!(database["state"], "running", "{database}");
         }
     }
@@ -81,7 +81,7 @@ async fn a_step_that_hangs_is_cancelled() {
     ] {
         let watched = Arc::new(Watched::default());
         let _hangs = watched.holds_passwords.lock().await;
-        let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+        let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
         let config = ReconcilerConfig {
             step_limit,
             grace,
@@ -112,8 +112,8 @@ async fn a_step_that_hangs_is_cancelled() {
         stop.cancel();
         tokio::time::timeout(Duration::from_mins(1), worker)
             .await
-            .expect("it ends in time")
-            .expect("it ends well");
+            .expect("the worker ends within a minute")
+            .expect("the worker does not panic");
     }
 }
 
@@ -145,7 +145,7 @@ async fn availability_and_networks_reach_the_provisioner() {
     )
     .await;
     let watched = Arc::new(Watched::default());
-    let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
     let stop = CancellationToken::new();
     let worker = tokio::spawn(
         reconciler(&bare.home, &keys, Arc::clone(&watched))
@@ -155,12 +155,12 @@ async fn availability_and_networks_reach_the_provisioner() {
     let wait = async |is_done: &dyn Fn() -> bool| {
         eventually(async || is_done().then_some(()))
             .await
-            .expect("it comes to that");
+            .expect("the provisioner gets to the awaited state");
     };
     wait(&|| watched.finished.load(Ordering::SeqCst) >= 2).await;
     assert!(
         watched.resized.lock().unwrap().is_empty(),
-        "they were created in the wanted shape"
+        "the databases were created in the wanted shape, and not resized afterwards"
     );
     ask("PATCH", "open", json!({ "ha_type": "sync" })).await;
     wait(&|| {
@@ -175,7 +175,7 @@ async fn availability_and_networks_reach_the_provisioner() {
     assert_eq!(
         watched.resized.lock().unwrap().len(),
         1,
-        "of the other nothing was changed"
+        "only one of the two databases is resized"
     );
     let open_to = watched.open_to.lock().unwrap().clone();
     assert_eq!(open_to["open"], ["0.0.0.0/0", "::/0"]);
@@ -206,7 +206,7 @@ async fn a_step_ends_with_its_lease() {
     let watched = Arc::new(Watched::default());
     // The provisioner blocks until long after the end of the lease.
     let at_the_door = watched.holds_passwords.lock().await;
-    let keys = std::fs::read_to_string(bare.home.keys()).expect("it is there");
+    let keys = std::fs::read_to_string(bare.home.keys()).expect("the key file exists");
     let stop = CancellationToken::new();
     let worker = tokio::spawn(
         reconciler(&bare.home, &keys, Arc::clone(&watched))
@@ -227,7 +227,7 @@ async fn a_step_ends_with_its_lease() {
     // The lease is renewed after each third of its time, and is valid until its end if that fails.
     assert!(
         begun.elapsed() > LEASE / 2,
-        "it was given up long before: {:?}",
+        "the step was abandoned long before its lease ended: {:?}",
         begun.elapsed()
     );
     drop(at_the_door);
@@ -296,7 +296,7 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
     });
     is_on_its_way
         .await
-        .expect("the first password is on its way");
+        .expect("the step that sets the first password begins");
     ask(
         format!("{path}/reset-superuser-password"),
         json!({ "password": "Changed-Meanwhile-1" }),
@@ -319,11 +319,11 @@ async fn a_password_that_is_changed_meanwhile_is_set_again() {
 }
 
 async fn is_anything_due(store: &Store) -> bool {
-    let mut reader = store.reader().await.expect("it can be read");
+    let mut reader = store.reader().await.expect("the store can be read");
     let now = World::real().now();
     stratusd::storage::lease::is_anything_due(&mut reader.connection(), now)
         .await
-        .expect("it can be read")
+        .expect("the store can be read")
 }
 
 async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconciler<Watching> {
@@ -339,7 +339,7 @@ async fn reconciler(home: &Home, keys: &str, watched: Arc<Watched>) -> Reconcile
 fn context(keys: &str) -> Context {
     Context {
         world: World::real(),
-        sealer: Arc::new(Sealer::parse(keys).expect("the keys are good")),
+        sealer: Arc::new(Sealer::parse(keys).expect("the keys are valid")),
         service_domain: "stratus.example".to_owned(),
     }
 }

@@ -49,7 +49,10 @@ async fn the_same_seed_fails_the_same_steps() {
         assert_eq!(failures(seed).await, failed, "seed {seed}");
         seen.insert(failed);
     }
-    assert!(seen.len() > 1, "the seed does not matter: {seen:?}");
+    assert!(
+        seen.len() > 1,
+        "different seeds cause the same failures: {seen:?}"
+    );
 }
 
 /// The simulator of a replica knows what that of another one has done once it is recorded, and not
@@ -80,8 +83,8 @@ async fn simulators_of_several_replicas_agree() {
     let seen = async |by: &Simulator, wanted: &Wanted| {
         by.observe(wanted)
             .await
-            .expect("it looks")
-            .expect("it is there")
+            .expect("the simulator observes the database")
+            .expect("the simulator has the database")
     };
     assert_eq!(one.create(&wanted(64, None)).await, Ok(Progress::Done));
     let small = seen(&one, &wanted(64, None)).await;
@@ -94,7 +97,7 @@ async fn simulators_of_several_replicas_agree() {
     assert_eq!(
         seen(&one, &growing).await.shape,
         shape(128),
-        "what it has done is not forgotten before it is noted"
+        "a finished resize is observed before the store has recorded it"
     );
     let large = seen(&one, &growing).await;
     let grown = wanted(128, Some(&large));
@@ -118,7 +121,7 @@ async fn simulators_of_several_replicas_agree() {
     assert_eq!(
         seen(&one, &doubled).await.shape,
         shape(128),
-        "nobody has made it so yet"
+        "a wanted availability is not observed before the simulator has applied it"
     );
     assert_eq!(one.resize(&doubled).await, Ok(Progress::Done));
     assert_eq!(seen(&one, &doubled).await.shape, available(shape(128)));
@@ -148,8 +151,8 @@ async fn certificates_chain_to_an_authority_that_survives_restarts() {
     use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 
     let home = Home::sqlite();
-    let keys = std::fs::read_to_string(home.keys()).expect("it is there");
-    let sealer = Sealer::parse(&keys).expect("the keys are good");
+    let keys = std::fs::read_to_string(home.keys()).expect("the key file exists");
+    let sealer = Sealer::parse(&keys).expect("the keys are valid");
     let mut authorities = Vec::new();
     for _ in 0..2 {
         // The second authority is loaded by another start of the service.
@@ -157,33 +160,34 @@ async fn certificates_chain_to_an_authority_that_survives_restarts() {
         authorities.push(
             Authority::load_or_create(&store, &sealer, &World::real())
                 .await
-                .expect("there is one"),
+                .expect("the authority is loaded or created"),
         );
         store.close().await;
     }
     let (second, first) = (authorities.pop().unwrap(), authorities.pop().unwrap());
     assert_eq!(first.certificate(), second.certificate());
-    let certificate =
-        |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).expect("it is one");
+    let certificate = |pem: &str| {
+        CertificateDer::from_pem_slice(pem.as_bytes()).expect("the PEM text is a certificate")
+    };
     let mut roots = rustls::RootCertStore::empty();
     roots
         .add(certificate(first.certificate()))
-        .expect("it is an authority's");
+        .expect("the certificate is that of an authority");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
         .build()
-        .expect("it can be");
+        .expect("a verifier with a root can be built");
     let server = certificate(
         &second
             .issue("orders.pg1.stratus.example")
-            .expect("it is a name"),
+            .expect("the host is a name for a certificate"),
     );
     let verify = |name: &'static str| {
-        let name = ServerName::try_from(name).expect("it is a name");
+        let name = ServerName::try_from(name).expect("the host is a server name");
         verifier.verify_server_cert(&server, &[], &name, &[], UnixTime::now())
     };
     verify("orders.pg1.stratus.example").expect("the server is trusted");
-    verify("others.pg1.stratus.example").expect_err("another name is not");
+    verify("others.pg1.stratus.example").expect_err("the certificate is rejected for another host");
 }
 
 fn simulator(home: &Home, world: &World) -> impl Future<Output = Simulator> {
@@ -196,13 +200,13 @@ fn simulator(home: &Home, world: &World) -> impl Future<Output = Simulator> {
         seed: 0,
         service_domain: "stratus.example".to_owned(),
     };
-    let keys = std::fs::read_to_string(home.keys()).expect("it is there");
+    let keys = std::fs::read_to_string(home.keys()).expect("the key file exists");
     async move {
         let store = store(home).await;
-        let sealer = Sealer::parse(&keys).expect("the keys are good");
+        let sealer = Sealer::parse(&keys).expect("the keys are valid");
         let authority = Authority::load_or_create(&store, &sealer, world)
             .await
-            .expect("there is one");
+            .expect("the authority is loaded or created");
         Simulator::new(config, world.clone(), authority)
     }
 }

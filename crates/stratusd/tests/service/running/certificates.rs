@@ -32,7 +32,7 @@ async fn a_new_certificate_is_taken_without_a_restart() {
             .get(&url)
             .send()
             .await
-            .expect("it is trusted")
+            .expect("the client trusts the first certificate")
             .status(),
         200
     );
@@ -40,10 +40,10 @@ async fn a_new_certificate_is_taken_without_a_restart() {
     let is_taken = eventually(async || trusting(&second).get(&url).send().await.ok())
         .await
         .is_some();
-    assert!(is_taken, "the new certificate was not taken");
+    assert!(is_taken, "the service does not use the new certificate");
     assert!(
         trusting(&first).get(&url).send().await.is_err(),
-        "the old certificate is still there"
+        "the service still uses the old certificate"
     );
     // A broken certificate does not replace the old one.
     std::fs::write(&certificate, "no certificate").expect("the folder is writable");
@@ -53,7 +53,7 @@ async fn a_new_certificate_is_taken_without_a_restart() {
             .get(&url)
             .send()
             .await
-            .expect("it is trusted")
+            .expect("the client trusts the second certificate")
             .status(),
         200
     );
@@ -63,7 +63,7 @@ async fn a_new_certificate_is_taken_without_a_restart() {
         .is_some();
     assert!(
         is_taken,
-        "the certificate after the broken one was not taken"
+        "the service does not use the certificate that replaced the broken one"
     );
 }
 
@@ -77,9 +77,9 @@ async fn sighup_reloads_a_certificate_whose_time_has_not_changed() {
             let file = std::fs::File::options()
                 .write(true)
                 .open(&path)
-                .expect("it is there");
+                .expect("the certificate file exists");
             file.set_modified(std::time::UNIX_EPOCH)
-                .expect("the file is ours");
+                .expect("the test owns the file");
         }
     };
     let (first, second) = (issued(), issued());
@@ -146,7 +146,8 @@ fn issued() -> (String, String) {
 /// Returns a client that trusts only a certificate.
 fn trusting(pem: &str) -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let root = reqwest::Certificate::from_pem(pem.as_bytes()).expect("it is one");
+    let root =
+        reqwest::Certificate::from_pem(pem.as_bytes()).expect("the PEM text is a certificate");
     reqwest::Client::builder()
         .tls_certs_only([root])
         .build()

@@ -25,8 +25,8 @@ async fn a_service_that_stops_finishes_the_requests_in_progress() {
     let file = home
         .database_url
         .strip_prefix("sqlite://")
-        .expect("it is a file");
-    let mut other = SqliteConnection::establish(file).expect("it opens");
+        .expect("the store is a SQLite file");
+    let mut other = SqliteConnection::establish(file).expect("the SQLite file opens");
     other
         .batch_execute("BEGIN IMMEDIATE")
         .expect("nobody else writes");
@@ -54,7 +54,7 @@ async fn a_service_that_stops_finishes_the_requests_in_progress() {
     };
     eventually(is_taken)
         .await
-        .expect("the calls are on their way");
+        .expect("the service counts 40 connections");
     service.terminate();
     // It accepts no more connections while it finishes the requests in progress.
     let refused = async || {
@@ -63,18 +63,26 @@ async fn a_service_that_stops_finishes_the_requests_in_progress() {
             .await
             .err()
     };
-    assert!(eventually(refused).await.is_some(), "it still takes calls");
-    other.batch_execute("ROLLBACK").expect("it is over");
+    assert!(
+        eventually(refused).await.is_some(),
+        "the service still accepts connections"
+    );
+    other
+        .batch_execute("ROLLBACK")
+        .expect("the write lock is released");
     let mut made = Vec::new();
     for (number, call) in calls.into_iter().enumerate() {
         // A connection may have been opened without a request on it. If there is a response, it is
         // a success.
-        if let Ok(response) = call.await.expect("it ends") {
+        if let Ok(response) = call.await.expect("the calling task does not panic") {
             response.ok();
             made.push(number);
         }
     }
-    assert!(!made.is_empty(), "nothing was on its way");
+    assert!(
+        !made.is_empty(),
+        "no request was running when the signal came"
+    );
     let (is_well, log) = service.wait();
     assert!(is_well, "{log}");
     for line in log.lines() {
@@ -141,12 +149,12 @@ fn a_service_that_waits_for_migrations_stops_on_a_signal() {
         let mut stream = TcpStream::connect(&management).expect("the second port is open");
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("it can be set");
+            .expect("a read timeout can be set on a socket");
         stream
             .write_all(
                 format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes(),
             )
-            .expect("it is open");
+            .expect("the connection is open");
         let mut response = String::new();
         stream
             .read_to_string(&mut response)
@@ -165,10 +173,10 @@ fn a_service_that_waits_for_migrations_stops_on_a_signal() {
     service
         .stdout
         .take()
-        .expect("it is piped")
+        .expect("stdout is piped")
         .read_to_string(&mut said)
-        .expect("it is text");
-    assert_eq!(said, "", "it has served");
+        .expect("stdout is UTF-8");
+    assert_eq!(said, "", "the service prints nothing more to stdout");
     assert!(status.is_some_and(|status| status.success()), "{status:?}");
 }
 
@@ -198,7 +206,7 @@ async fn sighup_does_not_stop_the_service() {
 fn end(process: &mut Child) -> Option<ExitStatus> {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(30) {
-        if let Some(status) = process.try_wait().expect("it was started") {
+        if let Some(status) = process.try_wait().expect("the process was started") {
             return Some(status);
         }
         std::thread::sleep(Duration::from_millis(50));

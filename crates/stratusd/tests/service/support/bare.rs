@@ -57,8 +57,11 @@ impl Bare {
             move || now.load(Ordering::SeqCst),
             move |bytes| random.lock().expect("nobody panics").fill_bytes(bytes),
         );
-        let url: DatabaseUrl = home.database_url.parse().expect("it is one");
-        let database = url.database().expect("it is one");
+        let url: DatabaseUrl = home
+            .database_url
+            .parse()
+            .expect("the test's database URL is valid");
+        let database = url.database().expect("the URL names a database");
         let config = StoreConfig {
             database,
             connections: 2,
@@ -67,7 +70,7 @@ impl Bare {
         };
         let store = Store::open(&config).await.expect("the database opens");
         let inventory = Inventory::read("inventory.yaml".as_ref(), two_projects().as_bytes())
-            .expect("it is good");
+            .expect("the inventory is valid");
         let mode = Mode {
             is_dry_run: false,
             prunes: false,
@@ -79,8 +82,10 @@ impl Bare {
                 world: world.clone(),
             })
             .await
-            .expect("it is applied");
-        let project = find_project(&store, "shop").await.expect("it is there");
+            .expect("the inventory is applied");
+        let project = find_project(&store, "shop")
+            .await
+            .expect("the inventory has the project `shop`");
         let issue = Issue {
             project,
             read_only: false,
@@ -88,9 +93,13 @@ impl Bare {
             description: String::new(),
             world: world.clone(),
         };
-        let token = store.change(issue).await.expect("it is issued").token;
-        let keys = std::fs::read_to_string(home.keys()).expect("it is there");
-        let sealer = Arc::new(Sealer::parse(&keys).expect("the keys are good"));
+        let token = store
+            .change(issue)
+            .await
+            .expect("the token is issued")
+            .token;
+        let keys = std::fs::read_to_string(home.keys()).expect("the key file exists");
+        let sealer = Arc::new(Sealer::parse(&keys).expect("the keys are valid"));
         let context = Context {
             world,
             sealer,
@@ -122,7 +131,7 @@ impl Bare {
             .header("content-type", "application/json")
             .header("x-request-id", "the-same")
             .body(body)
-            .expect("it is a request");
+            .expect("the request is well formed");
         let response = self
             .router
             .clone()
@@ -145,7 +154,7 @@ impl Bare {
             .into_body()
             .collect()
             .await
-            .expect("it has a body")
+            .expect("the body can be collected")
             .to_bytes()
             .to_vec();
         (status, headers, body)

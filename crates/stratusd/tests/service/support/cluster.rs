@@ -80,7 +80,7 @@ impl Cluster {
     pub fn start_with(settings: &[(&str, &str)], files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))
-            .expect("the folder is ours");
+            .expect("the test owns the folder");
         let data = folder.path().join("data");
         std::fs::create_dir(&data).expect("the folder is writable");
         let user = Unprivileged::of(&data);
@@ -102,7 +102,7 @@ impl Cluster {
             let file = data.join(name);
             std::fs::write(&file, content).expect("the folder is writable");
             std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600))
-                .expect("the file is ours");
+                .expect("the test owns the file");
             chown(&file, user.0, user.0).expect("root may give files away");
         }
         let settings = settings
@@ -167,11 +167,11 @@ impl Cluster {
         let children = Command::new("pgrep")
             .args(["-P", &self.server.id().to_string()])
             .output();
-        let children = children.expect("there is a pgrep").stdout;
+        let children = children.expect("`pgrep` is installed").stdout;
         let server = self.server.id().to_string();
         let all = std::iter::once(&*server).chain(
             std::str::from_utf8(&children)
-                .expect("it prints numbers")
+                .expect("`pgrep` prints numbers")
                 .lines(),
         );
         let _ = Command::new("kill")
@@ -193,7 +193,12 @@ impl Cluster {
             let asked = ask
                 .args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()])
                 .status();
-            if self.server.try_wait().expect("it was started").is_some() {
+            if self
+                .server
+                .try_wait()
+                .expect("the server was started")
+                .is_some()
+            {
                 return false;
             }
             if asked.is_ok_and(|status| status.success()) {
@@ -245,8 +250,9 @@ impl Unprivileged {
     /// Returns the current user, or `nobody` if that is root, and makes it the owner of the folder.
     fn of(folder: &Path) -> Self {
         const NOBODY: u32 = 65534;
-        let owner =
-            std::os::unix::fs::MetadataExt::uid(&folder.metadata().expect("the folder is there"));
+        let owner = std::os::unix::fs::MetadataExt::uid(
+            &folder.metadata().expect("the data folder exists"),
+        );
         if owner != 0 {
             return Self(None);
         }

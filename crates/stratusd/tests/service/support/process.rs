@@ -85,13 +85,13 @@ impl Home {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        let mut stderr = child.stderr.take().expect("it is piped");
+        let mut stderr = child.stderr.take().expect("stderr is piped");
         let log = std::thread::spawn(move || {
             let mut log = String::new();
             let _ = stderr.read_to_string(&mut log);
             log
         });
-        let stdout = child.stdout.take().expect("it is piped");
+        let stdout = child.stdout.take().expect("stdout is piped");
         let (said, line) = mpsc::channel();
         std::thread::spawn(move || {
             let mut line = String::new();
@@ -128,8 +128,8 @@ impl Service {
 
     /// Kills the process with SIGKILL.
     pub fn kill(&mut self) {
-        self.child.kill().expect("it is alive");
-        self.child.wait().expect("it was alive");
+        self.child.kill().expect("the service is still running");
+        self.child.wait().expect("the service can be waited for");
     }
 
     /// Sends SIGTERM to the process.
@@ -139,7 +139,7 @@ impl Service {
 
     /// Waits for the process to end. Returns whether it succeeded, and its log.
     pub fn wait(mut self) -> (bool, String) {
-        let status = self.child.wait().expect("it was alive");
+        let status = self.child.wait().expect("the service can be waited for");
         (
             status.success(),
             self.log
