@@ -44,6 +44,7 @@ pub fn generate(name: &str, text: &[u8]) -> bool {
     };
     let files = codegen::generate(&contract, &codegen::Options::new("any"))
         .expect("crates are generated for every contract");
+    // The others are the copy of the run time, which is the same for every document.
     for file in files.iter().filter(|file| file.path.starts_with("any-")) {
         let extension = file.path.rsplit_once('.').map(|(_, extension)| extension);
         let problem = match extension {
@@ -71,6 +72,7 @@ pub fn generate(name: &str, text: &[u8]) -> bool {
 /// Returns why a text is not JSON; none if it is, at any depth.
 fn json_problem(text: &str) -> Option<String> {
     let mut reader = serde_json::Deserializer::from_str(text);
+    // Documents may nest deeper than serde_json reads by default.
     reader.disable_recursion_limit();
     let read = Value::deserialize(&mut reader).and_then(|_| reader.end());
     read.err().map(|error| error.to_string())
@@ -179,6 +181,7 @@ fn put(document: &mut Value, pointer: &str, new: Option<Value>) {
         return;
     };
     match document.pointer_mut(parent) {
+        // `remove` would move the last entry here, which changes the order of the whole document.
         Some(Value::Object(entries)) => drop(entries.shift_remove(&token)),
         Some(Value::Array(items)) => drop(token.parse().map(|at: usize| items.remove(at))),
         _ => {}

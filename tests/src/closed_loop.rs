@@ -96,6 +96,7 @@ fn value(document: &Value, node: &Value, key: &str) -> Value {
             let mut items: Vec<Value> =
                 items.iter().map(|item| value(document, item, "")).collect();
             match key {
+                // Rule 4: sets, in which the order means nothing.
                 "required" | "type" | "tags" if items.iter().all(Value::is_string) => {
                     items.sort_by_key(Value::to_string);
                 }
@@ -105,6 +106,7 @@ fn value(document: &Value, node: &Value, key: &str) -> Value {
             Value::Array(items)
         }
         Value::String(text) => {
+            // Rule 6.
             let lines: Vec<&str> = text.trim_end().lines().map(str::trim_end).collect();
             Value::String(lines.join("\n"))
         }
@@ -113,6 +115,7 @@ fn value(document: &Value, node: &Value, key: &str) -> Value {
 }
 
 fn object(document: &Value, map: &Map<String, Value>) -> Value {
+    // Rule 1. Schemas keep their references, which may lead in a circle.
     if let Some(Value::String(reference)) = map.get("$ref")
         && !reference.starts_with("#/components/schemas/")
         && let Some(target) = document.pointer(reference.trim_start_matches('#'))
@@ -122,11 +125,13 @@ fn object(document: &Value, map: &Map<String, Value>) -> Value {
     let mut made = Map::new();
     for (key, inside) in map {
         let inside = value(document, inside, key);
+        // Rule 7.
         let absent = matches!(key.as_str(), "required" | "deprecated" | "allowReserved")
             && inside == json!(false);
         if absent || is_default_style(map, key, &inside) {
             continue;
         }
+        // Rule 5.
         let key = match key.as_str() {
             "anyOf" if is_nullable(&inside) => "oneOf".to_owned(),
             other => other.to_owned(),

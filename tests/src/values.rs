@@ -14,6 +14,8 @@ const DEEP: usize = 6;
 /// Returns a value for `schema`, whose references point into `bundle`.
 #[must_use]
 pub fn value(bundle: &Value, schema: &Value, choices: &mut Choices<'_>, depth: usize) -> Value {
+    // Rarely, here and below: of a value with several faults only the first is noticed, so the
+    // others would prove nothing.
     if choices.rarely(61) {
         return stray(choices);
     }
@@ -102,6 +104,7 @@ fn number(schema: &Map<String, Value>, choices: &mut Choices<'_>, integer: bool)
         5 => json!(high),
         6 => json!(low.saturating_sub(1)),
         7 => json!(high.saturating_add(1)),
+        // An integer as a float, such as `16.0`, which JSON Schema counts as an integer.
         #[expect(
             clippy::cast_precision_loss,
             reason = "any float near the bound serves"
@@ -112,6 +115,7 @@ fn number(schema: &Map<String, Value>, choices: &mut Choices<'_>, integer: bool)
             reason = "any float near the bound serves"
         )]
         9 if integer => json!(middle as f64 + 0.5),
+        // Just beyond `format: int32`.
         10 => json!(i64::from(i32::MAX) + 1),
         _ => json!(middle),
     }
@@ -130,6 +134,7 @@ fn text(schema: &Map<String, Value>, choices: &mut Choices<'_>) -> String {
             .and_then(Value::as_u64)
             .and_then(|n| usize::try_from(n).ok())
     };
+    // Examples first: a text that is made for a pattern may still break a format.
     let base = match (pattern, examples.as_slice()) {
         (_, [_, ..]) => examples[choices.below(examples.len())].to_owned(),
         (Some(pattern), []) => jsonschema_regex::pattern_witness(pattern).unwrap_or_default(),
@@ -197,6 +202,7 @@ fn array(
     if choices.rarely(5)
         && let Some(first) = values.first().cloned()
     {
+        // Twice the same item, for `uniqueItems`.
         values.push(first);
     }
     Value::Array(values)

@@ -33,6 +33,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     update: bool,
     /// Only documents whose file name contains this text
+    // Storing the results of some documents would drop those of all others.
     #[arg(long, value_name = "PART", conflicts_with = "update")]
     only: Option<String>,
 }
@@ -45,6 +46,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     for document in documents(&arguments.folder, arguments.only.as_deref())? {
         let row = judge(&document, &scratch, &root)?;
         writeln!(out, "{row}")?;
+        // A document takes seconds to minutes, so its row is shown at once.
         out.flush()?;
         rows.push(row);
     }
@@ -146,6 +148,7 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
             return Ok(row);
         }
     };
+    // Before the files are written and checked, which measures the disk and cargo.
     row.milliseconds = start.elapsed().as_millis();
     let is_ours = |path: &str| path.starts_with(&prefix) && path.ends_with(".rs");
     row.lines = files
@@ -155,6 +158,7 @@ fn judge(document: &Path, scratch: &Path, root: &Path) -> anyhow::Result<Row> {
         .sum();
     let folder = scratch.join(&row.name);
     codegen::emit::write(&folder, &files)?;
+    // With the versions of this workspace: a new release of a dependency must change no result.
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
         .context("failed to copy Cargo.lock")?;
     row.outcome = check(&folder, &scratch.join("target"))?;

@@ -34,6 +34,7 @@ impl Service {
             token: String::new(),
         };
         let keys = service.folder.join("keys");
+        // A database of an earlier run can be opened only with the keys that it was sealed with.
         if !keys.exists() {
             let key = service.output(&["key", "generate"])?;
             write_private(&keys, &key)
@@ -126,6 +127,7 @@ impl Build {
         if !output.status.success() {
             bail!("stratusd does not build");
         }
+        // The path depends on the configuration of cargo, so it is read from what cargo reports.
         let messages = String::from_utf8(output.stdout)?;
         let mut executables = messages.lines().filter_map(|line| {
             let message: serde_json::Value = serde_json::from_str(line).ok()?;

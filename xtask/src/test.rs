@@ -51,6 +51,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     let root = workspace::root()?;
     let machine = Machine::inspect(arguments);
     report_missing(&machine, out)?;
+    // A skipped test would look like one that has passed.
     if env::var_os("CI").is_some() && machine.lacks_required() {
         writeln!(
             out,
@@ -137,6 +138,7 @@ fn lint_steps(packages: &Packages, machine: &Machine) -> Vec<Step> {
         Step::cargo("clippy --workspace --all-targets -- -D warnings").needs(machine, Tool::Clippy),
         Step::cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("check --no-default-features").packages(&packages.generated),
+        // `--allow-dirty`, so that a change can be tested before it is committed.
         Step::cargo("package --no-verify --allow-dirty").packages(&packages.published),
     ]
 }

@@ -57,6 +57,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         .check
         .as_ref()
         .map(|check| quote!(::api_runtime::__private::constraint_check(&crate::schemas::SCHEMAS, #check, &items)?;));
+    // `TryFrom` alone where there are constraints: an empty or collected list might break them.
     let from = if constrained {
         quote! {
             #[automatically_derived]
@@ -95,6 +96,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         impl #ident {
             fn checked(items: #inner) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
+                // The counts first: the compiled schema takes longer, and need not see a list that
+                // is too long.
                 ::api_runtime::__private::Items { min: #min, max: #max, unique: #unique }.check(&items)?;
                 #compiled
                 ::core::result::Result::Ok(Self(items))
@@ -117,6 +120,8 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
                 .path
                 .get_ident()
                 .map(ToString::to_string)
+                // A path such as `a::b` has no identifier, and gets the same error as an unknown
+                // argument.
                 .unwrap_or_default()
                 .as_str()
             {

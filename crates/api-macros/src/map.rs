@@ -117,6 +117,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 
         #[automatically_derived]
         impl ::core::ops::Deref for #ident {
+            // The map itself, with all its methods: a shared reference to it changes nothing.
             type Target = #inner;
 
             fn deref(&self) -> &#inner {

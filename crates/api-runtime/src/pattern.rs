@@ -81,6 +81,7 @@ fn compile(source: &str) -> Compiled {
     if let Some(fixed) = Fixed::of(&translated) {
         return Compiled::Fixed(fixed);
     }
+    // Before `fancy-regex`, which would take every pattern but guarantees no linear time.
     if let Ok(regex) = regex::Regex::new(&translated) {
         return table(&translated).map_or(Compiled::Linear(regex), |table| {
             Compiled::Table(Box::new(table))

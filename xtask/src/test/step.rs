@@ -28,6 +28,7 @@ impl Step {
     pub(super) fn cargo(arguments: &str) -> Self {
         Self {
             program: Program::Cargo,
+            // No argument of a step contains a space.
             arguments: arguments.split(' ').map(str::to_owned).collect(),
             variables: Vec::new(),
             is_skipped: false,
@@ -88,6 +89,7 @@ impl Step {
     pub(super) fn run(&self, folder: &Path) -> anyhow::Result<bool> {
         let program = match self.program {
             Program::Cargo => cargo(),
+            // The running program itself, which cargo might compile again.
             Program::Xtask => env::current_exe()
                 .context("failed to find the path of this program")?
                 .into(),

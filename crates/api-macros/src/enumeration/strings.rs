@@ -36,6 +36,8 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let rejected = quote!(::core::result::Result::Err(
         ::api_runtime::ConstraintError::Enum(Self::VALUES)
     ));
+    // In an arm of its own, so that reading a listed value never looks at the mode, which is a
+    // thread-local.
     let lenient = match &enumeration.unlisted {
         Some(unlisted) => quote! {
             ::core::option::Option::None if ::api_runtime::is_lenient() =>

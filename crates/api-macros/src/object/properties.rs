@@ -89,6 +89,7 @@ pub(super) fn read(input: &DeriveInput) -> Result<Object<'_>> {
             nullable: false,
             default: None,
             annotations: Annotations::read(&field.attrs)?,
+            // The docs alone: they are repeated on the struct of the required fields.
             attributes: field
                 .attrs
                 .iter()

@@ -44,6 +44,7 @@ impl Payload {
         for (name, value) in &members {
             let style = styles.iter().find(|(property, ..)| property == name);
             match (style, value) {
+                // A form cannot say null, so the property is left out.
                 (_, Value::Null) => {}
                 (Some((_, style, explode)), value) => {
                     query.add(name, value, (*style, *explode, false))?;

@@ -224,6 +224,7 @@ impl Config {
     }
 
     fn fail(&mut self, problem: String) {
+        // Kept for `build`, because a setter that returned it could not be chained.
         self.problem.get_or_insert(BuildError(problem));
     }
 }
@@ -236,6 +237,7 @@ fn base_url(text: &str) -> Result<String, BuildError> {
             "has a query, so paths cannot be appended to it; write a URL without one",
         ));
     }
+    // The path of an operation begins with a slash.
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 

@@ -146,6 +146,7 @@ impl Parser {
                 }
                 None => self.data = Some(value.to_owned()),
             },
+            // The standard ignores an id with a null character, which no header could send back.
             "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
             "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
             _ => {}

@@ -81,6 +81,7 @@ impl<I: Serialize, F> Walk<I, F> {
         Fut: Future<Output = Result<Page<I>, Error<E>>>,
     {
         let page = (self.fetch)(self.cursor.clone()).await?;
+        // Without an item there is no key to go on from.
         let Some(last) = page.items.last() else {
             self.ended = true;
             return Ok(());
@@ -105,6 +106,7 @@ impl<I: Serialize, F> Walk<I, F> {
     /// default, or was set below the default; otherwise the length of the previous page is used.
     fn is_last(&self, page: &Page<I>) -> bool {
         let length = page.items.len() as u64;
+        // Of later pages it is not known how many items were before them.
         if self.cursor.is_none() && page.count.is_some_and(|count| length >= count) {
             return true;
         }

@@ -37,6 +37,7 @@ impl Fixed {
         let [start, middle @ .., end] = parts.as_slice() else {
             return None;
         };
+        // Without both anchors, a pattern also matches inside of longer texts.
         if *start.kind() != HirKind::Look(Look::Start) || *end.kind() != HirKind::Look(Look::End) {
             return None;
         }
@@ -89,6 +90,8 @@ fn add(part: &Hir, positions: &mut Vec<Bytes>) -> bool {
         }
         HirKind::Capture(capture) => add(&capture.sub, positions),
         HirKind::Concat(parts) => parts.iter().all(|part| add(part, positions)),
+        // Alternatives connect the positions: `ab|cd` is not `[ac][bd]`. The parser has turned
+        // those of single characters into a class.
         HirKind::Look(_) | HirKind::Alternation(_) => false,
     }
 }

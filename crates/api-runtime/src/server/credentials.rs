@@ -118,6 +118,8 @@ impl AuthError {
 
     fn weight(&self) -> u8 {
         match self {
+            // The further a check got, the more its error says: of a token that lacks a scope and
+            // an API key that was not sent, the scope is worth reporting.
             Self::Missing => 0,
             Self::Invalid => 1,
             Self::Unavailable(_) => 2,
@@ -132,6 +134,7 @@ impl AuthError {
 pub(super) fn after_scheme<'v>(value: &'v str, scheme: &str) -> Option<&'v str> {
     let value = value.trim();
     let rest = value
+        // Not an index: a character of several bytes may be at that place.
         .get(..scheme.len())
         .filter(|start| start.eq_ignore_ascii_case(scheme))
         .map(|start| &value[start.len()..])?;
@@ -152,6 +155,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// Parses the user and password of a `Basic` credential.
 pub(super) fn basic(encoded: &str) -> Option<Basic> {
     let text = String::from_utf8(BASE64.decode(encoded).ok()?).ok()?;
+    // At the first colon: a user name has none, but a password may (RFC 7617, section 2).
     let (user, password) = text.split_once(':')?;
     Some(Basic {
         user: user.to_owned(),

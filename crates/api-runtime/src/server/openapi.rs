@@ -227,6 +227,7 @@ impl Document {
     /// If the document has something that utoipa cannot hold.
     pub fn into_openapi(self) -> Result<OpenApi, serde_json::Error> {
         let mut value = self.value;
+        // utoipa's model has no other version.
         value.insert("openapi".to_owned(), "3.1.0".into());
         value.insert("paths".to_owned(), Value::Object(self.paths));
         let written = Value::Object(value);

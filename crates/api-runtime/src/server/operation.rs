@@ -152,6 +152,8 @@ impl Parameter {
             location,
             required: false,
             style,
+            // By OpenAPI, `explode` is true for `form` and false for the other styles, unless it is
+            // written.
             explode: matches!(style, Style::Form),
             default: None,
             properties: &[],

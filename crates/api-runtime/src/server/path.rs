@@ -72,6 +72,7 @@ impl Paths {
             {
                 Ok(found) => node.literals[found].1,
                 Err(place) => {
+                    // Kept sorted for the binary search of each request.
                     node.literals.insert(place, (segment.into(), new));
                     new
                 }
@@ -143,6 +144,8 @@ impl Paths {
             {
                 return Some(found);
             }
+            // The pattern may have matched and led nowhere. The next one starts without its
+            // captures.
             captures.truncate(before);
         }
         // An empty segment is no value of a parameter, so `/a/` does not match `/a/{x}`.
@@ -173,6 +176,8 @@ impl Node {
                 .ok()?;
             Some(self.literals[found].1)
         };
+        // Hardly any request escapes a literal segment, so it is decoded only where the plain text
+        // is not found.
         find(segment).or_else(|| {
             segment.contains('%').then(|| {
                 percent_decode_str(segment)
@@ -259,6 +264,7 @@ fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut 
 fn allow(methods: &[(Method, usize)]) -> HeaderValue {
     let mut names: Vec<&str> = methods.iter().map(|(method, _)| method.as_str()).collect();
     if names.contains(&"GET") && !names.contains(&"HEAD") {
+        // `find` serves `HEAD` by `GET`.
         names.push("HEAD");
     }
     names.sort_unstable();

@@ -170,6 +170,8 @@ impl Rejection {
                 RejectionKind::MissingCredentials,
                 "credentials are missing: send those that the API asks for",
             ),
+            // One message for all four causes: which of them it is would tell a stranger which
+            // credentials exist.
             AuthError::Invalid => Self::new(
                 RejectionKind::InvalidCredentials,
                 "credentials are malformed, unknown, expired or revoked",

@@ -49,6 +49,8 @@ impl fmt::Display for UnlistedStatusError {
 impl std::error::Error for UnlistedStatusError {}
 
 /// A status for the `default` response of `T`: none that `T` lists, and for errors none of 2xx.
+// `fn() -> T` and not `T`, of which the status holds no value: it is `Send` and `Sync` for every
+// `T`.
 pub struct DefaultStatus<T>(StatusCode, PhantomData<fn() -> T>);
 
 /// A status for the response of a range of `T`, such as `4XX`: begins with `DIGIT` and is not
@@ -136,6 +138,7 @@ const fn is_listed(listed: &[&[ListedResponse]], key: Status) -> bool {
     while side < listed.len() {
         let mut at = 0;
         while at < listed[side].len() {
+            // A derived `==` cannot be called in a constant.
             let is_same = match (listed[side][at].key, key) {
                 (Status::Code(one), Status::Code(other)) => one == other,
                 (Status::Range(one), Status::Range(other)) => one == other,
@@ -167,6 +170,7 @@ impl<T, const DIGIT: u8> RangeStatus<T, DIGIT> {
     }
 }
 
+// By hand, because a derive would ask for `T: Clone`; so are the impls below.
 impl<T> Clone for DefaultStatus<T> {
     fn clone(&self) -> Self {
         *self

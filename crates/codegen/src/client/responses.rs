@@ -231,6 +231,8 @@ fn bodies<'o>(
         .chain(others.into_iter().filter(|media| !has_json(media)))
     {
         let body = body(media);
+        // Media types with bodies of one type share a variant, since the caller would handle them
+        // alike.
         match bodies.iter_mut().find(|(_, before)| *before == body) {
             Some((names, _)) => names.push(&media.name),
             None => bodies.push((vec![&media.name], body)),

@@ -46,6 +46,8 @@ impl Lowering<'_> {
             | AdditionalProperties::Refused
             | AdditionalProperties::Any => TypeRef::Any,
         };
+        // A map has no field for a name in `required` or `dependentRequired`, so the schema checks
+        // them.
         let residual = flat.residual || undeclared || !flat.dependent_required.is_empty();
         if !residual && flat.min_properties.is_none() && flat.max_properties.is_none() {
             return Form::Type(TypeRef::Map(Box::new(values)));

@@ -58,6 +58,8 @@ fn satisfies_bounds(flat: &FlatSchema, value: &Value) -> Option<bool> {
                 .format
                 .as_deref()
                 .is_some_and(crate::ir::format_is_enforced);
+            // The run time has the code for patterns and formats, and the generator does not depend
+            // on it.
             if flat.pattern.is_some() || format {
                 return None;
             }
@@ -77,6 +79,7 @@ fn satisfies_bounds(flat: &FlatSchema, value: &Value) -> Option<bool> {
 /// Returns whether the other keywords accept a listed number; `None` if only the compiled schema
 /// can decide.
 fn satisfies_number_bounds(flat: &FlatSchema, number: &Number) -> Option<bool> {
+    // Whether a fraction is a multiple depends on rounding, which is left to the validator.
     if flat.multiple_of.is_some() {
         return None;
     }
@@ -123,6 +126,7 @@ pub(super) fn variants_of(values: Vec<Value>, extensible: bool) -> Enumeration {
     let names = names::unique_all(&mut taken, &wanted);
     let variants = names.into_iter().zip(values).collect();
     let unlisted = (extensible && strings).then(|| {
+        // A listed value may be called so.
         if taken.contains("Unlisted") {
             names::unique(&mut taken, "UnlistedValue".to_owned())
         } else {

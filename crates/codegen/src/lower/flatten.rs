@@ -164,6 +164,8 @@ impl FlatSchema {
             SchemaKind::Bool(false) => self.never = true,
             SchemaKind::Object(keywords) => self.add_keywords(contract, keywords, seen),
         }
+        // Only the schemas on the way to this one are kept: one that two members refer to is no
+        // circle.
         seen.pop();
     }
 
@@ -195,6 +197,7 @@ impl FlatSchema {
             }
         }
         self.extensible |= k.extensible;
+        // One member is enough: a text that one schema calls secret must not be printed.
         self.secret |= k.secret;
         self.residual |= k.not.is_some() || k.if_schema.is_some();
     }

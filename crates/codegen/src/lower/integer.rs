@@ -23,7 +23,9 @@ pub(super) fn integer(flat: &FlatSchema) -> Primitive {
         Some("uint16") => Primitive::U16,
         Some("uint32") => Primitive::U32,
         Some("uint64") => Primitive::U64,
+        // No standard defines `uint`, so a minimum has to confirm it.
         Some("uint") if not_negative => Primitive::U64,
+        // A maximum beyond `i64::MAX` can be reached by an unsigned integer only.
         _ if flat
             .maximum
             .as_ref()

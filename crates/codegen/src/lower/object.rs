@@ -20,6 +20,8 @@ impl Lowering<'_> {
             .required
             .iter()
             .any(|name| !flat.properties.contains_key(name));
+        // A closed object without properties accepts `{}` alone, which an empty struct says and a
+        // map does not.
         if flat.properties.is_empty() && flat.additional != AdditionalProperties::Refused {
             return self.map(flat, subject, undeclared);
         }

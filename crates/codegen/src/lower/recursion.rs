@@ -142,6 +142,8 @@ fn strongly_connected(edges: &[Vec<TypeId>]) -> Vec<usize> {
             if let Some(target) = edges[node].get(*edge) {
                 *edge += 1;
                 let target = target.0;
+                // A target that was seen and has left the stack is in a finished component, which
+                // cannot reach this node.
                 if order[target] == UNSEEN {
                     path.push((target, 0));
                 } else if on_stack[target] {

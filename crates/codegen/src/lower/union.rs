@@ -71,6 +71,7 @@ impl Lowering<'_> {
             [only] => {
                 let ty = self.type_of(*only, subject.name);
                 return match ty {
+                    // A member that accepts null itself: null beside it adds nothing.
                     TypeRef::Nullable(inner) => NullableForm {
                         form: Form::Type(*inner),
                         nullable: true,

@@ -37,6 +37,7 @@ pub(super) fn readme(api: &Api<'_>, part: Part) -> String {
 /// Returns the first paragraph, which says what the crate is.
 fn lead(api: &Api<'_>, part: Part) -> String {
     let info = &api.contract.info;
+    // Bounded, because authors write whole paragraphs into titles and versions.
     let title = plain(&shortened(&info.title, 100));
     let version = plain(&shortened(&info.version, 40));
     let what = match part {

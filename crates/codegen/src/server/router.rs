@@ -135,6 +135,7 @@ fn operations(api: &Api<'_>) -> TokenStream {
 fn router(api: &Api<'_>) -> TokenStream {
     let has_security = !api.security.is_empty();
     let secured = is_secured(api);
+    // If operations share no error, the implementation chooses the body of rejections.
     let error = if let Some(error) = &api.error {
         let ty = foreign_type(api, error);
         quote!(server::RenderRejection<Body = #ty>)
@@ -212,6 +213,8 @@ fn router(api: &Api<'_>) -> TokenStream {
 /// Generates the check of credentials for paths that the contract does not have, as an item and the
 /// expression that names it.
 fn guard(api: &Api<'_>) -> (Option<TokenStream>, TokenStream) {
+    // Without the check, a caller without credentials could find out by 401 and 404 which paths
+    // exist.
     if !security::guards_unknown_routes(api) {
         return (None, quote!(None));
     }

@@ -15,6 +15,7 @@ pub(super) fn info(root: &Node) -> Info {
     let Some(node) = root.get("info") else {
         return Info::default();
     };
+    // The identifier is exact, but 3.0 has only the name.
     let license = node.get("license");
     Info {
         title: text(node, "title").unwrap_or_default(),
@@ -65,6 +66,7 @@ fn variables(server: &Node) -> IndexMap<String, ServerVariable> {
 
 /// Returns the security of a document or operation; none if it does not declare any.
 pub(super) fn security(node: &Node) -> Option<Security> {
+    // An empty list counts as declared: it opens an operation of a document that is protected.
     let alternatives = node.get("security")?.as_array()?;
     Some(alternatives.iter().map(requirement).collect())
 }
@@ -108,6 +110,7 @@ fn security_scheme(at: &NodeRef<'_>) -> Option<SecurityScheme> {
         },
         "http" => {
             let scheme = text(node, "scheme")?;
+            // The names of schemes have no case (RFC 9110, section 11.1).
             match scheme.to_ascii_lowercase().as_str() {
                 "basic" => SecurityKind::HttpBasic,
                 "bearer" => SecurityKind::HttpBearer,

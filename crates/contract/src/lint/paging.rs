@@ -170,6 +170,7 @@ fn pages<'c>(
 /// Returns the properties of a schema, including those of the schemas in its `allOf`.
 fn properties_of(contract: &Contract, id: SchemaId) -> Vec<(&str, SchemaId)> {
     let mut found = Vec::new();
+    // `allOf` can lead back to a schema.
     let mut seen = BTreeSet::new();
     let mut pending = vec![id];
     while let Some(id) = pending.pop() {

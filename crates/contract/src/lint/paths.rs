@@ -186,6 +186,7 @@ fn malformed(template: &str) -> Option<(String, String)> {
 /// Returns the span of a text within a span; the whole span if the text is written differently
 /// there, as in a string with escapes.
 fn within(sources: &Sources, span: Span, text: &str) -> Span {
+    // The last one, since of a name that is used twice the second use is the wrong one.
     let found = sources.text(span).rfind(text);
     let narrow = found.and_then(|at| {
         let start = span.start + u32::try_from(at).ok()?;

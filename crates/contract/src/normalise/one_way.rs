@@ -92,6 +92,7 @@ fn reached(
                 .filter_map(|media| media.schema),
         );
     }
+    // Sorted, so that diagnostics come in the order of the document.
     let mut seen = BTreeSet::new();
     while let Some(id) = pending.pop() {
         if seen.insert(id)

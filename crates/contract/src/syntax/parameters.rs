@@ -52,6 +52,7 @@ pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
 
 fn path_parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let required = item.node.entry("required");
+    // A value that is no boolean is reported as such.
     if required.is_none_or(|entry| entry.value.as_bool() == Some(false)) {
         let name = name_of(item.node);
         walk.error(
@@ -68,6 +69,7 @@ fn header_parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         return;
     };
     let name = name_of(item.node);
+    // The standard has tools ignore these three, since other fields describe them.
     if ["accept", "content-type", "authorization"].contains(&name.to_ascii_lowercase().as_str()) {
         walk.warning(
             "ignored-header",
@@ -137,6 +139,7 @@ fn typed<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
         ),
         (None, Some(entry)) => {
             let media = entry.value.as_object().unwrap_or_default();
+            // With several media types, nothing would say which of them a value is in.
             if media.len() != 1 {
                 walk.error(
                     "wrong-type",

@@ -84,6 +84,7 @@ pub(super) fn media_types<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
         return;
     };
     for entry in content {
+        // Parameters such as `charset` may follow, and are not judged.
         let range = entry.key.split(';').next().unwrap_or_default().trim();
         let legal = range.split_once('/').is_some_and(|(kind, sub)| {
             !kind.is_empty() && !sub.is_empty() && !sub.contains('/') && !range.contains(' ')
