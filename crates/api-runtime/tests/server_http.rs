@@ -198,19 +198,19 @@ fn router_with(config: Config) -> axum::Router {
     })
 }
 
-struct Answer {
+struct TestResponse {
     status: StatusCode,
-    response: Response<()>,
+    head: Response<()>,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl TestResponse {
     fn json(&self) -> Value {
         serde_json::from_slice(&self.body).expect("the body is JSON")
     }
 
     fn header(&self, name: &str) -> Option<&str> {
-        self.response
+        self.head
             .headers()
             .get(name)
             .map(|value| value.to_str().expect("headers are ASCII"))
@@ -236,23 +236,23 @@ impl Answer {
     }
 }
 
-async fn ask(request: Request<HttpBody>) -> Answer {
+async fn ask(request: Request<HttpBody>) -> TestResponse {
     ask_of(&mut router(), request).await
 }
 
-async fn ask_of(router: &mut axum::Router, request: Request<HttpBody>) -> Answer {
-    let answer: Result<Response<HttpBody>, Infallible> = Service::call(router, request).await;
-    let Ok(answer) = answer;
-    let (parts, body) = answer.into_parts();
+async fn ask_of(router: &mut axum::Router, request: Request<HttpBody>) -> TestResponse {
+    let response: Result<Response<HttpBody>, Infallible> = Service::call(router, request).await;
+    let Ok(response) = response;
+    let (parts, body) = response.into_parts();
     let body = body
         .collect()
         .await
-        .expect("answers are whole")
+        .expect("the response arrives whole")
         .to_bytes()
         .to_vec();
-    Answer {
+    TestResponse {
         status: parts.status,
-        response: Response::from_parts(parts, ()),
+        head: Response::from_parts(parts, ()),
         body,
     }
 }
@@ -285,20 +285,17 @@ async fn parameters_are_read_by_their_style() {
     asked
         .headers_mut()
         .insert("cookie", HeaderValue::from_static("a=b; session=s%20t"));
-    let answer = ask(asked).await;
-    assert_eq!(answer.status, 200);
+    let response = ask(asked).await;
+    assert_eq!(response.status, 200);
     assert_eq!(
-        answer.json(),
+        response.json(),
         json!({
             "id": "a/b c", "limit": 7, "after": null, "tags": ["x", "y,z"], "ports": [1, 2],
             "filter": {"from": "a b", "to": 5}, "version": 2, "session": "s t"
         })
     );
-    assert_eq!(answer.header("content-type"), Some("application/json"));
-    assert_eq!(
-        answer.response.extensions().get(),
-        Some(&OperationId("view"))
-    );
+    assert_eq!(response.header("content-type"), Some("application/json"));
+    assert_eq!(response.head.extensions().get(), Some(&OperationId("view")));
 }
 
 #[tokio::test]
@@ -312,10 +309,10 @@ async fn all_wrong_parameters_are_reported_together_without_their_values() {
     asked
         .headers_mut()
         .append("x-version", HeaderValue::from_static("3"));
-    let answer = ask(asked).await;
-    assert_eq!(answer.status, 400);
+    let response = ask(asked).await;
+    assert_eq!(response.status, 400);
     assert_eq!(
-        answer.violations(),
+        response.violations(),
         [
             "path id: must be UTF-8 once its percent signs are decoded",
             "query limit: must be an integer",
@@ -324,7 +321,7 @@ async fn all_wrong_parameters_are_reported_together_without_their_values() {
             "header X-Version: must be given once",
         ]
     );
-    assert!(!String::from_utf8(answer.body).unwrap().contains("se7en"));
+    assert!(!String::from_utf8(response.body).unwrap().contains("se7en"));
 }
 
 #[tokio::test]
@@ -342,14 +339,14 @@ async fn credentials_come_before_everything_else() {
         ("GET", "/nothing"),
         ("PUT", "/things/a"),
     ] {
-        let answer = ask(bare(method, path)).await;
-        assert_eq!(answer.status, 401, "{method} {path}");
-        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        let response = ask(bare(method, path)).await;
+        assert_eq!(response.status, 401, "{method} {path}");
+        assert_eq!(response.header("www-authenticate"), Some("Bearer"));
         assert_eq!(
-            answer.header("content-type"),
+            response.header("content-type"),
             Some("application/problem+json")
         );
-        assert_eq!(answer.json()["status"], 401);
+        assert_eq!(response.json()["status"], 401);
     }
 }
 
@@ -374,12 +371,12 @@ async fn bearer_tokens_are_judged() {
 #[tokio::test]
 async fn unknown_routes_and_methods_are_refused() {
     assert_eq!(ask(get("/nothing")).await.status, 404);
-    let answer = ask(request("DELETE", "/things/a")
+    let response = ask(request("DELETE", "/things/a")
         .body(HttpBody::empty())
         .unwrap())
     .await;
-    assert_eq!(answer.status, 405);
-    assert_eq!(answer.header("allow"), Some("GET, HEAD"));
+    assert_eq!(response.status, 405);
+    assert_eq!(response.header("allow"), Some("GET, HEAD"));
     assert_eq!(
         ask(request("OPTIONS", "/things/a")
             .body(HttpBody::empty())
@@ -388,37 +385,37 @@ async fn unknown_routes_and_methods_are_refused() {
         .status,
         405
     );
-    let answer = ask(request("HEAD", "/things/a")
+    let response = ask(request("HEAD", "/things/a")
         .header("x-version", "1")
         .body(HttpBody::empty())
         .unwrap())
     .await;
-    assert_eq!((answer.status.as_u16(), answer.body.len()), (200, 0));
+    assert_eq!((response.status.as_u16(), response.body.len()), (200, 0));
 }
 
 #[tokio::test]
 async fn a_body_that_fits_is_read() {
-    let answer = ask(post(r#"{"name": "a", "ports": [1]}"#)).await;
-    assert_eq!(answer.status, 201);
-    assert_eq!(answer.header("x-count"), Some("3"));
-    assert_eq!(answer.json(), json!({"name": "a", "ports": [1]}));
+    let response = ask(post(r#"{"name": "a", "ports": [1]}"#)).await;
+    assert_eq!(response.status, 201);
+    assert_eq!(response.header("x-count"), Some("3"));
+    assert_eq!(response.json(), json!({"name": "a", "ports": [1]}));
 }
 
 #[tokio::test]
 async fn an_absent_body_is_none_and_null_is_no_body() {
     assert_eq!(ask(post("")).await.json(), Value::Null);
-    let answer = ask(post("null")).await;
-    assert_eq!(answer.status, 400);
+    let response = ask(post("null")).await;
+    assert_eq!(response.status, 400);
 }
 
 #[tokio::test]
 async fn all_violations_of_a_body_are_reported_with_their_pointers() {
-    let answer = ask(post(
+    let response = ask(post(
         r#"{"name": "too long a name", "ports": [0, 1, 70000], "x~/y": 1}"#,
     ))
     .await;
-    assert_eq!(answer.status, 400);
-    let pointers: Vec<String> = answer
+    assert_eq!(response.status, 400);
+    let pointers: Vec<String> = response
         .violations()
         .iter()
         .map(|violation| violation.split(':').next().unwrap().to_owned())
@@ -430,7 +427,7 @@ async fn all_violations_of_a_body_are_reported_with_their_pointers() {
         );
     }
     assert!(
-        !String::from_utf8(answer.body)
+        !String::from_utf8(response.body)
             .unwrap()
             .contains("too long a name")
     );
@@ -438,14 +435,14 @@ async fn all_violations_of_a_body_are_reported_with_their_pointers() {
 
 #[tokio::test]
 async fn keys_that_are_given_twice_are_reported() {
-    let answer = ask(post(r#"{"name": "a", "name": "b"}"#)).await;
-    assert_eq!(answer.violations(), ["body /name: must be given once"]);
-    let answer = ask(post(r#"{"name""#)).await;
-    assert_eq!(answer.status, 400);
+    let response = ask(post(r#"{"name": "a", "name": "b"}"#)).await;
+    assert_eq!(response.violations(), ["body /name: must be given once"]);
+    let response = ask(post(r#"{"name""#)).await;
+    assert_eq!(response.status, 400);
     assert!(
-        answer.violations()[0].starts_with("body : is not JSON"),
+        response.violations()[0].starts_with("body : is not JSON"),
         "{:?}",
-        answer.violations()
+        response.violations()
     );
 }
 
@@ -474,9 +471,9 @@ async fn bytes_stream_within_the_limit() {
         let body = HttpBody::from_stream(futures_util::stream::iter(pieces));
         request("PUT", "/files/a.bin").body(body).unwrap()
     };
-    let answer = ask(piece(6)).await;
+    let response = ask(piece(6)).await;
     assert_eq!(
-        (answer.status.as_u16(), answer.body.as_slice()),
+        (response.status.as_u16(), response.body.as_slice()),
         (200, &b"a 60"[..])
     );
     assert_eq!(ask(piece(7)).await.status, 413);
@@ -484,9 +481,9 @@ async fn bytes_stream_within_the_limit() {
 
 #[tokio::test]
 async fn a_panic_is_a_500_in_the_words_of_the_contract() {
-    let answer = ask(get("/panic")).await;
-    assert_eq!(answer.status, 500);
-    assert_eq!(answer.json()["status"], 500);
+    let response = ask(get("/panic")).await;
+    assert_eq!(response.status, 500);
+    assert_eq!(response.json()["status"], 500);
 }
 
 #[tokio::test]
@@ -507,25 +504,26 @@ async fn names_nest_as_deep_as_json_may() {
     let nested = |depth: usize| format!("/things/a?filter[x]{}=1", "[x]".repeat(depth - 1));
     assert_eq!(ask(get(&nested(128))).await.status, 200);
     for depth in [130, 15_000] {
-        let answer = ask(get(&nested(depth))).await;
+        let response = ask(get(&nested(depth))).await;
         assert_eq!(
-            answer.violations(),
+            response.violations(),
             ["query filter/x: must not nest deeper than 128 brackets"]
         );
     }
 }
 
-/// What is told of a body, and how long that is, whatever the body.
-async fn told(body: &str) -> (Vec<String>, usize) {
-    let answer = ask_of(&mut router_with(config().body_limit(1 << 20)), post(body)).await;
-    assert_eq!(answer.status, 400);
-    (answer.violations(), answer.body.len())
+/// Sends a body that must be rejected, and returns the reported violations and the length of the
+/// response.
+async fn violations_of(body: &str) -> (Vec<String>, usize) {
+    let response = ask_of(&mut router_with(config().body_limit(1 << 20)), post(body)).await;
+    assert_eq!(response.status, 400);
+    (response.violations(), response.body.len())
 }
 
 #[tokio::test]
 async fn a_bad_body_is_told_of_in_a_bounded_way() {
     let wrong = |count: usize| vec!["0"; count].join(",");
-    let (all, _) = told(&format!(r#"{{"name": "a", "ports": [{}]}}"#, wrong(100))).await;
+    let (all, _) = violations_of(&format!(r#"{{"name": "a", "ports": [{}]}}"#, wrong(100))).await;
     assert_eq!(all.len(), 100);
     let last = "body : may break more rules than these";
     for (body, count) in [
@@ -549,7 +547,7 @@ async fn a_bad_body_is_told_of_in_a_bounded_way() {
             100,
         ),
     ] {
-        let (some, length) = told(&body).await;
+        let (some, length) = violations_of(&body).await;
         assert_eq!(
             (some.len(), some.last().map(String::as_str)),
             (count + 1, Some(last))
@@ -564,12 +562,12 @@ async fn requests_have_names() {
         ask(get("/things/a")).await.header("x-request-id"),
         Some("made")
     );
-    for (given, answered) in [("mine-7", "mine-7"), ("<no>", "made")] {
+    for (given, sent) in [("mine-7", "mine-7"), ("<no>", "made")] {
         let mut asked = get("/nothing");
         asked
             .headers_mut()
             .insert("x-request-id", HeaderValue::from_static(given));
-        assert_eq!(ask(asked).await.header("x-request-id"), Some(answered));
+        assert_eq!(ask(asked).await.header("x-request-id"), Some(sent));
     }
 }
 
@@ -581,9 +579,9 @@ async fn the_contract_is_served_unless_switched_off() {
             .body(HttpBody::empty())
             .unwrap()
     };
-    let answer = ask(bare("/openapi.json")).await;
+    let response = ask(bare("/openapi.json")).await;
     assert_eq!(
-        (answer.status.as_u16(), answer.header("content-type")),
+        (response.status.as_u16(), response.header("content-type")),
         (200, Some("application/json"))
     );
     assert_eq!(ask(bare("/openapi.yaml")).await.body, b"a: b\n");

@@ -72,7 +72,7 @@ fn errors(loaded: &Loaded) -> Vec<(String, String, usize)> {
 }
 
 /// Returns a document with one operation, whose response has this schema.
-fn answering(schema: &str) -> String {
+fn responding_with(schema: &str) -> String {
     format!(
         "openapi: 3.1.0\ninfo: {{title: Pets, version: 1.0.0}}\npaths:\n  /pet:\n    get:\n      operationId: pet_view\n      \
          responses:\n        '200':\n          description: A pet.\n          content: {{application/json: {{schema: \
@@ -155,7 +155,7 @@ fn a_part_of_what_has_moved_is_found_inside_it() {
     let files = folder(&[
         (
             "openapi.yaml",
-            &answering("{oneOf: [{$ref: 'pet.yaml#/properties/name'}, {$ref: pet.yaml}]}"),
+            &responding_with("{oneOf: [{$ref: 'pet.yaml#/properties/name'}, {$ref: pet.yaml}]}"),
         ),
         (
             "pet.yaml",
@@ -179,7 +179,7 @@ fn a_part_of_what_has_moved_is_found_inside_it() {
 #[test]
 fn an_id_that_references_start_from_is_followed() {
     let files = folder(&[
-        ("openapi.yaml", &answering("{$ref: pet.yaml}")),
+        ("openapi.yaml", &responding_with("{$ref: pet.yaml}")),
         (
             "pet.yaml",
             "$id: https://example.com/pet\ntype: object\nproperties:\n  name: {$ref: '#name'}\n\
@@ -200,7 +200,7 @@ fn an_id_that_references_start_from_is_followed() {
 
 #[test]
 fn diagnostics_are_in_the_file_where_they_belong() {
-    let root = answering("{$ref: schemas/pet.yaml}");
+    let root = responding_with("{$ref: schemas/pet.yaml}");
     for (pet, names, error) in [
         (
             PET,
@@ -238,7 +238,7 @@ fn diagnostics_are_in_the_file_where_they_belong() {
 
 #[test]
 fn documents_of_other_hosts_need_a_copy() {
-    let root = answering("{$ref: 'https://example.com/common/v1/pet.yaml#/Pet'}");
+    let root = responding_with("{$ref: 'https://example.com/common/v1/pet.yaml#/Pet'}");
     let files = folder(&[
         ("openapi.yaml", &root),
         (
@@ -292,7 +292,7 @@ fn a_copy_is_never_left_for_a_file_beside_it() {
         "..%2fsecret.yaml",
         "a/%2e%2e/%2e%2e/secret.yaml",
     ] {
-        let root = answering(&format!("{{$ref: 'https://example.com/common/{escape}'}}"));
+        let root = responding_with(&format!("{{$ref: 'https://example.com/common/{escape}'}}"));
         let files = folder(&[
             ("openapi.yaml", &root),
             ("vendor/pet.yaml", "{}"),
@@ -330,7 +330,7 @@ fn mappings_mean_schemas_of_other_files() {
                  d: ./dog.yaml}}}";
     let pet = "type: object\nrequired: [kind]\nproperties: {kind: {type: string}}\n";
     let files = folder(&[
-        ("openapi.yaml", &answering(union)),
+        ("openapi.yaml", &responding_with(union)),
         ("cat.yaml", pet),
         ("dog.yaml", pet),
     ]);
@@ -408,7 +408,7 @@ fn a_dynamic_reference_leads_to_another_file() {
     let files = folder(&[
         (
             "openapi.yaml",
-            &answering("{$dynamicRef: 'other.yaml#node'}"),
+            &responding_with("{$dynamicRef: 'other.yaml#node'}"),
         ),
         ("other.yaml", "$dynamicAnchor: node\ntype: string\n"),
     ]);

@@ -30,7 +30,8 @@ impl<C> Offer<C> {
         Self(Arc::new(Mutex::new(Some(change))))
     }
 
-    /// Takes the change out; `None` if the other side was faster.
+    /// Takes the change out. Returns `None` if the caller has withdrawn or the worker has claimed
+    /// it.
     pub(super) fn take(&self) -> Option<C> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -128,8 +129,8 @@ impl<C: Change> Job for Pending<C> {
             // A panic in one change must not lose the others of its batch.
             let ran = AssertUnwindSafe(change.apply(tx)).catch_unwind().await;
             match ran {
-                Ok(Ok(answer)) => {
-                    self.result = Some(Ok(answer));
+                Ok(Ok(output)) => {
+                    self.result = Some(Ok(output));
                     Ran::Done
                 }
                 Ok(Err(Aborted::Refused(refusal))) => {
