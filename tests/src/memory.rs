@@ -176,7 +176,7 @@ where
     Ok(())
 }
 
-/// As [`admit`], for changes, which list more errors.
+/// Checks a call of a change as [`admit`] does that of a query; changes list more errors.
 fn admit_change<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
 where
     E: From<responses::BadRequest>

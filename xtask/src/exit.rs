@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// How a command ended. clap itself exits with 2 on wrong arguments.
+/// The result of a command. clap itself exits with 2 on wrong arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Success.

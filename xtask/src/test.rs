@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     summarize(&results, &machine, out)
 }
 
-/// How a step ended, and how long it took.
+/// The result of a step, and the time that it took.
 enum Outcome {
     Passed(Duration),
     Failed(Duration),

@@ -9,7 +9,7 @@ use crate::media::{Body, Kind, Media, constant};
 use crate::parameter::Parameter;
 use crate::shape::{self, wrong_shape};
 
-/// What a field is read from.
+/// The part of a request that a field is read from.
 enum Source {
     Parameter(Box<Parameter>),
     Body(Body),

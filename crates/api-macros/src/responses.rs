@@ -29,11 +29,11 @@ enum Status {
 
 /// How the value of a variant is written.
 enum Content {
-    /// By its own type, which implements `ResponseParts`.
+    /// The value writes itself: its type implements `ResponseParts`.
     Parts,
-    /// As a body.
+    /// The value is a body of this media type.
     Body(Media),
-    /// As the headers of a change of protocol.
+    /// The value becomes the headers of a change of protocol.
     Handshake,
 }
 

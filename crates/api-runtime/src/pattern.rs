@@ -39,7 +39,7 @@ enum Compiled {
     Linear(regex::Regex),
     /// A pattern with look-around or back-references, with a limit of steps.
     Backtracking(fancy_regex::Regex),
-    /// Not a valid pattern, which matches nothing. The generator rejects such a contract.
+    /// An invalid pattern, which matches nothing. The generator rejects contracts that have one.
     Never,
 }
 

@@ -203,7 +203,7 @@ fn pointers(value: &Value, own: usize) -> Option<usize> {
     }
 }
 
-/// What errors of the validator are about.
+/// A value that the validator has rejected, and the schemas by which it did.
 struct Subject<'s> {
     /// The schemas of the contract.
     schemas: &'s Value,

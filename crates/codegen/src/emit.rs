@@ -93,7 +93,7 @@ pub struct Emitted {
 pub struct Stale {
     /// The path below the output folder.
     pub path: String,
-    /// How it differs.
+    /// The kind of difference.
     pub kind: StaleKind,
     /// The beginning of the diff that writing would make.
     pub diff: String,
@@ -127,13 +127,13 @@ pub enum EmitError {
     WrongKind {
         /// The path.
         path: PathBuf,
-        /// What should have the path.
+        /// The kind of entry that should have the path: a file or a folder.
         wanted: &'static str,
     },
     /// The file system reports an error.
     #[error("failed to {action} `{}`", path.display())]
     Io {
-        /// What was being done.
+        /// The verb for the failed action, such as `read`.
         action: &'static str,
         /// The path of the file or folder.
         path: PathBuf,

@@ -62,7 +62,7 @@ fn joined<T>(pass: thread::ScopedJoinHandle<'_, T>) -> T {
 /// The reasons why crates cannot be generated from a contract.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The names of crates cannot begin with this.
+    /// The prefix cannot begin the name of a crate.
     #[error(
         "`{0}` cannot begin a crate's name: write lower-case letters, digits and single hyphens, \
          a letter first, at most {LONGEST_PREFIX} of them"

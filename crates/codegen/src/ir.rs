@@ -83,7 +83,7 @@ impl Api<'_> {
 /// The names of the crates of one contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrateNames {
-    /// What every crate's name begins with, in kebab-case, such as `api`.
+    /// The start of every crate's name, in kebab-case, such as `api`.
     pub prefix: String,
     /// Whether the operations are webhooks and callbacks, which the API calls, instead of its own.
     pub is_reversed: bool,

@@ -3,7 +3,7 @@
 /// The names of the generated crates, and the run time that they depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// What the names of the crates begin with, such as `api`.
+    /// The start of the names of the crates, such as `api`.
     pub prefix: String,
     /// Where the generated crates find the run-time crates.
     pub runtime: Runtime,

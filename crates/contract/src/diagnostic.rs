@@ -22,9 +22,9 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The span that is wrong.
     pub span: Span,
-    /// What is wrong, in one sentence without a full stop.
+    /// The message: what is wrong, in one sentence without a full stop.
     pub message: String,
-    /// How to correct it.
+    /// The way to correct the document.
     pub help: Option<String>,
     /// Other spans that belong to the diagnostic, each with a label.
     pub related: Vec<(Span, String)>,

@@ -40,7 +40,7 @@ pub(crate) struct Document {
     pub(crate) root: Node,
     /// The path relative to the first document; empty for the first document itself.
     pub(crate) label: String,
-    /// What its relative references start from.
+    /// The base of its relative references.
     pub(crate) base: Base,
     /// Whether a schema in it has `$id` or `$anchor`.
     pub(crate) has_resources: bool,
@@ -58,7 +58,7 @@ impl Document {
     }
 }
 
-/// What the relative references of a document start from.
+/// The base of the relative references of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Base {
     /// The folder that contains the document.
@@ -77,11 +77,11 @@ impl Base {
     }
 }
 
-/// Why a document that a reference names is unavailable.
+/// The reason why a document that a reference names is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unavailable {
-    /// It was not read, for this reason.
+    /// The document was not read, for this reason.
     Unreadable(String),
-    /// It was read but is not JSON or YAML, which has been reported.
+    /// The document is not JSON or YAML, which has been reported.
     Broken,
 }

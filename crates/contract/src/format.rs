@@ -12,18 +12,18 @@ pub struct Format {
     pub name: &'static str,
     /// The types that the format applies to; empty if no standard says.
     pub types: &'static [&'static str],
-    /// How generated types check the format.
+    /// The way in which generated types check the format.
     pub check: Check,
 }
 
-/// How generated types check a format.
+/// The way in which generated types check a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// By a function of their run time.
+    /// A function of `api_runtime::format` checks the format.
     Function,
-    /// By the `jsonschema` crate, which they then depend on.
+    /// The `jsonschema` crate checks the format, so generated types depend on it.
     Validator,
-    /// They do not check it. Integer formats choose the Rust type, and need no check.
+    /// No code checks the format. Integer formats choose the Rust type, and need no check.
     Nothing,
 }
 

@@ -34,7 +34,7 @@ const MOST_FILES: usize = 1000;
 pub struct Options {
     /// Local copies of documents on other hosts.
     pub mapping: Mapping,
-    /// What `format` means.
+    /// Whether `format` is checked or an annotation.
     pub formats: Formats,
 }
 

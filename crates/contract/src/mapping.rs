@@ -75,7 +75,7 @@ impl std::fmt::Display for LocalCopy {
     }
 }
 
-/// Why a string is not a [`LocalCopy`].
+/// The reason why a string is not a [`LocalCopy`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WrongLocalCopy {
     /// There is no `=`, or nothing before or after it.

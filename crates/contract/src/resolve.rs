@@ -14,21 +14,21 @@ use crate::spelling::nearest;
 use crate::uri::{has_scheme, local_file};
 use resources::Resources;
 
-/// Why a reference cannot be resolved.
+/// The reason why a reference cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RefProblem {
-    /// There is nothing at its target. Holds the reference that was probably meant, if one is
+    /// The document has no such node. Holds the reference that was probably meant, if one is
     /// similar.
     Dangling(Option<String>),
-    /// It names a document on another host.
+    /// The reference names a document on another host.
     Remote,
-    /// It names a file, but the document came from memory.
+    /// The reference names a file, but the document came from memory.
     NoFiles,
-    /// It names a file that cannot be read, for this reason.
+    /// The reference names a file that cannot be read, for this reason.
     Unreadable(String),
-    /// It names a file whose content is not JSON or YAML, which has been reported.
+    /// The reference names a file that is not JSON or YAML, which has been reported.
     Broken,
-    /// It is not a URI reference.
+    /// The text is not a URI reference.
     Malformed,
 }
 

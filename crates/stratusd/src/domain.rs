@@ -21,11 +21,11 @@ pub use refusal::Refusal;
 pub struct Caller {
     /// The only project that the caller can see.
     pub project_id: ProjectId,
-    /// What the caller may do there.
+    /// The kinds of operations that the caller may call.
     pub access: Access,
 }
 
-/// What a caller may do.
+/// The kinds of operations that a caller may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Queries and changes.

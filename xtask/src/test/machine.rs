@@ -126,7 +126,7 @@ fn lacks_folder(variable: &str) -> Option<String> {
 /// A tool that is not here.
 pub(super) struct Missing {
     pub(super) tool: Tool,
-    /// Why it counts as missing.
+    /// The reason why the tool counts as missing.
     pub(super) reason: String,
 }
 
@@ -140,7 +140,7 @@ impl Missing {
     }
 }
 
-/// What this machine lacks.
+/// The tools that this machine lacks.
 pub(super) struct Machine {
     missing: Vec<Missing>,
 }

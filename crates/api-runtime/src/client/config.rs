@@ -70,7 +70,7 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Why a client could not be built.
+/// The error of a client that could not be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError(String);
 

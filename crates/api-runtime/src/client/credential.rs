@@ -39,7 +39,7 @@ impl From<&str> for Secret {
     }
 }
 
-/// How the credential of a security scheme is sent.
+/// The way in which the credential of a security scheme is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// `Authorization: Bearer …`

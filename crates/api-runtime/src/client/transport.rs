@@ -18,7 +18,7 @@ pub struct Transport {
     pub(super) settings: Arc<Settings>,
 }
 
-/// What every request of a client is sent with.
+/// The settings that all requests of a client share.
 pub(super) struct Settings {
     pub(super) target: Target,
     pub(super) credentials: Vec<Option<Credential>>,

@@ -29,15 +29,15 @@ const SPELLED_OUT: usize = 3;
 /// The media type that the body of a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chosen {
-    /// A listed one, by its index.
+    /// A media type that the operation lists, by its index.
     Media(usize),
-    /// None, because there is no body.
+    /// The request has no body.
     Absent,
-    /// One that is not listed, which is noted already.
+    /// A media type that the operation does not list; the rejection is recorded.
     Unsupported,
 }
 
-/// The inputs of one request. Everything that cannot be read is noted, and [`finish`](Self::finish)
+/// The inputs of one request. Records everything that cannot be read, and [`finish`](Self::finish)
 /// rejects the request for all of it together.
 #[derive(Debug)]
 pub struct Inputs<'c> {
@@ -108,13 +108,13 @@ impl<'c> Inputs<'c> {
         Chosen::Unsupported
     }
 
-    /// Returns the value of an absent body, or notes that the body is required.
+    /// Returns the value of an absent body, or records that the body is required.
     fn no_body<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let value = if body.required { None } else { decode_absent() };
         value.or_else(|| self.missing())
     }
 
-    /// Notes that the body is required.
+    /// Records that the required body is missing.
     fn missing<T>(&mut self) -> Option<T> {
         self.violations
             .push(Violation::of_body(String::new(), "is required".to_owned()));
@@ -186,7 +186,7 @@ impl<'c> Inputs<'c> {
         None
     }
 
-    /// Reads a body of several media types, one of which the content type names.
+    /// Reads a body of one of several media types, which `Content-Type` selects.
     pub async fn one_of<T: RequestBody>(&mut self, body: &Body) -> Option<T> {
         match self.choose(body) {
             Chosen::Media(at) => T::read(self, body, at).await,
@@ -195,7 +195,7 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads a body of several media types that may be left out.
+    /// Reads an optional body of one of several media types.
     pub async fn optional_one_of<T: RequestBody>(&mut self, body: &Body) -> Option<Option<T>> {
         match self.choose(body) {
             Chosen::Media(at) => T::read(self, body, at).await.map(Some),
@@ -204,7 +204,7 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads a form that is the only kind of body.
+    /// Reads the body of an operation that takes only a form.
     pub async fn form<T: Wire>(&mut self, body: &Body) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
@@ -214,7 +214,7 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads a form.
+    /// Reads the body as a form.
     pub async fn form_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() && !body.required {
@@ -226,7 +226,7 @@ impl<'c> Inputs<'c> {
         self.noted(decoded)
     }
 
-    /// Reads a text that is the only kind of body.
+    /// Reads the body of an operation that takes only a text.
     pub async fn text<T: Wire>(&mut self, body: &Body) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
@@ -236,7 +236,7 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads a text.
+    /// Reads the body as a text.
     pub async fn text_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() && !body.required {
@@ -257,7 +257,7 @@ impl<'c> Inputs<'c> {
         self.noted(decoded)
     }
 
-    /// Hands over a body of bytes that is the only kind.
+    /// Returns the body of an operation that takes only bytes, as a stream.
     pub fn stream(&mut self, body: &Body) -> Option<ByteStream> {
         match self.choose(body) {
             // An empty body is a stream without bytes.
@@ -266,7 +266,7 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Hands over a body of bytes that may be left out.
+    /// Returns an optional body of bytes as a stream.
     pub fn optional_stream(&mut self, body: &Body) -> Option<Option<ByteStream>> {
         match self.choose(body) {
             Chosen::Media(_) => self.stream_as().map(Some),
@@ -275,7 +275,7 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Hands over the body as bytes.
+    /// Returns the body as a stream of bytes.
     pub fn stream_as(&mut self) -> Option<ByteStream> {
         let limit = self.call.limits.bytes;
         let body = self.take_body(limit)?;
@@ -291,7 +291,7 @@ impl<'c> Inputs<'c> {
         ))
     }
 
-    /// Hands over a multipart body that is the only kind.
+    /// Returns the body of an operation that takes only a multipart body.
     pub async fn multipart(&mut self, body: &Body) -> Option<Multipart> {
         match self.choose(body) {
             Chosen::Media(_) => self.multipart_as().await,
@@ -300,7 +300,7 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Hands over a multipart body that may be left out.
+    /// Returns an optional multipart body.
     pub async fn optional_multipart(&mut self, body: &Body) -> Option<Option<Multipart>> {
         match self.choose(body) {
             Chosen::Media(_) => self.multipart_as().await.map(Some),
@@ -309,7 +309,7 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Hands over a multipart body.
+    /// Returns the body as a multipart body.
     pub async fn multipart_as(&mut self) -> Option<Multipart> {
         let stream = self.stream_as()?;
         let mut request = Request::new(stream.into_body());

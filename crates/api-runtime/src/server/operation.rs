@@ -305,7 +305,7 @@ impl Media {
 /// The statuses that a response is listed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
-    /// One status.
+    /// A single status.
     Code(u16),
     /// All statuses that begin with this digit and are not listed themselves.
     Range(u8),

@@ -7,11 +7,11 @@ use percent_encoding::percent_decode_str;
 /// The encoding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// None: headers.
+    /// No encoding, as in headers.
     Plain,
-    /// `%20`: paths and cookies.
+    /// Percent-encoding (`%20`), as in paths and cookies.
     Percent,
-    /// `%20` and `+`: queries and forms.
+    /// Percent-encoding with `+` for a space, as in queries and forms.
     Form,
 }
 

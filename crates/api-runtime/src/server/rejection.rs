@@ -110,7 +110,7 @@ pub struct Violation {
     pub name: String,
     /// The JSON pointer into the body or the parameter's value; empty for the whole.
     pub pointer: String,
-    /// What is wrong, without the value.
+    /// The rule that the value breaks, without the value itself.
     pub message: String,
 }
 

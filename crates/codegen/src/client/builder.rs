@@ -38,7 +38,7 @@ pub(super) fn builder(
     quote!(#structure #methods #enums)
 }
 
-/// What the builder of an operation is written from.
+/// The parts that the builder of an operation is generated from.
 struct Builder<'a> {
     api: &'a Api<'a>,
     names: &'a ClientNames,

@@ -75,7 +75,7 @@ pub(super) fn stream(
     })
 }
 
-/// Returns the statement that makes a call begin after an item.
+/// Generates the statement that makes a call return the page after an item.
 fn start_after(operation: &Operation, paged: &PagedOperation, cursor: &str) -> TokenStream {
     let field = ident(cursor);
     let value = if operation.parameters[paged.start_after].required {

@@ -319,8 +319,7 @@ fn slot(item: &mut PathItem, method: Method) -> &mut Option<Operation> {
     }
 }
 
-/// Takes the two expressions out of a function of progenitor's, and replaces the placeholders in
-/// them.
+/// Returns the two expressions of a function that progenitor wrote, with the placeholders replaced.
 fn request(
     names: &ClientNames,
     operation: &ir::Operation,
@@ -370,7 +369,7 @@ fn request(
 struct Placeholders<'a> {
     operation: &'a ir::Operation,
     fields: &'a OperationNames,
-    /// How many arguments have been replaced.
+    /// The number of arguments that were replaced so far.
     replaced: usize,
 }
 

@@ -25,7 +25,7 @@ pub(super) enum Body {
     Upgrade,
 }
 
-/// One side of an operation: its successes or its errors.
+/// The successes of an operation, or its errors.
 #[derive(Debug)]
 pub(super) struct Side {
     /// The responses that the contract lists on this side, codes before ranges.

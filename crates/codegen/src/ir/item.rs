@@ -11,7 +11,7 @@ use super::{Primitive, TypeRef};
 pub struct Object {
     /// The declared properties, in the document's order.
     pub fields: Vec<Field>,
-    /// What happens to properties that are not declared.
+    /// The treatment of properties that are not declared.
     pub additional: Additional,
     /// `minProperties`
     pub min_properties: Option<u64>,
@@ -25,15 +25,15 @@ pub struct Object {
     pub fields_name: Option<String>,
 }
 
-/// What an object does with properties that it does not declare.
+/// The treatment of properties that an object does not declare.
 #[derive(Debug, Clone, Default)]
 pub enum Additional {
-    /// They are ignored.
+    /// Undeclared properties are ignored.
     #[default]
     Open,
-    /// They are rejected.
+    /// Undeclared properties are rejected.
     Closed,
-    /// They are kept in a map, in a field of their own.
+    /// Undeclared properties are kept in a map, in a field of their own.
     Kept {
         /// The type of the map's values.
         ty: TypeRef,
@@ -90,7 +90,7 @@ pub struct Scalar {
     pub check: Option<String>,
 }
 
-/// Returns whether the run time checks values of a format. Every other format is documentation only.
+/// Returns whether generated types check a format. Every other format is documentation only.
 ///
 /// The list is the contract's, see [`contract::format`], and the checks are in
 /// `api_runtime::format`.
@@ -141,7 +141,7 @@ pub struct Enumeration {
 /// One of several types.
 #[derive(Debug, Clone)]
 pub struct Union {
-    /// How the variant of a value is selected.
+    /// The way in which the variant of a value is selected.
     pub selection: Selection,
     /// The variants, in the document's order.
     pub variants: Vec<Variant>,
@@ -149,7 +149,7 @@ pub struct Union {
     pub check: Option<String>,
 }
 
-/// How the variant of a union is selected.
+/// The way in which the variant of a union is selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// The value of this property names the variant.

@@ -16,7 +16,7 @@ pub struct Operation {
     pub id: String,
     /// The Rust identifier, in `snake_case`, unique in the API: `load_balancer_list`.
     pub name: String,
-    /// What the names of the operation's types begin with, in `PascalCase`: `LoadBalancerList`.
+    /// The start of the names of the operation's types, in `PascalCase`: `LoadBalancerList`.
     pub pascal: String,
     /// The HTTP method.
     pub method: Method,
@@ -38,7 +38,7 @@ pub struct Operation {
     pub responses: Vec<Response>,
     /// The security requirements.
     pub security: Security,
-    /// How to request page after page, if the operation is a list.
+    /// The parameters and properties for requesting page after page, if the operation is a list.
     pub paging: Option<PagedOperation>,
 }
 
@@ -49,7 +49,7 @@ pub struct Parameter {
     pub wire: String,
     /// The Rust identifier, unique among the parameters of the operation and never `body`.
     pub name: String,
-    /// Where the parameter stands: path, query, header or cookie.
+    /// The part of the request that has the parameter: path, query, header or cookie.
     pub location: Location,
     /// How the value is written as text.
     pub encoding: ParameterEncoding,

@@ -2,7 +2,7 @@
 
 use super::TypeRef;
 
-/// How to request the pages of a list one after the other.
+/// The parameters and properties by which the pages of a list are requested one after the other.
 #[derive(Debug, Clone)]
 pub struct PagedOperation {
     /// The index of the parameter that is the cursor.

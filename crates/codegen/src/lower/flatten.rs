@@ -66,17 +66,18 @@ pub(super) struct FlatSchema {
     object_members: usize,
 }
 
-/// What a conjunction says about properties that it does not declare.
+/// The treatment of properties that a conjunction does not declare.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum AdditionalProperties {
-    /// Nothing, so they are accepted.
+    /// No keyword is about undeclared properties, so they are accepted.
     #[default]
     Unspecified,
-    /// They are rejected.
+    /// Undeclared properties are rejected.
     Refused,
-    /// They have to fit this schema.
+    /// Undeclared properties have to fit this schema.
     Follow(SchemaId),
-    /// Only the compiled schema knows which are accepted, so all of them are kept for its check.
+    /// Only the compiled schema can say which undeclared properties are accepted, so all are kept
+    /// for its check.
     Any,
 }
 

@@ -153,7 +153,8 @@ fn implied_type(flat: &FlatSchema) -> Option<Types> {
     }
 }
 
-/// Returns the form of several types: a union of unconstrained ones, else any JSON with a check.
+/// Returns the form of a schema of several types: a union if no keyword constrains their values,
+/// else any JSON with a check.
 fn form_of_several(types: Types, flat: &FlatSchema, subject: &Subject<'_>) -> Form {
     if flat.residual || flat.constrains_any_type() {
         return Form::Item(TypeKind::Json {

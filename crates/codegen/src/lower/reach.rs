@@ -56,7 +56,7 @@ fn response_types(operation: &Operation) -> impl Iterator<Item = &TypeRef> {
     })
 }
 
-/// Takes the tags of the types that a type of `shared` refers to.
+/// Removes the tags from all types that a type of the module `shared` refers to.
 ///
 /// `shared` is compiled without any feature, so what it refers to has to be as well.
 fn untag_mentioned(types: &mut [TypeDef], edges: &[Vec<TypeId>]) {

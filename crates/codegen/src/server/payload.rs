@@ -12,9 +12,9 @@ use crate::ir::{Api, Media, MediaKind, Parameter, Response, TypeRef};
 use crate::names;
 use crate::tokens::{docs, foreign_type, ident, inner_docs};
 
-/// What a variant of a response holds besides a status.
+/// The value that a variant of a response holds besides a status.
 pub(super) enum Payload {
-    /// Nothing.
+    /// No value.
     Nothing,
     /// The body itself.
     Body(Box<Media>),

@@ -10,12 +10,12 @@ use super::payload::{self, Payload, media_attribute};
 use crate::ir::{Api, Operation, Response};
 use crate::tokens::{docs, ident};
 
-/// One of the two enums of an operation, the responses or the errors.
+/// An enum of an operation: that of its responses, or that of its errors.
 struct Side<'a> {
     api: &'a Api<'a>,
     operation: &'a Operation,
     name: Ident,
-    /// The other enum.
+    /// The other enum of the operation.
     beside: Ident,
     words: &'static str,
     responses: Vec<&'a Response>,

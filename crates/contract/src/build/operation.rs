@@ -27,7 +27,7 @@ const METHODS: [Method; 8] = [
 /// The depth to which callbacks of callbacks are built.
 const DEEPEST_CALLBACK: usize = 4;
 
-/// Where a path item is declared.
+/// The place at which a path item is declared.
 #[derive(Clone, Copy)]
 struct Caller<'a> {
     /// The template, the webhook's name, or the callback's expression.

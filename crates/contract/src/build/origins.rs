@@ -31,9 +31,9 @@ pub(crate) struct ValueSite<'a> {
 pub(crate) enum Role {
     /// `default`
     Default,
-    /// `example`, or one of `examples`
+    /// `example`, or an item of `examples`
     Example,
-    /// One of `enum`, or `const`
+    /// `const`, or an item of `enum`
     Member,
 }
 

@@ -1,4 +1,4 @@
-//! What a lint reads.
+//! The context of a lint: everything that it reads.
 
 use crate::build::Origins;
 use crate::model::Contract;
@@ -15,7 +15,7 @@ pub(crate) struct Context<'l, 'a> {
     pub(crate) changes: &'l Changes<'a>,
     /// The nodes that the contract was read from.
     pub(crate) origins: &'l Origins<'a>,
-    /// What the check of the syntax has recorded.
+    /// The records of the check of the syntax.
     pub(crate) syntax: &'l Syntax<'a>,
     /// The documents, with their references resolved.
     pub(crate) resolver: &'l Resolver<'a>,

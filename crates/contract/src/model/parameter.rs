@@ -37,7 +37,7 @@ pub struct Parameter {
 /// How a parameter's value is encoded as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParameterEncoding {
-    /// By `style` and `explode`, with their defaults filled in.
+    /// The encoding of `style` and `explode`, with their defaults filled in.
     Style {
         /// The style.
         style: Style,
@@ -46,7 +46,7 @@ pub enum ParameterEncoding {
         /// Whether reserved characters are not percent-encoded, in a query.
         allow_reserved: bool,
     },
-    /// As a document of this media type (`content`).
+    /// A document of this media type (`content`).
     Content(String),
 }
 

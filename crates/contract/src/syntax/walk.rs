@@ -35,7 +35,7 @@ pub(super) struct Item<'a> {
     pub(super) shape: Shape,
 }
 
-/// What the check of the syntax records for later steps.
+/// The records of the check of the syntax, for later steps.
 #[derive(Default)]
 pub(crate) struct Syntax<'a> {
     /// References to other references, except between schemas.

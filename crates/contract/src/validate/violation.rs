@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::model::{Contract, Formats, SchemaId, SchemaKind};
 use crate::pointer;
 
-/// Why a validator rejects one of the values.
+/// The reason why a validator rejects one of the values.
 pub(crate) struct Violation {
     /// The index of the value.
     pub(super) index: usize,

@@ -11,9 +11,9 @@ const LARGEST: i64 = 1000;
 /// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// By id.
+    /// Sorted by id.
     Id,
-    /// By name, and by id among equal names.
+    /// Sorted by name, and by id among equal names.
     Name,
 }
 

@@ -56,7 +56,7 @@ pub enum ApplyRefusal {
     DryRun(Vec<Step>),
     /// An entry contradicts what is in the database.
     Inconsistent(Diagnostic),
-    /// A project or resource cannot be removed or changed, for this reason.
+    /// A project or resource that cannot be removed or changed, for this reason.
     Blocked(String),
 }
 

@@ -13,7 +13,7 @@ pub struct Diagnostic {
     pub line: u64,
     /// The column, from 1.
     pub column: u64,
-    /// What is wrong, and what would be right.
+    /// The message: what is wrong, and what would be right.
     pub message: String,
 }
 

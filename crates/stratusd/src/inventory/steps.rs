@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Step {
     /// The kind of change.
     pub kind: StepKind,
-    /// What is changed, such as `project shop: vm eu-central-h1/app-1`.
+    /// The changed project or resource, such as `project shop: vm eu-central-h1/app-1`.
     pub what: String,
 }
 

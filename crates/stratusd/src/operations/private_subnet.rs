@@ -204,9 +204,9 @@ pub(crate) async fn free_networks(
 pub struct Connect {
     /// The scope of the request.
     pub scope: Scope,
-    /// The one subnet.
+    /// The id or name of the first subnet.
     pub reference: Reference,
-    /// The other subnet.
+    /// The request body, which names the second subnet.
     pub body: PrivateSubnetConnect,
 }
 

@@ -104,7 +104,6 @@ pub async fn has_network(
     net4: Net4,
     net6: Net6,
 ) -> Result<bool, StorageError> {
-    // Not `OR`: each half is answered by a unique index of its own.
     let sql = "SELECT id FROM private_subnet WHERE project_id = $1 AND net4 = $2 \
                UNION ALL SELECT id FROM private_subnet WHERE project_id = $1 AND net6 = $3";
     c.exists(sql, &[&project, &net4, &net6]).await

@@ -8,7 +8,7 @@ use super::Check;
 
 /// Values that may occur once in each scope, such as names in a location.
 pub(super) struct Unique {
-    /// What has the value, for messages.
+    /// The word for the entry that has the value, for messages.
     what: &'static str,
     /// The line of each value, by scope and value.
     lines: HashMap<(String, String), u64>,

@@ -24,10 +24,10 @@ pub(super) struct Tls {
     pub key: Option<PathBuf>,
 }
 
-/// What the server's certificate must prove.
+/// The proof that is asked of the server's certificate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// Nothing: the connection is encrypted, but its server may be anybody's.
+    /// No proof: the connection is encrypted, but may lead to any server.
     #[default]
     Nothing,
     /// A trusted authority has issued it.
