@@ -105,6 +105,7 @@ impl Standalone {
             .lines()
             .find_map(|line| line.strip_prefix("default = "))
             .expect("the manifest has default features");
+        // Every other piece is inside of quotes.
         line.split('"')
             .skip(1)
             .step_by(2)

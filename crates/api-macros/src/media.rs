@@ -39,6 +39,7 @@ impl Media {
     /// Parses the media type whose kind is `word`; none if `word` is not a kind.
     pub(crate) fn parse(word: &Ident, input: ParseStream<'_>) -> Result<Option<Self>> {
         let (kind, usual) = match word.to_string().as_str() {
+            // The usual media type of each kind need not be written.
             "json" => (Kind::Json, "application/json"),
             "form" => (Kind::Form, "application/x-www-form-urlencoded"),
             "text" => (Kind::Text, "text/plain"),

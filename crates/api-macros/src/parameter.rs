@@ -134,6 +134,7 @@ impl Parameter {
 /// Reads a Rust literal and returns it as JSON: a string, a number or a boolean.
 fn literal(meta: &ParseNestedMeta<'_>) -> Result<String> {
     let input = meta.value()?;
+    // A minus sign is a token of its own, before the literal.
     let sign = if input.peek(Token![-]) {
         input.parse::<Token![-]>()?;
         "-"

@@ -118,6 +118,7 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
     let scratch = root.join("target/bench-peers");
     let stem = document.file_stem().unwrap_or_default().to_string_lossy();
     let folder = scratch.join(peer.program()).join(&*stem);
+    // Files of an earlier run would be compiled, or make a generator fail.
     if folder.exists() {
         fs::remove_dir_all(&folder)
             .with_context(|| format!("failed to remove {}", folder.display()))?;

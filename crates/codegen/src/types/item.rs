@@ -31,6 +31,7 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
     let head = Head::of(api, def);
     let name = ident(&def.name);
     match &def.kind {
+        // An alias has no derives: checks and schema are those of its target.
         TypeKind::Alias(target) => {
             let Head {
                 docs, deprecated, ..
@@ -57,6 +58,8 @@ pub(super) fn item(api: &Api<'_>, def: &TypeDef) -> TokenStream {
             quote! { #head pub struct #name(#inner); }
         }
         TypeKind::Array(array) => {
+            // No `Eq`, `Hash` and `Ord`, here and for other forms that hold types: floats would not
+            // allow them, and a type that gains a float would lose them.
             let own = array_arguments(array).attribute("array");
             let head = head.with(&quote!(Clone, Debug, PartialEq, Array), own.as_ref());
             let items = rust(api, &array.items);
@@ -164,6 +167,7 @@ fn field_tokens(api: &Api<'_>, field: &Field) -> TokenStream {
         .filter(|keywords| keywords.deprecated)
         .map(|_| quote!(#[deprecated]));
     let mut arguments = Arguments::default();
+    // The derive takes the name of the field if none is written, as most properties need none.
     if field.name.trim_start_matches("r#") != field.wire {
         arguments.text("name", Some(&field.wire));
     }

@@ -99,6 +99,7 @@ fn impossible(walk: &mut Walk<'_, '_>, node: &Node, low: &str, high: &str) {
     };
     let (least, most) = (low_node.to_json(), high_node.to_json());
     let message = format!("no value is at least {least} (`{low}`) and at most {most} (`{high}`)");
+    // Without `contains` both are ignored, and the document can still be right.
     let diagnostic = if low == "minContains" {
         Diagnostic::warning("impossible-bounds", low_node.span, message)
     } else {

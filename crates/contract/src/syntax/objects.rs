@@ -99,6 +99,7 @@ fn security_scheme<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
             );
         }
     }
+    // Of the fields that a type needs, only `in` has a fixed set of values.
     if needed.contains(&"in")
         && let Some(at) = item.node.get("in")
         && let Some(text) = at.as_str()

@@ -81,6 +81,7 @@ where
     E: From<BadRequest> + From<NotFound> + From<Unavailable> + From<UnexpectedError>,
 {
     match aborted {
+        // The contract lists no 403 for queries, and every caller may read.
         Aborted::Refused(Refusal::ReadOnly) => {
             unexpected("a query asked for the permission to change").into()
         }
@@ -179,6 +180,8 @@ fn unexpected(cause: impl Into<Box<dyn std::error::Error>>) -> UnexpectedError {
 pub fn head_too_large(limit: usize) -> Response {
     let message = format!("the head of the request is too large: send at most {limit} bytes");
     let body =
+        // Written here, because the head is read before the router, which would make the response,
+        // has a request.
         serde_json::to_vec(&error(431, ErrorType::BadRequest, message, None)).unwrap_or_default();
     (
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
