@@ -13,7 +13,7 @@ pub enum Severity {
     Warning,
 }
 
-/// What is wrong with a document.
+/// An error in a document, or a warning about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The rule, a stable name in kebab-case such as `dangling-ref`.

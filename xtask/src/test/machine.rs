@@ -64,7 +64,7 @@ impl Tool {
         }
     }
 
-    /// Returns which tests are skipped without it.
+    /// Returns which tests are skipped without the tool.
     fn skipped(self) -> Option<&'static str> {
         match self {
             Rustfmt => Some("the check of the format"),

@@ -55,7 +55,7 @@ pub struct Field {
     pub required: bool,
     /// Whether the property may be null.
     pub nullable: bool,
-    /// The value that an absent property stands for.
+    /// The value of an absent property (`default`).
     pub default: Option<Value>,
     /// The property's schema, which has its annotations.
     pub schema: SchemaId,
