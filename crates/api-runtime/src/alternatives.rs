@@ -151,15 +151,15 @@ mod tests {
     fn what_fits_strictly_is_taken_leniently_too() {
         let value = json!({"id": 1, "name": 2});
         assert_eq!(
-            one_of::<_, Error>(&value, &CLOSED).expect("one fits"),
+            one_of::<_, Error>(&value, &CLOSED).expect("one alternative fits"),
             value
         );
         assert_eq!(
-            lenient(|| one_of::<_, Error>(&value, &CLOSED)).expect("one fits strictly"),
+            lenient(|| one_of::<_, Error>(&value, &CLOSED)).expect("one alternative fits strictly"),
             value
         );
         assert_eq!(
-            lenient(|| any_of::<_, Error>(&value, &CLOSED)).expect("one fits strictly"),
+            lenient(|| any_of::<_, Error>(&value, &CLOSED)).expect("one alternative fits strictly"),
             value
         );
     }

@@ -187,7 +187,7 @@ mod tests {
             ("^é$", "Table"),
             ("a^", "Table"),
         ] {
-            let expected = regex::Regex::new(pattern).expect("it is a pattern");
+            let expected = regex::Regex::new(pattern).expect("the text is a regular expression");
             let compiled = Pattern::new(pattern);
             for text in texts {
                 assert_eq!(
@@ -196,7 +196,13 @@ mod tests {
                     "{pattern} {text:?}"
                 );
             }
-            let made = format!("{:?}", compiled.compiled.get().expect("it was used"));
+            let made = format!(
+                "{:?}",
+                compiled
+                    .compiled
+                    .get()
+                    .expect("a pattern is compiled once it was used")
+            );
             assert!(made.starts_with(form), "{pattern}: {made}");
         }
     }

@@ -64,7 +64,9 @@ fn spell_out_package(about: &mut Table) {
 fn spell_out_dependencies(table: &mut Table) {
     for (key, item) in table.iter_mut() {
         if inherits(item) {
-            let own = item.as_table_like().expect("what inherits is a table");
+            let own = item
+                .as_table_like()
+                .expect("an entry with `workspace = true` is a table");
             *item = toml_edit::value(merged(key.get(), own));
         }
     }

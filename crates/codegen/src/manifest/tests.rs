@@ -128,7 +128,9 @@ fn every_source_of_the_run_time_is_copied() {
                 if path.is_dir() {
                     pending.push(path);
                 } else {
-                    let path = path.strip_prefix(&root).expect("it lies below the crate");
+                    let path = path
+                        .strip_prefix(&root)
+                        .expect("the file is below the crate");
                     found.push(path.to_string_lossy().replace('\\', "/"));
                 }
             }
@@ -146,7 +148,7 @@ fn every_source_of_the_run_time_is_copied() {
 fn a_copied_manifest_inherits_nothing() {
     for (krate, manifest, _) in runtime::CRATES {
         let spelled_out = inherit::spelled_out(manifest);
-        let document: DocumentMut = spelled_out.parse().expect("it is TOML still");
+        let document: DocumentMut = spelled_out.parse().expect("the written manifest is TOML");
         assert!(
             !spelled_out.contains("workspace"),
             "{krate}:\n{spelled_out}"

@@ -181,7 +181,7 @@ impl Create {
             ("::/0", "Everybody over IPv6"),
         ];
         let rules = open.into_iter().map(|(cidr, description)| {
-            let cidr = Cidr::try_from(cidr).expect("it is a network");
+            let cidr = Cidr::try_from(cidr).expect("the text is a network");
             let id = PostgresFirewallRuleId::generate(&self.context.world);
             PostgresFirewallRule::new(cidr, description.to_owned(), id)
         });

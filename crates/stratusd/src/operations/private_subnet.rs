@@ -149,8 +149,8 @@ impl Create {
             let rule = Rule {
                 firewall_id: firewall.id.clone(),
                 id: FirewallRuleId::generate(&self.world),
-                cidr: Cidr::try_from(cidr).expect("it is a network"),
-                port_range: PortRange::try_from("0..65535").expect("it is a range of ports"),
+                cidr: Cidr::try_from(cidr).expect("the text is a network"),
+                port_range: PortRange::try_from("0..65535").expect("the text is a range of ports"),
             };
             storage::firewall::insert_rule(tx, project, &rule).await?;
         }

@@ -117,7 +117,7 @@ macro_rules! settings {
         Some($default.parse::<$type>().expect("the default is valid"))
     };
     (@default $type:ty) => { None };
-    (@unwrap $value:ident, $default:literal) => { $value.expect("there is a default") };
+    (@unwrap $value:ident, $default:literal) => { $value.expect("the setting has a default") };
     (@unwrap $value:ident) => { $value };
     (@help [$($doc:literal)*] $default:literal) => {
         concat!($($doc, " ",)* "[default: ", $default, "]").trim_start()

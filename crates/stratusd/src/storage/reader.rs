@@ -31,7 +31,7 @@ impl Reader {
             Held::Sqlite(held) => Connection::sqlite(
                 held.connection
                     .as_mut()
-                    .expect("it is there until the drop"),
+                    .expect("the connection is held until the drop"),
             ),
             Held::Postgres(held) => Connection::postgres(&mut held.link),
         }
