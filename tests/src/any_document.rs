@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::random::Choices;
 
-/// Reads a text as a contract; none if it is rejected.
+/// Reads a text as a contract. Returns `None` if it is rejected.
 ///
 /// # Panics
 ///
@@ -69,7 +69,7 @@ pub fn generate(name: &str, text: &[u8]) -> bool {
     true
 }
 
-/// Returns why a text is not JSON; none if it is, at any depth.
+/// Returns why a text is not JSON, or `None` if it is, at any depth.
 fn json_problem(text: &str) -> Option<String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     // Documents may nest deeper than serde_json reads by default.

@@ -131,7 +131,8 @@ fn not_found() -> responses::NotFound {
     ))
 }
 
-/// Fails if the caller asks for it, or if the project or location is not the only one.
+/// Returns the error that the caller's token names, or 404 if the project or the location is not
+/// the one that the server has.
 fn admit<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
 where
     E: From<responses::BadRequest>

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// Returns the folder that an environment variable names; none if it names no folder, so that the
-/// test is skipped.
+/// Returns the folder that an environment variable names, or `None` if it names no folder, so that
+/// the test is skipped.
 ///
 /// # Panics
 ///

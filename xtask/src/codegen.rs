@@ -164,7 +164,7 @@ struct Summary<'a> {
     folder: &'a Path,
     /// The number of files that the contract yields.
     files: usize,
-    /// The number of files that were written; none if the run only compares.
+    /// The number of files that were written, or `None` if the run only compares.
     changed: Option<usize>,
     operations: usize,
     /// The number of webhooks and callbacks, which the API calls and its clients implement.

@@ -36,7 +36,8 @@ impl Media {
     /// The names of the kinds, for messages.
     const KNOWN: &'static str = "json, form, text, multipart, bytes and events";
 
-    /// Parses the media type whose kind is `word`; none if `word` is not a kind.
+    /// Parses what follows the kind `word`: `= "media/type"`, or nothing for the usual media type of
+    /// the kind. Returns `None` if `word` is not a kind.
     pub(crate) fn parse(word: &Ident, input: ParseStream<'_>) -> Result<Option<Self>> {
         let (kind, usual) = match word.to_string().as_str() {
             // The usual media type of each kind need not be written.
@@ -87,13 +88,13 @@ impl Media {
 
 /// The arguments of `#[body(…)]`.
 pub(crate) struct Body {
-    /// The media type; none where the type of the field is an enum of several.
+    /// The media type, or `None` where the type of the field is an enum of several.
     pub media: Option<Media>,
     pub is_required: bool,
 }
 
 impl Body {
-    /// Reads the first `#[body(…)]` among the attributes; none if there is none.
+    /// Reads the first `#[body(…)]` among the attributes. Returns `None` if there is none.
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Option<Self>> {
         let Some(attribute) = attributes
             .iter()

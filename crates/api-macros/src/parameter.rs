@@ -22,7 +22,7 @@ pub(crate) struct Parameter {
 
 impl Parameter {
     /// Reads the `#[parameter(…)]` or `#[header(…)]` of a field. `location` is the part of the
-    /// request that the value is in; none if the attribute names it.
+    /// request that the value is in, or `None` if the attribute names it.
     pub(crate) fn read(
         attribute: &Attribute,
         field: &Ident,

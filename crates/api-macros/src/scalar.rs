@@ -132,8 +132,8 @@ fn check(scalar: &Scalar<'_>) -> TokenStream {
     }
 }
 
-/// Generates a bound in the number type inside the newtype; none if every value of the type
-/// satisfies the bound, or if only the compiled schema can check it.
+/// Generates a bound in the number type inside the newtype. Returns `None` if every value of the
+/// type satisfies the bound, or if only the compiled schema can check it.
 ///
 /// The contract may bound an integer by `0.5`, or by a number that the type cannot hold.
 fn bound_of(name: &str, value: &Expr, inner: &Type) -> Option<TokenStream> {

@@ -51,7 +51,7 @@ pub fn from_value<T: Wire, E: Error>(value: Value) -> Result<T, E> {
     T::decode(value).map_err(E::custom)
 }
 
-/// Decodes a text that `read` turns into a value, without a `String` in between.
+/// Decodes a string with `read`, without allocating a `String`.
 pub fn read_text<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     read: impl Fn(&str) -> Result<T, ConstraintError>,

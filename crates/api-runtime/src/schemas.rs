@@ -188,7 +188,7 @@ fn encoded(pointer: &str) -> String {
     made
 }
 
-/// Returns the length of the pointers to all parts of a value together; none if it overflows.
+/// Returns the length of the pointers to all parts of a value together, or `None` if it overflows.
 fn pointers(value: &Value, own: usize) -> Option<usize> {
     // An index is counted with up to six digits: a bound, which need not be exact.
     let inner = |at: usize, value: &Value| pointers(value, own.checked_add(1 + at)?);

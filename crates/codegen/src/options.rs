@@ -1,6 +1,7 @@
-//! What a caller chooses: the names of the generated crates, and their run time.
+//! The options of the generator: the names of the generated crates, and where they find the run
+//! time, which is `api-runtime` and `api-macros`.
 
-/// The names of the generated crates, and the run time that they depend on.
+/// The names of the generated crates, and where they find the run time that they depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The start of the names of the crates, such as `api`.

@@ -51,8 +51,8 @@ enum State {
     Done,
 }
 
-/// Returns the diagnostic of a circle, at the first of its references; none if the circle has no
-/// references.
+/// Returns the diagnostic of a circle, at the first of its references, or `None` if the circle has
+/// no references.
 pub(crate) fn diagnostic(mut spans: Vec<Span>, composed: bool) -> Option<Diagnostic> {
     spans.sort();
     let (first, rest) = spans.split_first()?;

@@ -25,8 +25,8 @@ use crate::syntax::{Reference, Syntax};
 /// copies of the next, so the number can double at every level.
 const MOST_IN_PLACE: usize = 4_000_000;
 
-/// Returns one document with everything that the files contain; none if there is only one file, or
-/// a `$dynamicRef`.
+/// Returns one document with everything that the files contain, or `None` if there is only one
+/// file, or a `$dynamicRef`.
 ///
 /// # Errors
 ///

@@ -45,7 +45,7 @@ pub struct Loaded {
     pub sources: Sources,
     /// Every diagnostic, sorted by file and position.
     pub diagnostics: Vec<Diagnostic>,
-    /// The contract; none if there was an error.
+    /// The contract, or `None` if there was an error.
     pub contract: Option<Contract>,
 }
 

@@ -59,7 +59,7 @@ pub struct LocalCopy {
 }
 
 impl LocalCopy {
-    /// Returns the rest of an address after that of the copy; none if the copy is not for this
+    /// Returns the rest of an address after that of the copy, or `None` if the copy is not for this
     /// address.
     fn below<'t>(&self, address: &'t str) -> Option<&'t str> {
         let rest = address.strip_prefix(&self.address)?;

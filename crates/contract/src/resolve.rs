@@ -129,8 +129,8 @@ impl<'a> Resolver<'a> {
         Ok(outermost.unwrap_or(target))
     }
 
-    /// Follows references to the first node that is not a reference; none if a reference cannot be
-    /// resolved or the chain is circular.
+    /// Follows references to the first node that is not a reference. Returns `None` if a reference
+    /// cannot be resolved or the chain is circular.
     pub(crate) fn follow(&self, start: &NodeRef<'a>) -> Option<NodeRef<'a>> {
         let mut path = Vec::new();
         let mut at = start.clone();

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::model::{Contract, Info, Location, Method, Operation, PathPart, Tag};
 use crate::pointer;
 
-/// Returns the contract of a document's webhooks and callbacks; none if it has none.
+/// Returns the contract of a document's webhooks and callbacks, or `None` if it has none.
 ///
 /// An operation of it has only the security that it declares itself: the document's security
 /// protects the API, not its subscribers.

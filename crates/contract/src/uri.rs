@@ -2,7 +2,7 @@
 
 use jsonschema::{Uri, uri};
 
-/// Returns the address that a reference means, without its fragment; none if the reference is
+/// Returns the address that a reference means, without its fragment, or `None` if the reference is
 /// relative and there is no base.
 pub(crate) fn absolute(base: Option<&Uri<String>>, reference: &str) -> Option<Uri<String>> {
     let reference = reference.split('#').next().unwrap_or_default();
@@ -13,8 +13,8 @@ pub(crate) fn absolute(base: Option<&Uri<String>>, reference: &str) -> Option<Ur
     }
 }
 
-/// Returns the path of the file that a reference names, percent-decoded; none if it does not name a
-/// file.
+/// Returns the path of the file that a reference names, percent-decoded, or `None` if it does not
+/// name a file.
 pub(crate) fn local_file(reference: &str) -> Option<String> {
     let (file, _) = reference.split_once('#').unwrap_or((reference, ""));
     if file.is_empty() || has_scheme(file) || file.starts_with("//") {

@@ -23,7 +23,7 @@ pub struct Issue {
     pub expires_at: Option<i64>,
     /// A note for the list of tokens.
     pub description: String,
-    /// Time and randomness.
+    /// The source of time and randomness.
     pub world: World,
 }
 
@@ -61,7 +61,7 @@ impl Change for Issue {
 pub struct Revoke {
     /// The id of the token.
     pub id: String,
-    /// The clock.
+    /// The source of time.
     pub world: World,
 }
 

@@ -27,7 +27,7 @@ pub type Result<T> = std::result::Result<T, Aborted<Refusal>>;
 /// What operations need besides the store and the request.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// Time and randomness.
+    /// The source of time and randomness.
     pub world: World,
     /// Seals and opens passwords.
     pub sealer: Arc<Sealer>,

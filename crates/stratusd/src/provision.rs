@@ -93,7 +93,7 @@ pub struct Shape {
 pub struct Observed {
     /// Whether the database accepts connections.
     pub is_available: bool,
-    /// The current shape.
+    /// The version, size, storage and high availability that the database has now.
     pub shape: Shape,
     /// The size of the data in bytes.
     pub used_bytes: i64,

@@ -145,7 +145,7 @@ impl<P: Provisioner> Reconciler<P> {
         }
     }
 
-    /// Leases due databases, as many as there are free workers; `None` if none is due.
+    /// Leases due databases, as many as there are free workers. Returns `None` if none is due.
     async fn take(&self, free: usize) -> Result<Option<Taken>, StorageError> {
         let (now, expires) = (self.context.world.now(), Instant::now() + self.config.lease);
         // A read costs no disk write, so the store is searched often and changed only when there is

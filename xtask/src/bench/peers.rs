@@ -164,8 +164,8 @@ fn judge(peer: Peer, document: &Path, root: &Path) -> anyhow::Result<Outcome> {
     Ok(Outcome::Compiles(generated, start.elapsed().as_secs_f64()))
 }
 
-/// Generates our types and server, and returns the names of the packages; none if the document is
-/// not a contract.
+/// Generates our types and server, and returns the names of the packages. Returns `None` if the
+/// document is not a contract.
 fn ours(
     document: &Path,
     prefix: &str,
@@ -186,8 +186,8 @@ fn ours(
     ))
 }
 
-/// Generates types and server with openapi-to-rust, and returns the names of the packages; none if
-/// it fails.
+/// Generates types and server with openapi-to-rust, and returns the names of the packages. Returns
+/// `None` if it fails.
 pub(super) fn openapi_to_rust(
     document: &Path,
     loaded: &Loaded,
@@ -257,8 +257,8 @@ uuid = { version = "1", features = ["serde"] }
 validator = { version = "0.20", features = ["derive"] }
 "#;
 
-/// Generates types and server with oas3-gen, and returns the names of the packages; none if it
-/// fails.
+/// Generates types and server with oas3-gen, and returns the names of the packages. Returns `None`
+/// if it fails.
 fn oas3_gen(document: &Path, package: &str, folder: &Path) -> anyhow::Result<Option<Vec<String>>> {
     let source = folder.join(package).join("src");
     fs::create_dir_all(&source).with_context(|| format!("failed to make {}", source.display()))?;

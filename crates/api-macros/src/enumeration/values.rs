@@ -91,7 +91,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     })
 }
 
-/// Returns the type of JSON Schema that all values have; none if they have several.
+/// Returns the type of JSON Schema that all values have, or `None` if they have several.
 fn one_type(texts: &[&String]) -> Option<&'static str> {
     let mut types = texts.iter().map(|text| match serde_json::from_str(text) {
         Ok(serde_json::Value::Number(number)) if !number.is_f64() => "integer",

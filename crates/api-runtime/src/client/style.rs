@@ -84,7 +84,8 @@ fn json(name: &str, value: &impl Serialize) -> Result<Value, InvalidArgument> {
         .map_err(|_| InvalidArgument::new(format!("`{name}` cannot be written as JSON")))
 }
 
-/// Writes a parameter as JSON, as the keyword `content` asks.
+/// Returns the JSON text, unescaped, of a parameter that is declared with `content`. `name` is for
+/// the error.
 pub fn content(name: &str, value: &impl Serialize) -> Result<String, InvalidArgument> {
     json(name, value).map(|value| value.to_string())
 }

@@ -6,7 +6,8 @@ use serde::forward_to_deserialize_any;
 use super::text::InputError;
 use crate::Wire;
 
-/// Returns the value of type `T` for an absent parameter or body; none if `T` has no such value.
+/// Returns the value of type `T` for an absent parameter or body, or `None` if `T` has no such
+/// value.
 pub(super) fn decode_absent<T: Wire>() -> Option<T> {
     T::decode(Absent).ok()
 }

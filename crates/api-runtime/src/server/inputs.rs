@@ -214,7 +214,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads the body as a form.
+    /// Decodes the body as a form. Returns `None` after noting what is wrong. An empty body that is
+    /// not required counts as absent.
     pub async fn form_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() && !body.required {
@@ -236,7 +237,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads the body as a text.
+    /// Decodes the body as text. Returns `None` after noting what is wrong. An empty body that is
+    /// not required counts as absent.
     pub async fn text_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() && !body.required {

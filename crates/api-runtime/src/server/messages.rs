@@ -8,7 +8,7 @@ use super::inputs::Inputs;
 use super::operation::{Body, ListedResponse, Media, Parameter};
 use super::rejection::Rejected;
 
-/// The request of an operation.
+/// A type that holds the parameters and the body of an operation's request.
 ///
 /// The derive takes `#[parameter(path)]`, `#[parameter(query, default = 10)]`,
 /// `#[body(json, required)]` and `#[upgrade]` on fields.

@@ -15,7 +15,7 @@ pub(super) enum Encoding {
     Form,
 }
 
-/// Decodes a text; none if the result is not UTF-8.
+/// Decodes a text. Returns `None` if the result is not UTF-8.
 pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
     if encoding == Encoding::Plain {
         return Some(Cow::Borrowed(raw));

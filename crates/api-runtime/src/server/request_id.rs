@@ -1,4 +1,4 @@
-//! Ids of requests, by which a caller's report is found in the log.
+//! Request ids (`x-request-id`): a caller who reports a problem names one, and the log has it too.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;

@@ -30,7 +30,7 @@ pub(super) struct Object<'t> {
     guess: &'t Guess,
 }
 
-/// A list of texts.
+/// The items of a list that was written as text, as a deserializer.
 pub(super) struct List<'t> {
     pub(super) items: Vec<Cow<'t, str>>,
     pub(super) guess: &'t Guess,

@@ -267,7 +267,8 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Splits `[name]` or `[name][more]` into the name and its leaf.
+/// Splits the key `[name]` or `[name][more]` of a `deepObject` parameter. Returns the name, and the
+/// rest of the key (empty or `[more]`) with the value.
 fn deep_entry<'t>(key: &str, value: Cow<'t, str>) -> Result<(Cow<'t, str>, Leaf<'t>), InputError> {
     let shape = || InputError::new("must be written as `name[property]=value`");
     let (name, rest) = bracketed(key).ok_or_else(shape)?;

@@ -48,8 +48,8 @@ pub(super) fn enumeration(flat: &FlatSchema, subject: &Subject<'_>) -> NullableF
     }
 }
 
-/// Returns whether the other keywords accept a listed value; `None` if only the compiled schema can
-/// decide.
+/// Returns whether the other keywords accept a listed value, or `None` if only the compiled schema
+/// can decide.
 fn satisfies_bounds(flat: &FlatSchema, value: &Value) -> Option<bool> {
     match value {
         Value::Null | Value::Bool(_) => Some(true),
@@ -76,7 +76,7 @@ fn satisfies_bounds(flat: &FlatSchema, value: &Value) -> Option<bool> {
     }
 }
 
-/// Returns whether the other keywords accept a listed number; `None` if only the compiled schema
+/// Returns whether the other keywords accept a listed number, or `None` if only the compiled schema
 /// can decide.
 fn satisfies_number_bounds(flat: &FlatSchema, number: &Number) -> Option<bool> {
     // Whether a fraction is a multiple depends on rounding, which is left to the validator.

@@ -20,9 +20,9 @@ use merge::{intersect, keep_first, smaller, tighten};
 /// The conjunction of all keywords that a value has to fit.
 #[derive(Debug, Default)]
 pub(super) struct FlatSchema {
-    /// The accepted types; `None` if every type is.
+    /// The accepted types, or `None` if every type is.
     pub types: Option<Types>,
-    /// The listed values (`enum` and `const`); `None` if none are listed.
+    /// The listed values (`enum` and `const`), or `None` if none are listed.
     pub values: Option<Vec<Value>>,
     /// Whether values may be added to the list later (`x-extensible-enum`).
     pub extensible: bool,

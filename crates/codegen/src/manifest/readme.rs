@@ -72,7 +72,8 @@ fn lead(api: &Api<'_>, part: Part) -> String {
     format!("The {side} crate for {title}, version {version}.\n{what}")
 }
 
-/// Returns the first paragraph of a description, unless it is a heading, a list or a block.
+/// Returns the first paragraph of a description as one line of at most 400 characters, escaped for
+/// Markdown. Returns `None` if it does not start with a letter or digit, as a heading or a list.
 fn first_paragraph(description: &str) -> Option<String> {
     let paragraph = description.trim().split("\n\n").next()?;
     let is_prose = paragraph.starts_with(|first: char| first.is_alphanumeric());

@@ -163,7 +163,7 @@ impl Fence {
         })
     }
 
-    /// Returns the line that opens the block at the margin.
+    /// Returns the line that opens the code block, the fence and the language, without indentation.
     fn opening(&self) -> String {
         format!("{}{}", self.characters, self.language)
     }

@@ -111,7 +111,8 @@ impl Head {
         }
     }
 
-    /// Adds the derives, and the attribute of the derive in `api-macros`.
+    /// Returns the doc comment and the attributes, with `#[derive(…)]` and, if given, the attribute
+    /// `own` of our own derive, such as `#[array(…)]`.
     fn with(self, derives: &TokenStream, own: Option<&TokenStream>) -> TokenStream {
         let Self {
             docs,

@@ -64,7 +64,7 @@ fn variables(server: &Node) -> IndexMap<String, ServerVariable> {
         .collect()
 }
 
-/// Returns the security of a document or operation; none if it does not declare any.
+/// Returns the security of a document or operation, or `None` if it does not declare any.
 pub(super) fn security(node: &Node) -> Option<Security> {
     // An empty list counts as declared: it opens an operation of a document that is protected.
     let alternatives = node.get("security")?.as_array()?;

@@ -10,7 +10,8 @@ use crate::model::Dialect;
 use crate::node::Node;
 use crate::number::compare;
 
-/// Checks the bounds of a schema.
+/// Reports bounds of a schema that exclude each other, a `multipleOf` that is not more than 0, and
+/// an `exclusiveMinimum` or `exclusiveMaximum` (3.0) without the bound that it applies to.
 pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     for (low, high) in [
         ("minLength", "maxLength"),

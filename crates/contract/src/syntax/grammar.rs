@@ -63,7 +63,7 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     /// The values that it may have.
     pub(crate) shape: Shape,
-    /// The only dialect that has the field; none if both have it.
+    /// The only dialect that has the field, or `None` if both have it.
     pub(crate) only: Option<Dialect>,
     /// The effect of a missing field.
     pub(crate) need: Need,

@@ -78,7 +78,7 @@ fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
     Some((written, pattern[..at].chars().count() + 1, help))
 }
 
-/// Returns why no engine supports a pattern; none if one does.
+/// Returns why no engine supports a pattern, or `None` if one does.
 pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
     // The grammar of ECMA 262 does not decide: documents in use contain patterns of other dialects,
     // and most of those compile.

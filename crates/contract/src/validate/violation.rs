@@ -25,7 +25,7 @@ pub(crate) struct Violation {
     pub(crate) message: String,
 }
 
-/// Returns everything that a validator rejects; none if the schemas cannot be compiled.
+/// Returns everything that a validator rejects, or `None` if the schemas cannot be compiled.
 pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Option<Vec<Violation>> {
     let asserts = formats == Formats::Assertion;
     let validator = jsonschema::draft202012::options()

@@ -10,7 +10,8 @@ use crate::world::World;
 const HOSTS4: u32 = 64;
 /// The number of networks of 64 addresses in 10.0.0.0/8.
 const NETWORKS4: u32 = 1 << 18;
-/// The last reserved address: 0 to 3 are for the network itself, such as for its router.
+/// The last of the host numbers at the start of a network that no host can have: 0 to 3 are for the
+/// network itself, such as for its router. The last number of a network is not usable either.
 const RESERVED: u32 = 3;
 
 /// An IPv4 network of a private subnet.
@@ -38,7 +39,8 @@ impl Net4 {
         (free < NETWORKS4).then_some(Self(free))
     }
 
-    /// Parses a network; `None` if the text is not one in its canonical form.
+    /// Parses a /26 network of 10.0.0.0/8 in CIDR notation. Returns `None` if the text is not exactly
+    /// as `Display` writes it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let address = text
@@ -94,7 +96,8 @@ impl Net6 {
         Self((0xfd << 56) | (u64::from_be_bytes(world.random::<8>()) >> 8))
     }
 
-    /// Parses a network; `None` if the text is not one in its canonical form.
+    /// Parses a /64 network of fd00::/8 in CIDR notation. Returns `None` if the text is not exactly as
+    /// `Display` writes it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let address = text

@@ -45,7 +45,7 @@ pub struct Apply {
     pub inventory: Inventory,
     /// The mode.
     pub mode: Mode,
-    /// The clock, and the source of ids.
+    /// The source of time, and of randomness for ids and networks.
     pub world: World,
 }
 
@@ -103,8 +103,8 @@ struct Run<'r, 'c> {
     world: &'r World,
     mode: Mode,
     steps: Vec<Step>,
-    /// The ids of the firewalls that this run has created. The API cannot have changed where they
-    /// are attached.
+    /// The ids of the firewalls that this run has created. Only these are attached to existing
+    /// subnets: one that existed before may have been detached through the API.
     new_firewalls: HashSet<FirewallId>,
 }
 

@@ -1,4 +1,4 @@
-//! Reads an inventory from a YAML file.
+//! Parses an inventory from the bytes of a YAML file, and checks it.
 
 use std::path::Path;
 

@@ -160,7 +160,8 @@ impl Update {
         }
     }
 
-    /// Returns what is wrong with a virtual machine that is attached to another load balancer.
+    /// Returns the message about a virtual machine that is attached to the load balancer with the id
+    /// `other`.
     async fn taken(&self, tx: &mut Connection<'_>, other: &str) -> Result<String> {
         let other = storage::load_balancer::lookup_id(tx, self.scope.key(), other).await?;
         Ok(match other {

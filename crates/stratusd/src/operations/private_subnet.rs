@@ -44,7 +44,7 @@ pub struct Create {
     pub reference: Reference,
     /// The firewall, if the body names one.
     pub body: Option<PrivateSubnetCreate>,
-    /// Randomness for ids and networks.
+    /// The source of randomness for ids and networks.
     pub world: World,
 }
 

@@ -156,7 +156,8 @@ impl Drop for OpenRequest {
     }
 }
 
-/// The timeout of the head that is arriving.
+/// A timer that fails a connection if the head of a request (request line and headers) does not
+/// arrive in time.
 #[derive(Debug)]
 struct HeadTimeout {
     requests: Arc<Requests>,

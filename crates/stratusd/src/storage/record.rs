@@ -170,7 +170,7 @@ pub(super) struct Unfit;
 
 /// A type that a column is parsed into.
 pub(super) trait Column: Sized {
-    /// Parses a column; `None` if it is NULL.
+    /// Parses a column. Returns `None` if it is NULL.
     fn read(row: &dyn Row, column: &str) -> Result<Option<Self>, Unfit>;
 }
 
