@@ -31,13 +31,16 @@
 mod absent;
 mod body;
 mod call;
+mod contract_texts;
 mod credentials;
+mod cross_origin;
 mod inputs;
 mod messages;
 mod operation;
 mod pairs;
 mod path;
 mod problem;
+mod rate_limit;
 mod rejection;
 mod request_id;
 mod response;
@@ -59,7 +62,9 @@ pub use axum::Router;
 pub use axum::extract::Multipart;
 pub use axum::response::{IntoResponse, Response};
 pub use call::Call;
+pub use contract_texts::ContractTexts;
 pub use credentials::{ApiKey, AuthError, Authorization, Basic, Bearer, ClientCertificate, Secret};
+pub use cross_origin::{OriginError, Origins};
 pub use http::{Method, StatusCode};
 pub use inputs::{Chosen, Inputs};
 pub use messages::{Request, RequestBody, ResponseParts, Responses};
@@ -67,12 +72,11 @@ pub use operation::{
     Body, ListedResponse, Location, Media, Operation, Parameter, Scheme, Status, Style,
 };
 pub use problem::{Problem, ProblemBody};
+pub use rate_limit::RateLimit;
 pub use rejection::{Rejected, Rejection, RejectionKind, RenderRejection, Violation};
 pub use request_id::RequestId;
 pub use response::with_header;
-pub use router::{
-    App, Blueprint, Config, ContractTexts, OperationId, Route, RouteFuture, RouteResult, router,
-};
+pub use router::{App, Blueprint, Config, OperationId, Route, RouteFuture, RouteResult, router};
 #[doc(no_inline)]
 pub use serde_json;
 pub use status::{DefaultStatus, RangeStatus, Statuses, UnlistedStatusError};

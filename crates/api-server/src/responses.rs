@@ -53,6 +53,7 @@ pub struct PayloadTooLarge {
 
 /// The token has made too many requests (`TooManyRequests`).
 /// Wait for the number of seconds in `Retry-After`.
+/// `RateLimit-Policy` describes the limit, and `RateLimit` when the next request is possible.
 /// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct TooManyRequests {
@@ -62,6 +63,12 @@ pub struct TooManyRequests {
     /// The number of seconds to wait before you send the request again.
     #[header(name = "Retry-After", required)]
     pub retry_after: api_types::RetryAfterSeconds,
+    /// What is left of the limit, as the IETF draft `draft-ietf-httpapi-ratelimit-headers` writes it: `r` is the number of requests that are left, and `t` the number of seconds until there are more.
+    #[header(name = "RateLimit")]
+    pub rate_limit: Option<api_types::RateLimitText>,
+    /// The limit, as the same draft writes it: `q` is the number of requests in a window, and `w` the length of the window in seconds.
+    #[header(name = "RateLimit-Policy")]
+    pub rate_limit_policy: Option<api_types::RateLimitText>,
 }
 
 /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).

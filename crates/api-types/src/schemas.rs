@@ -139,6 +139,7 @@ api_runtime::components! {
     "InferenceApiKey": crate::InferenceApiKey,
     "NoStore": crate::NoStore,
     "BearerChallenge": crate::BearerChallenge,
+    "RateLimitText": crate::RateLimitText,
     "RetryAfterSeconds": crate::RetryAfterSeconds,
     "ErrorCode": crate::ErrorCode,
     "ErrorType": crate::ErrorType,

@@ -227,6 +227,12 @@ pub enum BearerChallenge {
     Bearer,
 }
 
+/// A list of structured fields (RFC 9651) about a rate limit.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["\"default\";q=100;w=10"]"#)]
+#[scalar(max_length = 255)]
+pub struct RateLimitText(String);
+
 /// A number of seconds to wait, from 1 to 86400.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = "[5]")]

@@ -144,9 +144,12 @@ fn router(
         per_second: per_second.get(),
         burst: settings.rate_burst.unwrap_or(per_second).get(),
     });
-    let config = server::Config::new()
+    let mut config = server::Config::new()
         .body_limit(settings.body_limit.get())
         .body_timeout(settings.body_timeout.get());
+    if let Some(allowed) = &settings.cors_origins {
+        config = config.origins(allowed.get().clone());
+    }
     let requests = Requests::new(
         settings.header_limit.get(),
         Arc::clone(metrics),

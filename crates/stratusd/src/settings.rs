@@ -82,6 +82,8 @@ settings! {
     rate_limit("STRATUS_RATE_LIMIT", "COUNT"): Rate;
     /// How many requests a token may make at once after a pause. The rate limit if not set.
     rate_burst("STRATUS_RATE_BURST", "COUNT"): Rate;
+    /// The origins whose pages may call the API from a browser, separated by commas, or `*` for all. None if not set.
+    cors_origins("STRATUS_CORS_ORIGINS", "ORIGINS"): text::AllowedOrigins;
     /// How long a worker keeps a database for itself without renewing its lease.
     reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration<1000> = "30s";
     /// How often to check the state of a running database.

@@ -7,6 +7,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
 use bytes::Bytes;
 
+use super::rate_limit::RateLimit;
+
 /// A text that is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -78,6 +80,8 @@ pub enum AuthError {
     Forbidden(String),
     /// 429: the credential is used too often; with the time to wait.
     TooManyRequests(Duration),
+    /// 429: the credential is used too often; with the limit, which the response's headers describe.
+    RateLimited(RateLimit),
     /// 503: the credential cannot be checked now; with the time to wait, if known.
     Unavailable(Option<Duration>),
 }
@@ -88,7 +92,9 @@ impl fmt::Display for AuthError {
             Self::Missing => f.write_str("credentials are missing"),
             Self::Invalid => f.write_str("credentials are invalid"),
             Self::Forbidden(reason) => write!(f, "forbidden: {reason}"),
-            Self::TooManyRequests(_) => f.write_str("credentials are used too often"),
+            Self::TooManyRequests(_) | Self::RateLimited(_) => {
+                f.write_str("credentials are used too often")
+            }
             Self::Unavailable(_) => f.write_str("credentials cannot be checked now"),
         }
     }
@@ -124,7 +130,7 @@ impl AuthError {
             Self::Invalid => 1,
             Self::Unavailable(_) => 2,
             Self::Forbidden(_) => 3,
-            Self::TooManyRequests(_) => 4,
+            Self::TooManyRequests(_) | Self::RateLimited(_) => 4,
         }
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::credentials::AuthError;
 use super::operation::{Location, Operation, Parameter};
+use super::rate_limit::{RateLimit, seconds};
 use super::response;
 use axum::response::Response;
 
@@ -43,6 +44,8 @@ pub struct Rejection {
     pub violations: Vec<Violation>,
     /// The time to wait, if known.
     pub retry_after: Option<Duration>,
+    /// The limit that the caller has used up, if that is the reason.
+    pub rate_limit: Option<RateLimit>,
     /// The operation, if the route is known.
     pub operation: Option<&'static Operation>,
     pub(super) challenge: &'static str,
@@ -151,6 +154,7 @@ impl Rejection {
             message: message.into(),
             violations: Vec::new(),
             retry_after: None,
+            rate_limit: None,
             operation: None,
             challenge: "",
             allow: None,
@@ -183,6 +187,13 @@ impl Rejection {
                 rejection.retry_after = Some(wait);
                 rejection
             }
+            AuthError::RateLimited(limit) => {
+                let message = "too many requests: wait for the seconds in `Retry-After`";
+                let mut rejection = Self::new(RejectionKind::TooManyRequests, message);
+                rejection.retry_after = Some(limit.wait);
+                rejection.rate_limit = Some(limit);
+                rejection
+            }
             AuthError::Unavailable(wait) => {
                 let message = "credentials cannot be checked at the moment: try again later";
                 let mut rejection = Self::new(RejectionKind::Unavailable, message);
@@ -209,9 +220,10 @@ impl Rejection {
             headers.insert(header::ALLOW, allow);
         }
         if let Some(wait) = self.retry_after {
-            // Rounded up: a caller that comes back too early is rejected again.
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            headers.insert(header::RETRY_AFTER, seconds.max(1).into());
+            headers.insert(header::RETRY_AFTER, seconds(wait).into());
+        }
+        if let Some(limit) = self.rate_limit {
+            limit.write(headers);
         }
         response
     }

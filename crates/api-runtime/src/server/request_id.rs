@@ -13,6 +13,11 @@ pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 /// The length of the longest id that is accepted from a caller.
 const MAX_LENGTH: usize = 128;
 
+tokio::task_local! {
+    /// The id of the request that this task serves.
+    static CURRENT: RequestId;
+}
+
 /// The id of a request: the caller's `x-request-id`, or a new one. Every response has it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RequestId(HeaderValue);
@@ -29,6 +34,18 @@ impl RequestId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.to_str().unwrap_or_default()
+    }
+
+    /// Returns the id of the request whose credentials are checked or whose handler runs, or `None`
+    /// outside of both, such as in a task that a handler has spawned.
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        CURRENT.try_with(Clone::clone).ok()
+    }
+
+    /// Makes this the current id while a future runs.
+    pub(super) fn scope<F: Future>(self, future: F) -> impl Future<Output = F::Output> {
+        CURRENT.scope(self, future)
     }
 
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {

@@ -1,6 +1,6 @@
 //! The router: finds the operation of a request, runs it, and renders rejections.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -14,13 +14,16 @@ use axum::extract::Request;
 use axum::response::Response;
 use futures_util::FutureExt;
 use http::request::Parts;
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, header};
 use http_body::Body as _;
+use tower_layer::Layer as _;
 use tower_service::Service;
 use tracing::{Instrument, Span};
 
 use super::body::Limits;
 use super::call::Call;
+use super::contract_texts::{ContractTexts, ServedTexts};
+use super::cross_origin::{self, Origins};
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
 use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
@@ -68,15 +71,6 @@ impl<T> fmt::Debug for Route<T> {
     }
 }
 
-/// The texts of the contract that are served.
-#[derive(Debug, Clone, Copy)]
-pub struct ContractTexts {
-    /// The text of `/openapi.json`.
-    pub json: &'static str,
-    /// The text of `/openapi.yaml`.
-    pub yaml: &'static str,
-}
-
 /// Everything that a router is made of.
 #[derive(Debug)]
 pub struct Blueprint<T, R> {
@@ -101,6 +95,7 @@ pub struct Config {
     body_limits: HashMap<String, usize>,
     body_timeout: Option<Duration>,
     serves_contract: bool,
+    origins: Option<Origins>,
     request_ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
 }
 
@@ -111,6 +106,7 @@ impl Default for Config {
             body_limits: HashMap::new(),
             body_timeout: None,
             serves_contract: true,
+            origins: None,
             request_ids: Arc::new(request_id::generator()),
         }
     }
@@ -152,6 +148,13 @@ impl Config {
         self
     }
 
+    /// Lets pages of these origins call the API from a browser. Without this, none can.
+    #[must_use]
+    pub fn origins(mut self, origins: Origins) -> Self {
+        self.origins = Some(origins);
+        self
+    }
+
     /// Sets the generator of request ids, for tests or for ids that sort.
     #[must_use]
     pub fn request_ids(mut self, make: impl Fn() -> RequestId + Send + Sync + 'static) -> Self {
@@ -179,6 +182,7 @@ impl fmt::Debug for Config {
             .field("body_limits", &self.body_limits)
             .field("body_timeout", &self.body_timeout)
             .field("serves_contract", &self.serves_contract)
+            .field("origins", &self.origins)
             .finish_non_exhaustive()
     }
 }
@@ -189,12 +193,54 @@ where
     T: Send + Sync + 'static,
     R: RenderRejection,
 {
+    let origins = blueprint.config.origins.clone();
     let server = Arc::new(Server::new(blueprint));
     // As the fallback and not as routes: the router of axum cannot hold all templates (see `path`).
-    axum::Router::new().fallback_service(Serve(move |request| {
+    let router = axum::Router::new();
+    let Some(origins) = origins else {
+        return router.fallback_service(service(server));
+    };
+    let shared = origins.layer(server.methods(), server.response_headers());
+    let shared = shared.layer(service(Arc::clone(&server)));
+    // The layer takes every `OPTIONS` for a preflight, but a contract may have operations of that
+    // method.
+    router.fallback_service(Serve(move |request: Request| {
+        let (mut shared, own) = (shared.clone(), service(Arc::clone(&server)));
+        async move {
+            let is_own =
+                *request.method() == Method::OPTIONS && !cross_origin::is_preflight(&request);
+            let done = if is_own {
+                { own }.call(request).await
+            } else {
+                shared.call(request).await
+            };
+            match done {
+                Ok(response) => response,
+                Err(never) => match never {},
+            }
+        }
+    }))
+}
+
+/// Returns a server as a service that cannot fail.
+fn service<T, R>(
+    server: Arc<Server<T, R>>,
+) -> impl Service<
+    Request,
+    Response = Response,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response, Infallible>> + Send,
+> + Clone
++ Send
++ Sync
+where
+    T: Send + Sync + 'static,
+    R: RenderRejection,
+{
+    Serve(move |request| {
         let server = Arc::clone(&server);
         async move { server.serve(request).await }
-    }))
+    })
 }
 
 /// A function as a service that is always ready.
@@ -225,7 +271,7 @@ struct Server<T, R> {
     paths: Paths,
     guard: Option<Route<T>>,
     render: R,
-    contract: Option<ContractTexts>,
+    contract: Option<ServedTexts>,
     config: Config,
 }
 
@@ -259,7 +305,7 @@ where
             paths,
             guard,
             render,
-            contract: config.serves_contract.then_some(contract),
+            contract: config.serves_contract.then(|| ServedTexts::new(contract)),
             config,
         }
     }
@@ -269,7 +315,10 @@ where
         let is_head = parts.method == Method::HEAD;
         let id = RequestId::of(&parts.headers).unwrap_or_else(|| (self.config.request_ids)());
         let mut response = match self.paths.find(&parts.method, parts.uri.path()) {
-            Found::Route(at, captures) => self.run(at, captures, parts, body, &id).await,
+            Found::Route(at, captures) => {
+                let run = self.run(at, captures, parts, body, &id);
+                id.clone().scope(run).await
+            }
             Found::OtherMethods(allow) => {
                 self.reject_route(parts, RejectionKind::MethodNotAllowed, Some(allow))
                     .await
@@ -390,21 +439,41 @@ where
         rejection.into_response(&self.render)
     }
 
+    /// Returns a text of the contract, if the request asks for one.
     fn document(&self, parts: &Parts) -> Option<Response> {
         let contract = self
             .contract
+            .as_ref()
             .filter(|_| matches!(parts.method, Method::GET | Method::HEAD))?;
-        let (content_type, text) = match parts.uri.path() {
-            "/openapi.json" => ("application/json", contract.json),
-            "/openapi.yaml" => ("application/yaml", contract.yaml),
-            _ => return None,
-        };
-        let mut response = Response::new(Body::from(text));
-        *response.status_mut() = StatusCode::OK;
-        response
-            .headers_mut()
-            .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-        Some(response)
+        contract.get(parts.uri.path(), &parts.headers)
+    }
+
+    /// Returns the methods of the contract's operations, each once.
+    fn methods(&self) -> Vec<Method> {
+        let mut methods = Vec::new();
+        for (route, _) in &self.routes {
+            if !methods.contains(&route.operation.method) {
+                methods.push(route.operation.method.clone());
+            }
+        }
+        methods
+    }
+
+    /// Returns the names of the headers that the contract lists for responses, each once.
+    fn response_headers(&self) -> Vec<HeaderName> {
+        let responses = self
+            .routes
+            .iter()
+            .flat_map(|(route, _)| [route.operation.responses, route.operation.errors])
+            .flatten();
+        let names: BTreeSet<&str> = responses
+            .flat_map(|response| response.headers)
+            .map(|listed| listed.name)
+            .collect();
+        names
+            .into_iter()
+            .filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok())
+            .collect()
     }
 }
 

@@ -35,6 +35,13 @@ pub struct RateLimit {
     pub burst: NonZeroU32,
 }
 
+impl RateLimit {
+    /// Returns the time after which a token that has used up its burst may make all of it again.
+    fn window(self) -> Duration {
+        Duration::from_secs(1) * self.burst.get() / self.per_second.get()
+    }
+}
+
 /// Checks tokens, and returns the callers that they belong to.
 #[derive(Debug)]
 pub struct Gate {
@@ -48,6 +55,7 @@ pub struct Gate {
 /// Limits the requests of each token.
 #[derive(Debug)]
 struct Limiter {
+    limit: RateLimit,
     tokens: DefaultKeyedRateLimiter<String>,
     /// The time of the last sweep.
     swept: Mutex<Instant>,
@@ -58,6 +66,7 @@ impl Gate {
     #[must_use]
     pub fn new(store: Store, world: World, limit: Option<RateLimit>) -> Self {
         let limiter = limit.map(|limit| Limiter {
+            limit,
             tokens: RateLimiter::keyed(
                 Quota::per_second(limit.per_second).allow_burst(limit.burst),
             ),
@@ -95,9 +104,11 @@ impl Gate {
             .tokens
             .check_key(&id.to_owned())
             .map_err(|rejected| {
-                server::AuthError::TooManyRequests(
-                    rejected.wait_time_from(DefaultClock::default().now()),
-                )
+                server::AuthError::RateLimited(server::RateLimit {
+                    quota: limiter.limit.burst.get(),
+                    window: limiter.limit.window(),
+                    wait: rejected.wait_time_from(DefaultClock::default().now()),
+                })
             })
     }
 }

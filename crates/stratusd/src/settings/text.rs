@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use api_server::server::{OriginError, Origins};
 use tracing_subscriber::EnvFilter;
 use zeroize::Zeroizing;
 
@@ -171,6 +172,44 @@ fn is_label(text: &str) -> bool {
 impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// The origins whose pages may call the API from a browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedOrigins {
+    text: String,
+    origins: Origins,
+}
+
+impl AllowedOrigins {
+    /// Returns the origins.
+    #[must_use]
+    pub fn get(&self) -> &Origins {
+        &self.origins
+    }
+}
+
+impl FromStr for AllowedOrigins {
+    type Err = OriginError;
+
+    /// Parses `*`, or origins that are separated by commas.
+    fn from_str(text: &str) -> Result<Self, OriginError> {
+        let origins = if text.trim() == "*" {
+            Origins::any()
+        } else {
+            Origins::listed(text.split(',').map(str::trim))?
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            origins,
+        })
+    }
+}
+
+impl fmt::Display for AllowedOrigins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 

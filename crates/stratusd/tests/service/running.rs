@@ -97,6 +97,16 @@ async fn a_token_over_its_rate_limit_must_wait() {
         (refused.status().as_u16(), &refused.headers()["retry-after"]),
         (429, &"1".parse().unwrap())
     );
+    assert_eq!(
+        (
+            &refused.headers()["ratelimit-policy"],
+            &refused.headers()["ratelimit"]
+        ),
+        (
+            &r#""default";q=4;w=2"#.parse().unwrap(),
+            &r#""default";r=0;t=1"#.parse().unwrap()
+        )
+    );
     let body: Value = refused.json().await.expect("the body is JSON");
     assert_eq!(
         (&body["error"]["code"], &body["error"]["type"]),
@@ -106,6 +116,34 @@ async fn a_token_over_its_rate_limit_must_wait() {
     other.get("/postgres").await.ok();
     tokio::time::sleep(Duration::from_millis(1100)).await;
     one.get("/postgres").await.ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_listed_origins_may_call() {
+    let home = home();
+    let service = home.serve(&["--cors-origins", "https://a.example, https://b.example"]);
+    // reqwest is built without a TLS provider and uses the installed one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::new();
+    let url = format!("{}/project/{SHOP}/postgres", service.base);
+    for (origin, allowed) in [
+        ("https://b.example", Some("https://b.example")),
+        ("https://c.example", None),
+    ] {
+        let preflight = client
+            .request(reqwest::Method::OPTIONS, &url)
+            .header("origin", origin)
+            .header("access-control-request-method", "GET")
+            .send();
+        let preflight = preflight.await.expect("the service responds");
+        let header = preflight.headers().get("access-control-allow-origin");
+        assert_eq!(
+            header.map(|value| value.to_str().expect("an origin is ASCII")),
+            allowed
+        );
+    }
+    let wrong = home.fail(&["serve", "--cors-origins", "b.example/path"]);
+    assert!(wrong.contains("must be an origin"), "{wrong}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,153 @@
+//! The contract as the router serves it: `/openapi.json` and `/openapi.yaml`.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::io::Write;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+/// The texts of the contract that are served.
+#[derive(Debug, Clone, Copy)]
+pub struct ContractTexts {
+    /// The text of `/openapi.json`.
+    pub json: &'static str,
+    /// The text of `/openapi.yaml`.
+    pub yaml: &'static str,
+}
+
+/// The texts of the contract, ready to be sent.
+#[derive(Debug)]
+pub(super) struct ServedTexts {
+    json: ServedText,
+    yaml: ServedText,
+}
+
+/// A text with its encodings.
+#[derive(Debug)]
+struct ServedText {
+    content_type: HeaderValue,
+    plain: Encoded,
+    gzip: Encoded,
+}
+
+/// The bytes of a text in one encoding, with their entity tag.
+#[derive(Debug)]
+struct Encoded {
+    bytes: Bytes,
+    tag: HeaderValue,
+}
+
+impl ServedTexts {
+    /// Compresses the texts, once for the life of the router.
+    pub(super) fn new(texts: ContractTexts) -> Self {
+        Self {
+            json: ServedText::new("application/json", texts.json),
+            yaml: ServedText::new("application/yaml", texts.yaml),
+        }
+    }
+
+    /// Returns the response to a `GET` of a path, or `None` if it is not the path of a text.
+    pub(super) fn get(&self, path: &str, headers: &HeaderMap) -> Option<Response> {
+        match path {
+            "/openapi.json" => Some(self.json.get(headers)),
+            "/openapi.yaml" => Some(self.yaml.get(headers)),
+            _ => None,
+        }
+    }
+}
+
+impl ServedText {
+    fn new(content_type: &'static str, text: &'static str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(text.as_bytes());
+        let hash = hasher.finish();
+        // An entity tag names bytes, so each encoding has its own (RFC 9110, section 8.8.3.3).
+        Self {
+            content_type: HeaderValue::from_static(content_type),
+            plain: Encoded::new(
+                Bytes::from_static(text.as_bytes()),
+                &format!("\"{hash:016x}\""),
+            ),
+            gzip: Encoded::new(compress(text), &format!("\"{hash:016x}-gzip\"")),
+        }
+    }
+
+    fn get(&self, headers: &HeaderMap) -> Response {
+        let is_gzip = accepts_gzip(headers);
+        let sent = if is_gzip { &self.gzip } else { &self.plain };
+        let mut response = Response::default();
+        let out = response.headers_mut();
+        out.insert(header::ETAG, sent.tag.clone());
+        out.insert(
+            header::VARY,
+            HeaderValue::from_name(header::ACCEPT_ENCODING),
+        );
+        // A cache may keep the text, but asks on each use whether it is still the current one.
+        out.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        if has_tag(headers, &sent.tag) {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            return response;
+        }
+        out.insert(header::CONTENT_TYPE, self.content_type.clone());
+        if is_gzip {
+            out.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        *response.body_mut() = Body::from(sent.bytes.clone());
+        response
+    }
+}
+
+impl Encoded {
+    fn new(bytes: Bytes, tag: &str) -> Self {
+        let tag = HeaderValue::from_str(tag).expect("hexadecimal digits are a header value");
+        Self { bytes, tag }
+    }
+}
+
+fn compress(text: &str) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder
+        .write_all(text.as_bytes())
+        .and_then(|()| encoder.finish())
+        .expect("writing to memory never fails")
+        .into()
+}
+
+/// Returns whether a caller accepts gzip (RFC 9110, section 12.5.3).
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let mut any = false;
+    for coding in items(headers, &header::ACCEPT_ENCODING) {
+        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = parameters.trim().strip_prefix("q=");
+        let is_accepted = weight.is_none_or(|q| q.trim().parse::<f32>().is_ok_and(|q| q > 0.0));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" => return is_accepted,
+            "*" => any = is_accepted,
+            _ => {}
+        }
+    }
+    any
+}
+
+/// Returns whether `If-None-Match` has a tag (RFC 9110, section 13.1.2).
+fn has_tag(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    items(headers, &header::IF_NONE_MATCH).any(|item| {
+        // The comparison is weak: a proxy that compresses marks the tag of the text as weak.
+        let item = item.strip_prefix("W/").unwrap_or(item);
+        item == "*" || item.as_bytes() == tag.as_bytes()
+    })
+}
+
+/// Returns the items of a header that is a list.
+fn items<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> impl Iterator<Item = &'h str> {
+    headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+}

@@ -1,0 +1,318 @@
+//! Tests of what a server does beside its operations: pages of other origins, the served contract,
+//! request ids and rate limits.
+#![cfg(feature = "server")]
+
+use std::convert::Infallible;
+use std::io::Read as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_runtime::server::{
+    self, App, AuthError, Blueprint, Call, Config, ContractTexts, ListedResponse, Media, Method,
+    Operation, Origins, Parameter, Problem, RateLimit, RequestId, Route, RouteResult, Scheme,
+};
+use axum::body::Body as HttpBody;
+use axum::http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use tower_service::Service;
+
+const SECURITY: &[&[Scheme]] = &[&[Scheme::new("bearer", &[])]];
+const TEXT: &[Media] = &[Media::new("text/plain")];
+const COUNT: &[Parameter] = &[Parameter::header("X-Count")];
+const RESPONSES: &[ListedResponse] = &[counted()];
+
+const fn counted() -> ListedResponse {
+    let mut response = ListedResponse::code(200).media(TEXT);
+    response.headers = COUNT;
+    response
+}
+
+const fn operation(id: &'static str, method: Method) -> Operation {
+    Operation {
+        id,
+        method,
+        path: "/things",
+        tag: None,
+        parameters: &[],
+        body: None,
+        responses: RESPONSES,
+        errors: &[],
+        security: SECURITY,
+        challenge: "Bearer",
+    }
+}
+
+static LIST: Operation = operation("list", Method::GET);
+static REMOVE: Operation = operation("remove", Method::DELETE);
+static DESCRIBE: Operation = operation("describe", Method::OPTIONS);
+
+type Shared = Arc<App<(), ()>>;
+
+/// Responds with the id of the request, as a handler sees it.
+async fn respond(_: Shared, call: Call) -> RouteResult {
+    match call.bearer() {
+        Ok(bearer) if bearer.token.expose() == "busy" => {
+            return Err(call.unauthorized(AuthError::RateLimited(RateLimit {
+                quota: 100,
+                window: Duration::from_millis(9_500),
+                wait: Duration::from_millis(1_200),
+            })));
+        }
+        Ok(_) => {}
+        Err(error) => return Err(call.unauthorized(error)),
+    }
+    let id = RequestId::current().map_or_else(|| "none".to_owned(), |id| id.to_string());
+    let spawned = tokio::spawn(async { RequestId::current() }).await;
+    assert_eq!(spawned.expect("the task ends"), None);
+    call.respond(ListedResponse::code(200).media(TEXT).text(&id))
+}
+
+const JSON: &str = r#"{"openapi":"3.1.0","info":{"title":"Things","description":"Things, things, things, things and things."}}"#;
+
+fn router(config: Config) -> axum::Router {
+    let route = |operation| Route::new(operation, |app, call| Box::pin(respond(app, call)));
+    server::router(Blueprint {
+        app: App {
+            api: (),
+            security: (),
+        },
+        routes: vec![route(&LIST), route(&REMOVE), route(&DESCRIBE)],
+        guard: None,
+        render: Problem,
+        contract: ContractTexts {
+            json: JSON,
+            yaml: "openapi: 3.1.0\n",
+        },
+        config,
+    })
+}
+
+struct Received {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Received {
+    fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("headers are ASCII"))
+    }
+}
+
+async fn send(config: Config, method: &str, path: &str, headers: &[(&str, &str)]) -> Received {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request
+        .body(HttpBody::empty())
+        .expect("the request is valid");
+    let response: Result<Response<HttpBody>, Infallible> =
+        Service::call(&mut router(config), request).await;
+    let Ok(response) = response;
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.expect("the body is whole").to_bytes();
+    Received {
+        status: parts.status,
+        headers: parts.headers,
+        body: body.to_vec(),
+    }
+}
+
+fn console() -> Config {
+    let origins = Origins::listed(["https://console.example.com"]).expect("it is an origin");
+    Config::new().origins(origins)
+}
+
+const TOKEN: (&str, &str) = ("authorization", "Bearer good");
+const CONSOLE: (&str, &str) = ("origin", "https://console.example.com");
+
+#[tokio::test]
+async fn without_origins_no_page_may_call() {
+    let preflight = [CONSOLE, ("access-control-request-method", "GET")];
+    for (method, headers) in [("GET", &[TOKEN, CONSOLE][..]), ("OPTIONS", &preflight[..])] {
+        let received = send(Config::new(), method, "/things", headers).await;
+        let names: Vec<_> = received.headers.keys().map(ToString::to_string).collect();
+        assert!(
+            names.iter().all(|name| !name.starts_with("access-control")),
+            "{method}: {names:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_listed_origin_may_call() {
+    let preflight = [
+        CONSOLE,
+        ("access-control-request-method", "DELETE"),
+        ("access-control-request-headers", "authorization"),
+    ];
+    let allowed = send(console(), "OPTIONS", "/things", &preflight).await;
+    assert_eq!(allowed.status, 200);
+    assert_eq!(allowed.header("access-control-allow-origin"), CONSOLE.1);
+    assert_eq!(
+        allowed.header("access-control-allow-headers"),
+        "authorization"
+    );
+    assert_eq!(
+        allowed.header("access-control-allow-methods"),
+        "GET,DELETE,OPTIONS"
+    );
+    assert_eq!(allowed.header("access-control-max-age"), "7200");
+    assert_eq!(allowed.header("access-control-allow-credentials"), "");
+
+    let called = send(console(), "GET", "/things", &[TOKEN, CONSOLE]).await;
+    assert_eq!(called.status, 200);
+    assert_eq!(called.header("access-control-allow-origin"), CONSOLE.1);
+    let exposed = called.header("access-control-expose-headers");
+    for name in ["x-request-id", "retry-after", "ratelimit", "x-count"] {
+        assert!(exposed.split(',').any(|item| item == name), "{exposed}");
+    }
+    // The page may read errors too.
+    let rejected = send(console(), "GET", "/things", &[CONSOLE]).await;
+    assert_eq!(rejected.status, 401);
+    assert_eq!(rejected.header("access-control-allow-origin"), CONSOLE.1);
+}
+
+#[tokio::test]
+async fn a_page_of_another_origin_may_not_call() {
+    let other = ("origin", "https://console.example.com.evil.example");
+    let preflight = [other, ("access-control-request-method", "GET")];
+    for (method, headers) in [("GET", &[TOKEN, other][..]), ("OPTIONS", &preflight[..])] {
+        let received = send(console(), method, "/things", headers).await;
+        assert_eq!(received.header("access-control-allow-origin"), "");
+        assert!(received.header("vary").contains("origin"), "{method}");
+    }
+    let any = Config::new().origins(Origins::any());
+    let received = send(any, "GET", "/things", &[TOKEN, other]).await;
+    assert_eq!(received.header("access-control-allow-origin"), "*");
+}
+
+#[tokio::test]
+async fn an_operation_of_the_method_options_is_no_preflight() {
+    let called = send(console(), "OPTIONS", "/things", &[TOKEN, CONSOLE]).await;
+    assert_eq!(called.status, 200);
+    assert!(!called.body.is_empty(), "the handler has responded");
+    let preflight = [CONSOLE, ("access-control-request-method", "OPTIONS")];
+    let allowed = send(console(), "OPTIONS", "/things", &preflight).await;
+    assert!(allowed.body.is_empty(), "the handler was not asked");
+}
+
+#[tokio::test]
+async fn the_contract_is_compressed_for_those_who_accept_it() {
+    for accepted in ["gzip", "br;q=1.0, GZIP;q=0.5", "*", "identity;q=0, gzip"] {
+        let received = send(
+            Config::new(),
+            "GET",
+            "/openapi.json",
+            &[("accept-encoding", accepted)],
+        )
+        .await;
+        assert_eq!(received.header("content-encoding"), "gzip", "{accepted}");
+        assert_eq!(received.header("content-type"), "application/json");
+        assert_eq!(received.header("vary"), "accept-encoding");
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(&received.body[..])
+            .read_to_string(&mut text)
+            .expect("it is gzip");
+        assert_eq!(text, JSON);
+    }
+    for refused in ["identity", "gzip;q=0", "gzip;q=0.0, *", "br", ""] {
+        let received = send(
+            Config::new(),
+            "GET",
+            "/openapi.json",
+            &[("accept-encoding", refused)],
+        )
+        .await;
+        assert_eq!(received.header("content-encoding"), "", "{refused}");
+        assert_eq!(received.body, JSON.as_bytes());
+    }
+}
+
+#[tokio::test]
+async fn a_contract_that_the_caller_has_is_not_sent_again() {
+    let plain = send(Config::new(), "GET", "/openapi.json", &[]).await;
+    let gzip = send(
+        Config::new(),
+        "GET",
+        "/openapi.json",
+        &[("accept-encoding", "gzip")],
+    )
+    .await;
+    let yaml = send(Config::new(), "GET", "/openapi.yaml", &[]).await;
+    let tags = [&plain, &gzip, &yaml].map(|received| received.header("etag").to_owned());
+    assert!(
+        tags.iter()
+            .all(|tag| tag.starts_with('"') && tag.ends_with('"')),
+        "{tags:?}"
+    );
+    assert!(tags[0] != tags[1] && tags[0] != tags[2], "{tags:?}");
+
+    for known in [
+        tags[0].clone(),
+        format!("\"x\", W/{}", tags[0]),
+        "*".to_owned(),
+    ] {
+        let received = send(
+            Config::new(),
+            "GET",
+            "/openapi.json",
+            &[("if-none-match", &known)],
+        )
+        .await;
+        assert_eq!(received.status, 304, "{known}");
+        assert!(received.body.is_empty());
+        assert_eq!(received.header("etag"), tags[0]);
+    }
+    let outdated = send(
+        Config::new(),
+        "GET",
+        "/openapi.json",
+        &[("if-none-match", &tags[1])],
+    )
+    .await;
+    assert_eq!(
+        (outdated.status, outdated.body.len()),
+        (StatusCode::OK, JSON.len())
+    );
+    // A HEAD has the headers of the GET.
+    let head = send(Config::new(), "HEAD", "/openapi.json", &[]).await;
+    assert_eq!(head.header("etag"), tags[0]);
+    assert_eq!(head.header("content-length"), JSON.len().to_string());
+    assert!(head.body.is_empty());
+}
+
+#[tokio::test]
+async fn a_handler_sees_the_request_id() {
+    let sent = send(
+        Config::new(),
+        "GET",
+        "/things",
+        &[TOKEN, ("x-request-id", "mine-7")],
+    )
+    .await;
+    assert_eq!(
+        (sent.header("x-request-id"), &sent.body[..]),
+        ("mine-7", &b"mine-7"[..])
+    );
+    let made = send(Config::new(), "GET", "/things", &[TOKEN]).await;
+    assert_eq!(made.body, made.header("x-request-id").as_bytes());
+    assert_eq!(RequestId::current(), None);
+}
+
+#[tokio::test]
+async fn a_429_describes_the_limit() {
+    let busy = ("authorization", "Bearer busy");
+    let received = send(Config::new(), "GET", "/things", &[busy]).await;
+    assert_eq!(received.status, 429);
+    assert_eq!(received.header("retry-after"), "2");
+    // Structured fields of draft-ietf-httpapi-ratelimit-headers: times are whole seconds.
+    assert_eq!(
+        received.header("ratelimit-policy"),
+        "\"default\";q=100;w=10"
+    );
+    assert_eq!(received.header("ratelimit"), "\"default\";r=0;t=2");
+}
