@@ -12,6 +12,7 @@ mod lint;
 mod reading;
 mod serve;
 mod service;
+mod soak;
 mod test;
 mod workspace;
 
@@ -42,6 +43,7 @@ enum Command {
     Serve(serve::Arguments),
     Conformance(conformance::Arguments),
     Bench(bench::Arguments),
+    Soak(soak::Arguments),
     Corpus(corpus::Arguments),
 }
 
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments, &mut out),
         Command::Conformance(arguments) => conformance::run(arguments, &mut out),
         Command::Bench(arguments) => bench::run(arguments, &mut out),
+        Command::Soak(arguments) => soak::run(arguments, &mut out),
         Command::Corpus(arguments) => corpus::run(arguments, &mut out),
     };
     let exit = done.unwrap_or_else(|error| {

@@ -11,5 +11,6 @@ mod isolation;
 mod postgres_server;
 mod provisioning;
 mod running;
+mod soak;
 mod story;
 mod support;
