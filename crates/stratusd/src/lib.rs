@@ -12,6 +12,7 @@ mod causes;
 pub mod domain;
 pub mod inventory;
 pub mod issue;
+pub mod log;
 pub mod operations;
 pub mod provision;
 pub mod reconcile;

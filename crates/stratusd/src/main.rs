@@ -7,10 +7,16 @@ mod commands;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches};
 
 use commands::{Arguments, OutputClosed};
+
+/// How long the reader of standard error may take to read the error that ends the process.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     // Not `Arguments::parse`: the settings need the matches too, which know where each value comes
@@ -27,9 +33,20 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<OutputClosed>() => ExitCode::SUCCESS,
         Err(error) => {
-            // Nothing is left to do if standard error is closed too.
-            let _ = writeln!(io::stderr(), "error: {error:#}");
+            report(&error);
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints an error, but does not wait for a stalled reader of standard error for ever.
+fn report(error: &anyhow::Error) {
+    let line = format!("error: {error:#}\n");
+    let (written, end) = mpsc::channel();
+    thread::spawn(move || {
+        // Nothing is left to do if standard error is closed too.
+        let _ = io::stderr().write_all(line.as_bytes());
+        let _ = written.send(());
+    });
+    let _ = end.recv_timeout(PATIENCE);
 }

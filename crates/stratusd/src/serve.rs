@@ -18,6 +18,7 @@ use api_server::server;
 use axum::Router;
 
 use crate::api::{self, RateLimit};
+use crate::log::LogQueue;
 use crate::operations;
 use crate::provision::authority::Authority;
 use crate::provision::simulator::{Simulator, SimulatorConfig};
@@ -54,6 +55,7 @@ pub async fn run(
     store_settings: &StoreSettings,
     settings: &ServiceSettings,
     sealer: Sealer,
+    log: Arc<LogQueue>,
 ) -> Result<()> {
     settings.ensure_complete()?;
     // Before anything that takes time, so that a signal during the start ends it in order.
@@ -68,7 +70,7 @@ pub async fn run(
     let listeners = Listeners::bind(settings)?;
     let tls = tls::load(settings, hang_up).await?;
     let steps = Arc::new(Steps::default());
-    let metrics = Arc::new(Metrics::new(Arc::clone(&steps)));
+    let metrics = Arc::new(Metrics::new(Arc::clone(&steps), log));
     let health = Health::default();
     let management = Management::start(listeners.management, &metrics, &health)?;
     let world = World::real();

@@ -1,9 +1,12 @@
 //! `stratusd serve`: sets up the log and the runtime, and runs the service.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::ArgMatches;
+use stratusd::log::LogQueue;
 use stratusd::settings::{
     KeyArguments, LogFormat, ServiceArguments, ServiceSettings, SettingsFile, StoreArguments,
 };
@@ -11,6 +14,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::sealer::sealer;
+
+/// How long the process waits at its end for the reader of the log.
+const LOG_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Serve the API until you stop the process with SIGTERM or Ctrl-C
 #[derive(Debug, clap::Args)]
@@ -28,21 +34,32 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let keys = arguments.keys.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
     let sealer = sealer(&keys)?;
-    init_log(&service);
+    let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
+    let _flush = Flush(Arc::clone(&log));
+    init_log(&service, &log);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("failed to start the runtime")?;
-    runtime.block_on(stratusd::serve::run(&store, &service, sealer))
+    runtime.block_on(stratusd::serve::run(&store, &service, sealer, log))
+}
+
+/// Waits for the reader of the log when it is dropped, even if that is because of a panic.
+struct Flush(Arc<LogQueue>);
+
+impl Drop for Flush {
+    fn drop(&mut self) {
+        self.0.flush(LOG_PATIENCE);
+    }
 }
 
 /// Sends logs and panics to standard error. Standard output has only the line with the addresses of
 /// the service.
-fn init_log(settings: &ServiceSettings) {
+fn init_log(settings: &ServiceSettings, log: &Arc<LogQueue>) {
     let registry = tracing_subscriber::registry().with(settings.log.filter());
     let is_terminal = std::io::stderr().is_terminal();
     let layer = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
+        .with_writer(Arc::clone(log))
         .with_ansi(is_terminal);
     match settings.log_format {
         LogFormat::Human => registry.with(layer).init(),

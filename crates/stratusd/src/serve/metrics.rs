@@ -1,5 +1,5 @@
-//! The metrics: requests by operation and status, their durations, open connections, and steps of
-//! the reconciler.
+//! The metrics: requests by operation and status, their durations, open connections, steps of the
+//! reconciler, and dropped log lines.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,14 +7,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::StatusCode;
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::log::LogQueue;
 use crate::reconcile::Steps;
 
 /// The upper bounds of the histogram of durations, in seconds.
@@ -48,7 +50,7 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    pub(super) fn new(steps: Arc<Steps>) -> Self {
+    pub(super) fn new(steps: Arc<Steps>, log: Arc<LogQueue>) -> Self {
         let mut registry = Registry::with_prefix("stratus");
         let requests = Family::default();
         let durations: Family<_, _, fn() -> Histogram> =
@@ -66,6 +68,7 @@ impl Metrics {
         );
         registry.register("connections", "Open connections", connections.clone());
         registry.register_collector(Box::new(StepsCollector(steps)));
+        registry.register_collector(Box::new(LogCollector(log)));
         Self {
             registry,
             requests,
@@ -105,11 +108,8 @@ impl Metrics {
 #[derive(Debug)]
 struct StepsCollector(Arc<Steps>);
 
-impl prometheus_client::collector::Collector for StepsCollector {
-    fn encode(
-        &self,
-        mut encoder: prometheus_client::encoding::DescriptorEncoder<'_>,
-    ) -> Result<(), fmt::Error> {
+impl Collector for StepsCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let Steps { done, failed, lost } = &*self.0;
         let counts = [
             (
@@ -129,15 +129,29 @@ impl prometheus_client::collector::Collector for StepsCollector {
             ),
         ];
         for (name, help, count) in counts {
-            use prometheus_client::encoding::EncodeMetric;
-            let counter = ConstCounter::new(count.load(Ordering::Relaxed));
-            counter.encode(encoder.encode_descriptor(
-                name,
-                help,
-                None,
-                counter.metric_type(),
-            )?)?;
+            encode_counter(&mut encoder, name, help, count.load(Ordering::Relaxed))?;
         }
         Ok(())
     }
+}
+
+/// A collector of the count of dropped log lines, which the queue keeps itself.
+#[derive(Debug)]
+struct LogCollector(Arc<LogQueue>);
+
+impl Collector for LogCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let help = "Log lines that were dropped because their reader did not keep up";
+        encode_counter(&mut encoder, "log_lines_dropped", help, self.0.dropped())
+    }
+}
+
+fn encode_counter(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    count: u64,
+) -> Result<(), fmt::Error> {
+    let counter = ConstCounter::new(count);
+    counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)
 }

@@ -73,11 +73,14 @@ impl Serving {
             address, scheme, ..
         } = self;
         // Scripts read this line, for the ports that the kernel has chosen. It is fine if standard
-        // output is closed.
-        let _ = writeln!(
-            io::stdout(),
-            "serving {scheme}://{address}, health and metrics on http://{management}"
-        );
+        // output is closed, and on a thread of its own, also if nobody reads it.
+        let line =
+            format!("serving {scheme}://{address}, health and metrics on http://{management}\n");
+        std::thread::spawn(move || {
+            let mut output = io::stdout();
+            let _ = output.write_all(line.as_bytes());
+            let _ = output.flush();
+        });
         tracing::info!(api = %address, %management, "serving");
     }
 

@@ -2,6 +2,7 @@
 
 mod certificates;
 mod signals;
+mod stalled_log;
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
