@@ -2,6 +2,8 @@
 
 #[path = "end_to_end/calls.rs"]
 mod calls;
+#[path = "end_to_end/refusals.rs"]
+mod refusals;
 
 use std::collections::BTreeMap;
 

@@ -42,6 +42,7 @@ mod path;
 mod problem;
 mod rate_limit;
 mod rejection;
+mod remainder;
 mod request_id;
 mod response;
 mod router;
@@ -74,6 +75,7 @@ pub use operation::{
 pub use problem::{Problem, ProblemBody};
 pub use rate_limit::RateLimit;
 pub use rejection::{Rejected, Rejection, RejectionKind, RenderRejection, Violation};
+pub use remainder::discard;
 pub use request_id::RequestId;
 pub use response::with_header;
 pub use router::{App, Blueprint, Config, OperationId, Route, RouteFuture, RouteResult, router};

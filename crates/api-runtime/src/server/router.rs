@@ -27,11 +27,15 @@ use super::cross_origin::{self, Origins};
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
 use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
+use super::remainder;
 use super::request_id::{self, RequestId};
 use super::response::Unwritable;
 
 /// The size of the largest body that is accepted by default: 1 MiB.
 const BODY_LIMIT: usize = 1 << 20;
+
+/// The value of `Connection` in the last response on a connection.
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// The result of a route: the handler's response, or a rejection.
 pub type RouteResult = Result<Response, Rejected>;
@@ -312,13 +316,27 @@ where
 
     async fn serve(&self, request: Request) -> Response {
         let (parts, body) = request.into_parts();
+        let (body, waiting) = remainder::received(&parts, body);
         let is_head = parts.method == Method::HEAD;
         let id = RequestId::of(&parts.headers).unwrap_or_else(|| (self.config.request_ids)());
-        let mut response = match self.paths.find(&parts.method, parts.uri.path()) {
-            Found::Route(at, captures) => {
-                let run = self.run(at, captures, parts, body, &id);
-                id.clone().scope(run).await
-            }
+        let run = self.respond(parts, body, &id);
+        let mut response = id.clone().scope(run).await;
+        if waiting.is_on() {
+            response.headers_mut().insert(header::CONNECTION, CLOSE);
+        }
+        response
+            .headers_mut()
+            .insert(request_id::HEADER, id.into_header());
+        if is_head {
+            without_body(response)
+        } else {
+            response
+        }
+    }
+
+    async fn respond(&self, parts: Parts, body: Body, id: &RequestId) -> Response {
+        match self.paths.find(&parts.method, parts.uri.path()) {
+            Found::Route(at, captures) => self.run(at, captures, parts, body, id).await,
             Found::OtherMethods(allow) => {
                 self.reject_route(parts, RejectionKind::MethodNotAllowed, Some(allow))
                     .await
@@ -331,14 +349,6 @@ where
                         .await
                 }
             },
-        };
-        response
-            .headers_mut()
-            .insert(request_id::HEADER, id.into_header());
-        if is_head {
-            without_body(response)
-        } else {
-            response
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use api_server::OPERATIONS;
-use api_server::server::{OperationId, RequestId};
+use api_server::server::{OperationId, RequestId, discard};
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{self, Next};
@@ -55,7 +55,9 @@ impl Requests {
         let since = Instant::now();
         let method = known(request.method());
         let response = if head_size(&request) > self.head_limit {
-            self.reject(&request)
+            let response = self.reject(&request);
+            discard(request);
+            response
         } else {
             next.run(request).await
         };
