@@ -9,10 +9,17 @@
 //!
 //! # Order of checks
 //!
-//! Credentials (401), then the route (404, 405), then path, query, header and cookie parameters,
+//! The rules of HTTP for heads (400), credentials (401), then the route (404, 405), then path, query, header and cookie parameters,
 //! the content type (415), the body's size (413) and the body itself (400). An unknown route asks
 //! for the credentials that the document demands as a whole, so that nobody can map the routes from
 //! outside.
+//!
+//! # Bodies that nobody reads
+//!
+//! If a response is complete before the body of its HTTP/1 request has arrived (401, 404, 413), up
+//! to 4 MiB more of the body are received and dropped, for up to 5 seconds, so that the caller can
+//! read the response and use the connection again. A layer that responds in place of the router
+//! passes the request to [`discard`].
 //!
 //! # Metrics
 //!
@@ -34,6 +41,7 @@ mod call;
 mod contract_texts;
 mod credentials;
 mod cross_origin;
+mod head;
 mod inputs;
 mod messages;
 mod operation;

@@ -148,7 +148,8 @@ fn router(
     });
     let mut config = server::Config::new()
         .body_limit(settings.body_limit.get())
-        .body_timeout(settings.body_timeout.get());
+        .body_timeout(settings.body_timeout.get())
+        .requires_host();
     if let Some(allowed) = &settings.cors_origins {
         config = config.origins(allowed.get().clone());
     }

@@ -136,6 +136,65 @@ async fn a_caller_that_waits_to_send_is_told_that_the_connection_ends() {
     assert!(matches!(stream.read(&mut [0]), Ok(0)), "it is open");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn heads_that_break_the_rules_of_http_are_rejected() {
+    let strict = served::memory(seed::state(1), Config::new().requires_host()).await;
+    let lenient = served::memory(seed::state(1), Config::new()).await;
+    let chunked = "host: x\r\ntransfer-encoding: chunked";
+    for (headers, is_lenient_good, is_strict_good) in [
+        ("", true, false),
+        ("host: x\r\nhost: x\r\n", false, false),
+        ("host: x\r\nhost: y\r\n", false, false),
+        ("host: x y\r\n", false, false),
+        ("host: x/y\r\n", false, false),
+        ("host: user@x\r\n", false, false),
+        ("host:\r\n", false, false),
+        (&*format!("{chunked}, chunked\r\n"), false, false),
+        (
+            &*format!("{chunked}\r\ntransfer-encoding: chunked\r\n"),
+            false,
+            false,
+        ),
+        (
+            "host: x\r\ntransfer-encoding: gzip, chunked\r\n",
+            false,
+            false,
+        ),
+        ("host: x.example:80\r\n", true, true),
+        ("host: [::1]:80\r\n", true, true),
+        (&*format!("{chunked}\r\n"), true, true),
+    ] {
+        for (url, is_good) in [(&lenient, is_lenient_good), (&strict, is_strict_good)] {
+            let mut stream = connect(url);
+            let body = if headers.contains("chunked") {
+                "0\r\n\r\n"
+            } else {
+                ""
+            };
+            let request = format!("GET /openapi.json HTTP/1.1\r\n{headers}\r\n{body}");
+            stream.write_all(request.as_bytes()).expect("it is open");
+            let response = read_response(&mut stream);
+            if is_good {
+                assert_eq!(status_of(&response), 200, "{headers}: {response}");
+                continue;
+            }
+            assert_eq!(status_of(&response), 400, "{headers}: {response}");
+            assert!(response.contains("\"type\":\"BadRequest\""), "{response}");
+            assert!(response.contains("x-request-id: "), "{response}");
+            assert!(
+                matches!(stream.read(&mut [0]), Ok(0)),
+                "the connection is open after {headers}"
+            );
+        }
+    }
+    // HTTP/1.0 has no `Host`.
+    let mut stream = connect(&strict);
+    stream
+        .write_all(b"GET /openapi.json HTTP/1.0\r\n\r\n")
+        .expect("it is open");
+    assert_eq!(status_of(&read_response(&mut stream)), 200);
+}
+
 fn connect(url: &str) -> TcpStream {
     let address = url.strip_prefix("http://").expect("it speaks HTTP");
     let stream = TcpStream::connect(address).expect("the server listens");

@@ -66,6 +66,8 @@ pub enum RejectionKind {
     UnknownRoute,
     /// 405: the path has other methods.
     MethodNotAllowed,
+    /// 400: the head of the request breaks the rules of HTTP.
+    MalformedHead,
     /// 400: parameters, and perhaps the body too, do not fit the contract.
     InvalidParameters,
     /// 400: the body does not fit the contract.
@@ -93,7 +95,9 @@ impl RejectionKind {
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::UnknownRoute => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::InvalidParameters | Self::InvalidBody => StatusCode::BAD_REQUEST,
+            Self::MalformedHead | Self::InvalidParameters | Self::InvalidBody => {
+                StatusCode::BAD_REQUEST
+            }
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,

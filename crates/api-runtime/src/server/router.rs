@@ -14,7 +14,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use futures_util::FutureExt;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, header};
+use http::{HeaderName, HeaderValue, Method, Version, header};
 use http_body::Body as _;
 use tower_layer::Layer as _;
 use tower_service::Service;
@@ -24,6 +24,7 @@ use super::body::Limits;
 use super::call::Call;
 use super::contract_texts::{ContractTexts, ServedTexts};
 use super::cross_origin::{self, Origins};
+use super::head;
 use super::operation::Operation;
 use super::path::{Captures, Found, Paths};
 use super::rejection::{Rejected, Rejection, RejectionKind, RenderRejection};
@@ -98,6 +99,7 @@ pub struct Config {
     body_limit: usize,
     body_limits: HashMap<String, usize>,
     body_timeout: Option<Duration>,
+    requires_host: bool,
     serves_contract: bool,
     origins: Option<Origins>,
     request_ids: Arc<dyn Fn() -> RequestId + Send + Sync>,
@@ -109,6 +111,7 @@ impl Default for Config {
             body_limit: BODY_LIMIT,
             body_limits: HashMap::new(),
             body_timeout: None,
+            requires_host: false,
             serves_contract: true,
             origins: None,
             request_ids: Arc::new(request_id::generator()),
@@ -142,6 +145,17 @@ impl Config {
     #[must_use]
     pub fn body_timeout(mut self, time: Duration) -> Self {
         self.body_timeout = Some(time);
+        self
+    }
+
+    /// Rejects a request of HTTP/1.1 without a `Host` header, as RFC 9112 demands of servers on a
+    /// network. By default it is accepted, because requests that do not come from a network, such
+    /// as those of tests, rarely have one.
+    ///
+    /// An invalid `Host`, or a second one, is always rejected.
+    #[must_use]
+    pub fn requires_host(mut self) -> Self {
+        self.requires_host = true;
         self
     }
 
@@ -185,6 +199,7 @@ impl fmt::Debug for Config {
             .field("body_limit", &self.body_limit)
             .field("body_limits", &self.body_limits)
             .field("body_timeout", &self.body_timeout)
+            .field("requires_host", &self.requires_host)
             .field("serves_contract", &self.serves_contract)
             .field("origins", &self.origins)
             .finish_non_exhaustive()
@@ -319,8 +334,13 @@ where
         let (body, waiting) = remainder::received(&parts, body);
         let is_head = parts.method == Method::HEAD;
         let id = RequestId::of(&parts.headers).unwrap_or_else(|| (self.config.request_ids)());
-        let run = self.respond(parts, body, &id);
-        let mut response = id.clone().scope(run).await;
+        let mut response = match head::violation(&parts, self.config.requires_host) {
+            Some(violation) => self.reject_head(&parts, violation),
+            None => {
+                let run = self.respond(parts, body, &id);
+                id.clone().scope(run).await
+            }
+        };
         if waiting.is_on() {
             response.headers_mut().insert(header::CONNECTION, CLOSE);
         }
@@ -411,6 +431,17 @@ where
         rejection.operation = Some(operation);
         span.in_scope(|| tracing::debug!(kind = ?rejection.kind, "request rejected"));
         rejection.into_response(&self.render)
+    }
+
+    /// Rejects a head that breaks the rules of HTTP.
+    fn reject_head(&self, parts: &Parts, violation: &'static str) -> Response {
+        let rejection = Rejection::new(RejectionKind::MalformedHead, violation);
+        let mut response = rejection.into_response(&self.render);
+        // What follows on the connection may be meant as another request than it seems.
+        if parts.version <= Version::HTTP_11 {
+            response.headers_mut().insert(header::CONNECTION, CLOSE);
+        }
+        response
     }
 
     /// Rejects a path or method that the contract does not know, once the credentials are good.

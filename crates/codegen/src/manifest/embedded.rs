@@ -80,6 +80,7 @@ pub(super) const RUNTIME: &[(&str, &str)] = embedded!(
     "src/server/contract_texts.rs",
     "src/server/credentials.rs",
     "src/server/cross_origin.rs",
+    "src/server/head.rs",
     "src/server/inputs.rs",
     "src/server/messages.rs",
     "src/server/openapi.rs",

@@ -19,7 +19,8 @@ impl RenderRejection for ContractErrors {
             RejectionKind::Forbidden => ErrorType::Forbidden,
             RejectionKind::UnknownRoute => ErrorType::ResourceNotFound,
             RejectionKind::MethodNotAllowed => ErrorType::MethodNotAllowed,
-            RejectionKind::InvalidParameters
+            RejectionKind::MalformedHead
+            | RejectionKind::InvalidParameters
             | RejectionKind::InvalidBody
             | RejectionKind::RequestTimeout => ErrorType::BadRequest,
             RejectionKind::PayloadTooLarge => ErrorType::PayloadTooLarge,

@@ -36,6 +36,18 @@ async fn invalid_heads_are_rejected() {
         .0,
         400
     );
+    for head in [
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: x\r\nhost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: x y\r\n\r\n",
+        "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+    ] {
+        assert_eq!(
+            status_and_type(&target.raw(head.as_bytes())),
+            (400, "BadRequest".to_owned()),
+            "{head}"
+        );
+    }
     let conflicting = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n";
     // RFC 9112, section 6.3: the length does not count, and the connection ends with the response,
     // so that nobody can take the same bytes for another request.
