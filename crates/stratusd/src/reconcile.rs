@@ -7,23 +7,24 @@
 
 mod changes;
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use api_types::{CaCertificates, PostgresSize, PostgresState, PostgresVersion};
+use api_types::{CaCertificates, PostgresId, PostgresSize, PostgresState, PostgresVersion};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::changes::{FreeAll, Prolong, Settle, TakeDue};
+use self::changes::{BringForward, FreeAll, Prolong, Settle, TakeDue};
 use crate::causes::Causes;
 use crate::domain::postgres::{fits, sealed_for};
 use crate::operations::Context;
 use crate::provision::{Observed, Password, Progress, ProvisionError, Provisioner, Shape, Wanted};
 use crate::storage::lease::{self, Due, StepRecord};
-use crate::storage::{Aborted, StorageError, Store};
+use crate::storage::{self, Aborted, StorageError, Store};
 
 /// The number of steps at the same time in one process.
 const WORKERS: usize = 16;
@@ -70,6 +71,8 @@ pub struct Reconciler<P> {
     provisioner: P,
     config: ReconcilerConfig,
     steps: Arc<Steps>,
+    /// The databases that a worker of this process is at.
+    at_work: Arc<Mutex<HashSet<PostgresId>>>,
     /// Cancelled when running steps are abandoned.
     give_up: CancellationToken,
 }
@@ -89,6 +92,7 @@ impl<P: Provisioner> Reconciler<P> {
             provisioner,
             config,
             steps,
+            at_work: Arc::default(),
             give_up: CancellationToken::new(),
         }
     }
@@ -147,20 +151,20 @@ impl<P: Provisioner> Reconciler<P> {
 
     /// Leases due databases, as many as there are free workers. Returns `None` if none is due.
     async fn take(&self, free: usize) -> Result<Option<Taken>, StorageError> {
-        let (now, expires) = (self.context.world.now(), Instant::now() + self.config.lease);
+        // Measured before the request: the store may count from any moment after it.
+        let expires = Instant::now() + self.config.lease;
         // A read costs no disk write, so the store is searched often and changed only when there is
         // work.
-        if !self.is_anything_due(now).await? {
+        if !self.is_anything_due().await? {
             return Ok(None);
         }
         // Random, so that a worker can tell its own lease from that of any other worker or process.
         let lease = format!("{:032x}", u128::from_be_bytes(self.context.world.random()));
-        let until = now.saturating_add(millis(self.config.lease));
         let limit = i64::try_from(free).unwrap_or(i64::MAX);
         let take = TakeDue {
             lease: lease.clone(),
-            now,
-            until,
+            world: self.context.world.clone(),
+            time: self.config.lease,
             limit,
         };
         let taken = self.store.change(take).await.map_err(Aborted::failure)?;
@@ -184,16 +188,42 @@ impl<P: Provisioner> Reconciler<P> {
     fn begin(self: &Arc<Self>, taken: Taken, mut free: OwnedSemaphorePermit, tasks: &TaskTracker) {
         for due in taken.due {
             let (this, lease, worker) = (Arc::clone(self), taken.lease.clone(), free.split(1));
+            // If the clock was set meanwhile, the lease of one of these workers may look as if it
+            // had ended. The worker will find that it has lost it, and the new lease ends by itself.
+            let Some(at_work) = AtWork::begin(&self.at_work, &due) else {
+                continue;
+            };
             tasks.spawn(async move {
                 this.work(&due, &lease, taken.expires).await;
-                drop(worker);
+                drop((worker, at_work));
             });
         }
     }
 
-    async fn is_anything_due(&self, now: i64) -> Result<bool, StorageError> {
+    /// Returns whether a database is due. Databases that are due later than this service would ever
+    /// let them wait are due at once: the clock was set back since they were written.
+    async fn is_anything_due(&self) -> Result<bool, StorageError> {
         let mut reader = self.store.reader().await?;
-        lease::is_anything_due(&mut reader.connection(), now).await
+        let tx = &mut reader.connection();
+        let now = storage::clock::now(tx, &self.context.world).await?;
+        if lease::is_anything_due(tx, now).await? {
+            return Ok(true);
+        }
+        let longest = self.longest();
+        let latest = now.saturating_add(millis(longest));
+        if !lease::is_anything_due_after(tx, latest).await? {
+            return Ok(false);
+        }
+        drop(reader);
+        let world = self.context.world.clone();
+        let forward = self.store.change(BringForward { world, longest });
+        forward.await.map_err(Aborted::failure)?;
+        Ok(true)
+    }
+
+    /// Returns the longest time that a database ever waits for its next step.
+    fn longest(&self) -> Duration {
+        LONGEST_WAIT.max(self.config.observe_every)
     }
 
     /// Runs the next step for a database and writes the result.
@@ -221,13 +251,17 @@ impl<P: Provisioner> Reconciler<P> {
                     attempts = due.attempts + 1,
                     "a step failed: {error}"
                 );
-                self.failed(due)
+                Self::failed(due)
             }
         };
         let settle = Settle {
             due: due.clone(),
             lease: lease.to_owned(),
-            record,
+            record: StepRecord {
+                wait: record.wait.min(self.longest()),
+                ..record
+            },
+            world: self.context.world.clone(),
         };
         match self.store.change(settle).await.map_err(Aborted::failure) {
             Ok(true) => {}
@@ -252,12 +286,12 @@ impl<P: Provisioner> Reconciler<P> {
         loop {
             tokio::time::sleep(wait.min(expires.saturating_duration_since(Instant::now()))).await;
             // Measured before the request: the store may have counted from any moment after it.
-            let (asked, now) = (Instant::now(), self.context.world.now());
-            let until = now.saturating_add(millis(self.config.lease));
+            let asked = Instant::now();
             let prolong = Prolong {
                 due: due.clone(),
                 lease: lease.to_owned(),
-                until,
+                world: self.context.world.clone(),
+                time: self.config.lease,
             };
             // A third of the lease leaves time for several attempts after one that fails.
             wait = match tokio::time::timeout_at(expires, self.store.change(prolong)).await {
@@ -279,7 +313,7 @@ impl<P: Provisioner> Reconciler<P> {
         // and ended before that was recorded.
         let Some(observed) = self.provisioner.observe(&wanted).await? else {
             let progress = self.provisioner.create(&wanted).await?;
-            return Ok(self.unfinished(due, progress));
+            return Ok(Self::unfinished(due, progress));
         };
         // Set before the shape is compared: a reset password must not wait for a resize.
         if !due.password_is_set {
@@ -314,7 +348,7 @@ impl<P: Provisioner> Reconciler<P> {
             latest_restore_time: observed.latest_restore_time,
             used_bytes: observed.used_bytes,
             attempts: 0,
-            due_at: Some(self.after(wait)),
+            wait,
         })
     }
 
@@ -355,7 +389,7 @@ impl<P: Provisioner> Reconciler<P> {
     }
 
     /// Returns the record of a database that is still being created.
-    fn unfinished(&self, due: &Due, progress: Progress) -> StepRecord {
+    fn unfinished(due: &Due, progress: Progress) -> StepRecord {
         let wait = match progress {
             // Due at once: the next step sets the password and records the host.
             Progress::Done => Duration::ZERO,
@@ -363,26 +397,22 @@ impl<P: Provisioner> Reconciler<P> {
         };
         StepRecord {
             attempts: 0,
-            due_at: Some(self.after(wait)),
+            wait,
             ..unchanged(due)
         }
     }
 
     /// Returns the record of a database whose step failed. It waits longer after each failure, so
     /// that a provisioner that is down is not asked all the time.
-    fn failed(&self, due: &Due) -> StepRecord {
+    fn failed(due: &Due) -> StepRecord {
         // 2¹⁶ seconds are far beyond the longest wait, and over 31 doublings would overflow.
         let doublings = u32::try_from(due.attempts).unwrap_or(u32::MAX).min(16);
         let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
         StepRecord {
             attempts: due.attempts + 1,
-            due_at: Some(self.after(wait)),
+            wait,
             ..unchanged(due)
         }
-    }
-
-    fn after(&self, wait: Duration) -> i64 {
-        self.context.world.now().saturating_add(millis(wait))
     }
 }
 
@@ -459,7 +489,7 @@ fn unfit(what: &str) -> ProvisionError {
     ))
 }
 
-/// Returns a record that changes nothing.
+/// Returns a record that changes nothing, for a database that is due at once.
 fn unchanged(due: &Due) -> StepRecord {
     let database = due.database.clone();
     StepRecord {
@@ -474,10 +504,40 @@ fn unchanged(due: &Due) -> StepRecord {
         latest_restore_time: database.latest_restore_time,
         used_bytes: database.used_bytes,
         attempts: due.attempts,
-        due_at: None,
+        wait: Duration::ZERO,
     }
 }
 
 fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A database that a worker of this process is at, until this is dropped.
+struct AtWork {
+    all: Arc<Mutex<HashSet<PostgresId>>>,
+    id: PostgresId,
+}
+
+impl AtWork {
+    /// Returns `None` if another worker is at the database.
+    fn begin(all: &Arc<Mutex<HashSet<PostgresId>>>, due: &Due) -> Option<Self> {
+        let id = due.database.id.clone();
+        let is_first = all
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id.clone());
+        is_first.then(|| Self {
+            all: Arc::clone(all),
+            id,
+        })
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.all
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.id);
+    }
 }

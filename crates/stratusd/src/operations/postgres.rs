@@ -94,7 +94,8 @@ impl Change for Create {
             .into());
         }
         let made = self.made(size, storage_size);
-        storage::database::insert(tx, &self.scope.project, &made, self.context.world.now()).await?;
+        let now = storage::clock::now(tx, &self.context.world).await?;
+        storage::database::insert(tx, &self.scope.project, &made, now).await?;
         Ok(shown(made, &self.scope, &self.context.sealer)?)
     }
 }
@@ -216,13 +217,8 @@ impl Change for Update {
         };
         // An update that changes nothing must not wake the reconciler.
         if changed != found {
-            storage::database::retarget(
-                tx,
-                &self.scope.project,
-                &changed,
-                self.context.world.now(),
-            )
-            .await?;
+            let now = storage::clock::now(tx, &self.context.world).await?;
+            storage::database::retarget(tx, &self.scope.project, &changed, now).await?;
         }
         Ok(shown(changed, &self.scope, &self.context.sealer)?)
     }
@@ -293,7 +289,8 @@ impl Change for ResetSuperuserPassword {
         let (world, sealer) = (&self.context.world, &self.context.sealer);
         let project = &self.scope.project;
         found.password = sealer.seal(asked, world, &sealed_for(project, &found.id));
-        storage::database::set_password(tx, project, &found, world.now()).await?;
+        let now = storage::clock::now(tx, world).await?;
+        storage::database::set_password(tx, project, &found, now).await?;
         Ok(shown(found, &self.scope, sealer)?)
     }
 }

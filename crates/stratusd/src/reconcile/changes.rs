@@ -1,15 +1,36 @@
 //! The changes that the reconciler applies to the store.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
-use crate::storage::lease::{Due, StepRecord, free_all, prolong, settle, take_due};
-use crate::storage::{Aborted, Change, Connection, Corrupt};
+use super::millis;
+use crate::storage::lease::{Due, StepRecord, bring_forward, free_all, prolong, settle, take_due};
+use crate::storage::{self, Aborted, Change, Connection, Corrupt};
+use crate::world::World;
+
+/// Makes databases due now that are due later than any wait.
+pub(super) struct BringForward {
+    pub(super) world: World,
+    pub(super) longest: Duration,
+}
+
+impl Change for BringForward {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        let now = storage::clock::now(tx, &self.world).await?;
+        let latest = now.saturating_add(millis(self.longest));
+        Ok(bring_forward(tx, latest, now).await?)
+    }
+}
 
 /// Leases databases that are due.
 pub(super) struct TakeDue {
     pub(super) lease: String,
-    pub(super) now: i64,
-    pub(super) until: i64,
+    pub(super) world: World,
+    /// How long the lease is.
+    pub(super) time: Duration,
     pub(super) limit: i64,
 }
 
@@ -18,7 +39,9 @@ impl Change for TakeDue {
     type Refusal = Infallible;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<Self::Output, Aborted<Infallible>> {
-        Ok(take_due(tx, &self.lease, self.now, self.until, self.limit).await?)
+        let now = storage::clock::now(tx, &self.world).await?;
+        let until = now.saturating_add(millis(self.time));
+        Ok(take_due(tx, &self.lease, now, until, self.limit).await?)
     }
 }
 
@@ -27,6 +50,7 @@ pub(super) struct Settle {
     pub(super) due: Due,
     pub(super) lease: String,
     pub(super) record: StepRecord,
+    pub(super) world: World,
 }
 
 impl Change for Settle {
@@ -34,7 +58,8 @@ impl Change for Settle {
     type Refusal = Infallible;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
-        Ok(settle(tx, &self.due, &self.lease, &self.record).await?)
+        let now = storage::clock::now(tx, &self.world).await?;
+        Ok(settle(tx, &self.due, &self.lease, &self.record, now).await?)
     }
 }
 
@@ -42,7 +67,9 @@ impl Change for Settle {
 pub(super) struct Prolong {
     pub(super) due: Due,
     pub(super) lease: String,
-    pub(super) until: i64,
+    pub(super) world: World,
+    /// How long the lease is from now on.
+    pub(super) time: Duration,
 }
 
 impl Change for Prolong {
@@ -50,7 +77,9 @@ impl Change for Prolong {
     type Refusal = Infallible;
 
     async fn apply(&self, tx: &mut Connection<'_>) -> Result<bool, Aborted<Infallible>> {
-        Ok(prolong(tx, &self.due, &self.lease, self.until).await?)
+        let now = storage::clock::now(tx, &self.world).await?;
+        let until = now.saturating_add(millis(self.time));
+        Ok(prolong(tx, &self.due, &self.lease, until).await?)
     }
 }
 

@@ -4,6 +4,8 @@
 //! (`lease`, a random text, until `lease_until`), and its result counts only while the row still
 //! has this lease.
 
+use std::time::Duration;
+
 use api_types::{
     CaCertificates, PostgresSize, PostgresState, PostgresVersion, ProjectId, StorageSizeGib,
 };
@@ -37,12 +39,44 @@ impl Record for Due {
     }
 }
 
+/// The longest lease. One that ends later was given before the clock was set back, and does not
+/// count.
+pub const LONGEST_LEASE: Duration = Duration::from_hours(1);
+/// The number of databases that are brought forward at once.
+const FORWARD: i64 = 1000;
+
 /// Returns whether a database is due that no worker has leased. `now` is in milliseconds since
 /// 1970.
 pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
-    let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 AND (lease_until IS NULL OR lease_until < $1) \
-               LIMIT 1";
-    c.exists(sql, &[&now]).await
+    let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 \
+               AND (lease_until IS NULL OR lease_until < $1 OR lease_until > $2) LIMIT 1";
+    c.exists(sql, &[&now, &latest_lease(now)]).await
+}
+
+fn latest_lease(now: i64) -> i64 {
+    now.saturating_add(i64::try_from(LONGEST_LEASE.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Returns whether a database is due later than a time, in milliseconds since 1970.
+pub async fn is_anything_due_after(
+    c: &mut Connection<'_>,
+    latest: i64,
+) -> Result<bool, StorageError> {
+    let sql = "SELECT id FROM postgres_database WHERE due_at > $1 LIMIT 1";
+    c.exists(sql, &[&latest]).await
+}
+
+/// Makes databases due now that are due later than `latest`, a number of them at once. Times are in
+/// milliseconds since 1970.
+pub async fn bring_forward(
+    c: &mut Connection<'_>,
+    latest: i64,
+    now: i64,
+) -> Result<(), StorageError> {
+    let sql = "UPDATE postgres_database SET due_at = $2 WHERE (project_id, id) IN \
+               (SELECT project_id, id FROM postgres_database WHERE due_at > $1 LIMIT $3)";
+    c.execute(sql, &[&latest, &now, &FORWARD]).await?;
+    Ok(())
 }
 
 /// Leases up to `limit` databases that are due and that no other worker has leased. A database that
@@ -61,13 +95,13 @@ pub async fn take_due(
         Sql {
             sqlite: "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
                  (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
-                 AND (lease_until IS NULL OR lease_until < $3) ORDER BY due_at LIMIT $4)",
+                 AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) ORDER BY due_at LIMIT $4)",
             postgres: "WITH free AS MATERIALIZED (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
-                   AND (lease_until IS NULL OR lease_until < $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) \
+                   AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) \
                    UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
                    WHERE t.project_id = free.project_id AND t.id = free.id",
         },
-        &[&lease, &until, &now, &limit],
+        &[&lease, &until, &now, &limit, &latest_lease(now)],
     )
     .await?;
     let sql = concat!(
@@ -103,21 +137,24 @@ pub struct StepRecord {
     pub used_bytes: i64,
     /// The number of failures in a row.
     pub attempts: i64,
-    /// When the database is due again, in milliseconds since 1970.
-    pub due_at: Option<i64>,
+    /// How long until the database is due again.
+    pub wait: Duration,
 }
 
 /// Writes the result of a step and releases the lease. Returns whether the worker still held it; if
 /// not, nothing is written.
 ///
 /// If the owner changed the database meanwhile, it stays due at once: the step knew nothing of the
-/// change.
+/// change. `now` is in milliseconds since 1970.
 pub async fn settle(
     c: &mut Connection<'_>,
     due: &Due,
     lease: &str,
     record: &StepRecord,
+    now: i64,
 ) -> Result<bool, StorageError> {
+    let wait = i64::try_from(record.wait.as_millis()).unwrap_or(i64::MAX);
+    let due_at = now.saturating_add(wait);
     let sql = "UPDATE postgres_database SET state = $4, storage_size_gib = $5, version = $6, vm_size = $7, \
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
                earliest_restore_time = $12, latest_restore_time = $13, used_bytes = $14, attempts = $15, \
@@ -143,7 +180,7 @@ pub async fn settle(
                 &record.latest_restore_time,
                 &record.used_bytes,
                 &record.attempts,
-                &record.due_at,
+                &due_at,
             ],
         )
         .await?;

@@ -1,6 +1,7 @@
 //! Provisioning: databases reach their wanted state in spite of failures, outages and crashes, and
 //! with several workers.
 
+mod clocks;
 mod reconciler;
 mod simulator;
 mod watching;

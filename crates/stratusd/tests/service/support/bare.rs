@@ -116,6 +116,11 @@ impl Bare {
         }
     }
 
+    /// Sets the clock forward, or back if the time is negative.
+    pub fn set_clock(&self, millis: i64) {
+        self.clock.fetch_add(millis, Ordering::SeqCst);
+    }
+
     /// Sends a request, a second after the last one. Returns everything in the response that the
     /// service decides.
     pub async fn call(&self, request: &BareRequest) -> BareResponse {

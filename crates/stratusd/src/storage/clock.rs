@@ -1,0 +1,25 @@
+//! The clock of leases and due databases.
+
+use super::record::record;
+use super::statement::Sql;
+use super::{Connection, StorageError};
+use crate::world::World;
+
+record! {
+    struct Time in "clock" {
+        now: i64,
+    }
+}
+
+/// Returns the time of the database, in milliseconds since 1970.
+///
+/// On PostgreSQL it is the server's, so replicas agree on it whatever their own clocks say. On
+/// SQLite it is the process's own, which is alone.
+pub async fn now(c: &mut Connection<'_>, world: &World) -> Result<i64, StorageError> {
+    let sql = Sql {
+        sqlite: "SELECT $1 AS now",
+        postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
+    };
+    let time = c.fetch_optional::<Time>(sql, &[&world.now()]).await?;
+    Ok(time.map_or_else(|| world.now(), |time| time.now))
+}
