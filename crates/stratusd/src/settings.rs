@@ -22,6 +22,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use crate::storage::database::LONGEST_LEASE;
 pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
@@ -48,7 +49,7 @@ settings! {
 settings! {
     /// The settings of `stratusd serve`.
     ServiceSettings, from ServiceArguments:
-    /// The number of PostgreSQL connections: half for changes, half for queries, at least one each.
+    /// The maximum number of PostgreSQL connections: half for changes, half for queries. At least 2.
     database_connections("STRATUS_DATABASE_CONNECTIONS", "COUNT"): Connections = "8";
     /// The address to serve the API on.
     listen("STRATUS_LISTEN", "ADDRESS"): text::ListenAddress = "127.0.0.1:8080";
@@ -113,12 +114,19 @@ fn keys() -> Vec<&'static str> {
 }
 
 impl ServiceSettings {
-    /// Checks that settings which depend on each other are given together.
+    /// Checks that settings which depend on each other are given together, and the bounds that their
+    /// types do not have.
     ///
     /// # Errors
     ///
-    /// If a setting has no effect without another one that is missing.
+    /// If a setting has no effect without another one that is missing, or is out of its bounds.
     pub fn ensure_complete(&self) -> Result<()> {
+        if self.database_connections.get() < 2 {
+            bail!("database_connections must be at least 2: one for changes and one for queries");
+        }
+        if self.reconcile_lease.get() > LONGEST_LEASE {
+            bail!("reconcile_lease must be at most one hour: a longer one counts as ended");
+        }
         if self.rate_burst.is_some() && self.rate_limit.is_none() {
             bail!("rate_burst has no effect without rate_limit: set both or remove rate_burst");
         }

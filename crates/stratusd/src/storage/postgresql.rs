@@ -8,6 +8,8 @@ mod address;
 mod link;
 mod reader;
 mod server;
+mod session;
+mod socket;
 mod tls;
 
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use std::time::Duration;
 
 use deadpool::managed::{Object, Pool, PoolError};
 use futures_util::future::BoxFuture;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use super::backend::Backend;
@@ -56,12 +58,16 @@ impl Postgres {
         let address: Address = url
             .parse()
             .map_err(|error: AddressError| StorageError::Other(error.into()))?;
-        let server = Server::new(&address, *patience, world.clone())?;
-        // On a connection without the time limit of statements: a migration may take longer, and so
-        // may the wait for the migrations of another replica.
-        migrate::postgres(server.connect().await?.into_inner()).await?;
         let writers = connections.div_ceil(2);
         let readers = usize::try_from((connections - writers).max(1)).unwrap_or(usize::MAX);
+        let backends = usize::try_from(writers)
+            .unwrap_or(usize::MAX)
+            .saturating_add(readers)
+            .min(Semaphore::MAX_PERMITS);
+        let server = Server::new(&address, backends, *patience, world.clone())?;
+        let mut connection = server.connect_to_migrate().await?;
+        session::warn_of_risks(&mut connection).await?;
+        migrate::postgres(connection).await?;
         let pool = Pool::builder(server.clone()).max_size(readers).build();
         let readers = pool.map_err(|error| StorageError::Other(error.into()))?;
         let (jobs, waiting) = Queue::new();
@@ -105,27 +111,15 @@ impl Postgres {
 impl Backend for Postgres {
     fn reader(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
         Box::pin(async {
-            let link = Box::new(self.pooled().await?);
-            Ok(Reader(Held::Postgres(PostgresReader {
-                link,
-                is_snapshot: false,
-            })))
+            let reader = PostgresReader::new(self.pooled().await?);
+            Ok(Reader(Held::Postgres(reader)))
         })
     }
 
     fn snapshot(&self) -> BoxFuture<'_, Result<Reader, StorageError>> {
         Box::pin(async {
-            let mut reader = PostgresReader {
-                link: Box::new(self.pooled().await?),
-                // Set before `BEGIN`, so that a transaction is also ended if the caller goes away
-                // during that statement.
-                is_snapshot: true,
-            };
-            // By default, each statement of a transaction would read the latest committed state.
-            reader
-                .link
-                .control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                .await?;
+            let mut reader = PostgresReader::new(self.pooled().await?);
+            reader.begin().await?;
             Ok(Reader(Held::Postgres(reader)))
         })
     }
@@ -174,7 +168,17 @@ impl Worker {
             if job.claim() {
                 let committed = self.run(&mut *job).await;
                 job.send(committed);
+                self.reclaim().await;
             }
+        }
+    }
+
+    /// Ends a statement that was abandoned, and its transaction, before the next change.
+    async fn reclaim(&mut self) {
+        if let Some(link) = &mut self.link
+            && !link.reclaim().await
+        {
+            self.link = None;
         }
     }
 
@@ -206,10 +210,10 @@ impl Worker {
 
     /// Runs a job once, in a transaction of its own.
     async fn once(&mut self, job: &mut dyn Job) -> Result<(), Failure> {
-        let mut link = self.begun().await.map_err(Failure::Final)?;
-        let mut tx = Connection::postgres(&mut link);
-        let ended = match job.run(&mut tx).await {
-            Ran::Done => link.control("COMMIT").await.map_err(|error| match error {
+        let link = self.begun().await.map_err(Failure::Final)?;
+        let mut tx = Connection::postgres(link);
+        match job.run(&mut tx).await {
+            Ran::Done => link.end("COMMIT").await.map_err(|error| match error {
                 // The server has rolled the transaction back.
                 StorageError::Conflict => Failure::Again(StorageError::Conflict),
                 // The commit may have succeeded before the connection was lost. Unavailable would
@@ -218,47 +222,44 @@ impl Worker {
                 other => Failure::Final(other),
             }),
             Ran::Refused => {
-                // If the connection is lost, the server rolls back.
-                if link.control("ROLLBACK").await.is_ok() {
-                    self.link = Some(link);
-                }
-                // A refusal is not a failure of the run: the job has it, and sends it to the
-                // caller.
-                return Ok(());
+                // If the connection is lost, the server rolls back. A refusal is not a failure of
+                // the run: the job has it, and sends it to the caller.
+                let _ = link.end("ROLLBACK").await;
+                Ok(())
             }
-            // Without a rollback: the connection is lost, or a panic may have left it in the middle
-            // of a statement. It is dropped, and the server rolls back.
+            // Without a rollback: the connection is lost, or a statement or a panic may have left it
+            // in the middle of a statement. It is reclaimed before the next change.
             Ran::Failed(error @ (StorageError::Unavailable(_) | StorageError::Closed)) => {
                 Err(Failure::Final(error))
             }
             Ran::Failed(error) => {
-                link.control("ROLLBACK").await.map_err(Failure::Final)?;
-                self.link = Some(link);
+                link.end("ROLLBACK").await.map_err(Failure::Final)?;
                 let may_pass = error.is_conflict() || error.is_nameless();
-                return Err(if may_pass {
+                Err(if may_pass {
                     Failure::Again(error)
                 } else {
                     Failure::Final(error)
-                });
+                })
             }
-        };
-        // A connection that failed itself is not used again.
-        if matches!(ended, Ok(()) | Err(Failure::Again(_))) {
-            self.link = Some(link);
         }
-        ended
     }
 
     /// Returns a connection in a new transaction. If the idle one was lost meanwhile, it is
     /// replaced: nothing has run on it yet, so this is safe.
-    async fn begun(&mut self) -> Result<Link, StorageError> {
-        if let Some(mut link) = self.link.take()
-            && link.control("BEGIN").await.is_ok()
-        {
-            return Ok(link);
+    async fn begun(&mut self) -> Result<&mut Link, StorageError> {
+        let mut link = match self.link.take() {
+            Some(link) => link,
+            None => self.server.connect().await?,
+        };
+        if let Err(error) = link.begin("BEGIN").await {
+            if link.is_unfinished() {
+                // Reclaimed later: a connection that takes its place would meet the same server.
+                self.link = Some(link);
+                return Err(error);
+            }
+            link = self.server.connect().await?;
+            link.begin("BEGIN").await?;
         }
-        let mut link = self.server.connect().await?;
-        link.control("BEGIN").await?;
-        Ok(link)
+        Ok(self.link.insert(link))
     }
 }

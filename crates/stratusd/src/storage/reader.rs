@@ -33,7 +33,7 @@ impl Reader {
                     .as_mut()
                     .expect("the connection is held until the drop"),
             ),
-            Held::Postgres(held) => Connection::postgres(&mut held.link),
+            Held::Postgres(held) => Connection::postgres(held.link()),
         }
     }
 }

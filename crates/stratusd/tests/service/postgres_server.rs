@@ -1,5 +1,7 @@
 //! Connections to a PostgreSQL server: TLS as in libpq, and a server that stops and starts again.
 
+mod sessions;
+
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 

@@ -1,47 +1,93 @@
 //! A connection to PostgreSQL with a limit on the time of each statement.
+//!
+//! The server runs a statement to its end even if nobody waits for it any more, and a connection
+//! that is closed meanwhile leaves its backend behind. So a connection with an abandoned statement
+//! is not closed but reclaimed: the server is asked to cancel the statement, and then the same
+//! backend serves the next one.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::QueryResult;
 use diesel::result::{DatabaseErrorKind, Error};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{CancelToken, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::sync::DropGuard;
 
-use crate::storage::StorageError;
+use super::server::name;
+use super::session::Limits;
+use super::socket::{Peer, Socket};
+use crate::causes::Causes;
 use crate::storage::record::{Read, Record};
 use crate::storage::statement::Statement;
+use crate::storage::{Cause, StorageError, WAIT};
+
+/// How long an abandoned statement may go on before the server is asked to cancel it. Most end
+/// sooner, and a request to cancel costs the server another connection.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// A connection to PostgreSQL.
 pub struct Link {
     connection: AsyncPgConnection,
+    wire: Wire,
+    limits: Limits,
+    /// Whether a statement was sent whose response has not arrived.
+    is_unfinished: bool,
+    /// Whether a transaction was begun that has not ended.
+    is_in_transaction: bool,
+}
+
+/// What a link has of its connection beside the client.
+pub(super) struct Wire {
     /// The task that moves bytes between the connection and its socket.
-    carrier: AbortHandle,
-    /// How long a statement may take, including the locks that it waits for.
-    patience: Duration,
+    pub carrier: AbortHandle,
+    /// Tells the task that the client is gone.
+    pub given_up: DropGuard,
+    /// Names the backend in a request to cancel.
+    pub backend: CancelToken,
+    /// Where the server listens.
+    pub peer: Peer,
+    /// The options of the connection.
+    pub config: Config,
+    /// TLS, if the address asks for it.
+    pub tls: Option<MakeRustlsConnect>,
 }
 
 impl Link {
     /// Wraps a connection that lives as long as its task.
-    pub(super) fn new(
-        connection: AsyncPgConnection,
-        carrier: AbortHandle,
-        patience: Duration,
-    ) -> Self {
+    pub(super) fn new(connection: AsyncPgConnection, wire: Wire, limits: Limits) -> Self {
         Self {
             connection,
-            carrier,
-            patience,
+            wire,
+            limits,
+            is_unfinished: false,
+            is_in_transaction: false,
         }
     }
 
     /// Returns whether the connection was closed, by the server or by the network.
     pub(super) fn is_lost(&self) -> bool {
-        self.carrier.is_finished()
+        self.wire.carrier.is_finished()
     }
 
-    /// Returns the connection without its time limit.
+    /// Returns whether a statement was sent whose response has not arrived.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.is_unfinished
+    }
+
+    /// Returns whether a statement was abandoned, or a transaction was left open.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.is_unfinished || self.is_in_transaction
+    }
+
+    /// Returns the connection without its time limit. Its task ends when the connection is dropped,
+    /// however long that takes.
     pub fn into_inner(self) -> AsyncPgConnection {
+        self.wire.given_up.disarm();
         self.connection
     }
 
@@ -49,15 +95,15 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// If the statement fails or takes too long. After the latter the connection cannot be used any
-    /// more.
+    /// If the statement fails or takes too long. After the latter the connection must be reclaimed.
     pub async fn load<R: Record>(
         &mut self,
         statement: Statement<'_>,
     ) -> Result<Vec<Read<R>>, StorageError> {
+        let begun = Instant::now();
         let rows = RunQueryDsl::load(statement, &mut self.connection);
-        let rows = within((&self.carrier, self.patience), rows).await?;
-        self.judged(rows).await
+        let rows = within(&mut self.is_unfinished, self.limits.patience, rows).await?;
+        self.judged(rows, begun.elapsed()).await
     }
 
     /// Runs a statement that writes, and returns the number of rows that it changed.
@@ -66,20 +112,42 @@ impl Link {
     ///
     /// As [`Link::load`].
     pub async fn execute(&mut self, statement: Statement<'_>) -> Result<usize, StorageError> {
+        let begun = Instant::now();
         let touched = RunQueryDsl::execute(statement, &mut self.connection);
-        let touched = within((&self.carrier, self.patience), touched).await?;
-        self.judged(touched).await
+        let touched = within(&mut self.is_unfinished, self.limits.patience, touched).await?;
+        self.judged(touched, begun.elapsed()).await
     }
 
-    /// Begins or ends a transaction.
+    /// Begins a transaction.
     ///
     /// # Errors
     ///
     /// As [`Link::load`].
-    pub async fn control(&mut self, sql: &'static str) -> Result<(), StorageError> {
+    pub async fn begin(&mut self, sql: &'static str) -> Result<(), StorageError> {
+        // Set before the statement is sent, so that a transaction is also ended if the caller goes
+        // away during it.
+        self.is_in_transaction = true;
+        self.control(sql).await
+    }
+
+    /// Ends a transaction.
+    ///
+    /// # Errors
+    ///
+    /// As [`Link::load`].
+    pub async fn end(&mut self, sql: &'static str) -> Result<(), StorageError> {
+        let ended = self.control(sql).await;
+        // A commit that the server rejects ends the transaction too.
+        self.is_in_transaction = self.is_unfinished;
+        ended
+    }
+
+    /// Runs statements without parameters and without rows.
+    pub(super) async fn control(&mut self, sql: &str) -> Result<(), StorageError> {
+        let begun = Instant::now();
         let done = self.connection.batch_execute(sql);
-        let done = within((&self.carrier, self.patience), done).await?;
-        self.judged(done).await
+        let done = within(&mut self.is_unfinished, self.limits.patience, done).await?;
+        self.judged(done, begun.elapsed()).await
     }
 
     /// Sends the end of a transaction without waiting for it: the server handles it before the next
@@ -88,45 +156,112 @@ impl Link {
         // The first poll queues the statement, and the carrier sends it without further polls.
         // Nothing was written, so the response does not matter.
         let _ = self.connection.batch_execute("COMMIT").now_or_never();
+        self.is_in_transaction = false;
     }
 
-    /// Returns the result of a statement. Its error is `Unavailable` if the server is shutting
-    /// down.
+    /// Ends an abandoned statement and its transaction, so that the connection can be used again.
+    /// Returns false if the connection must be dropped instead, because it is lost or the server
+    /// does not respond.
+    pub async fn reclaim(&mut self) -> bool {
+        if self.is_lost() {
+            return false;
+        }
+        if !self.is_abandoned() {
+            return true;
+        }
+        // Until the end, so that nobody uses the connection if this future is dropped.
+        self.is_unfinished = true;
+        // Queued behind the abandoned statement: its response shows that that one has ended.
+        let end = if self.is_in_transaction {
+            "ROLLBACK"
+        } else {
+            ""
+        };
+        let is_ended = {
+            let mut ended = Box::pin(self.connection.batch_execute(end));
+            match timeout(GRACE, &mut ended).await {
+                Ok(ended) => ended.is_ok(),
+                Err(_) => {
+                    self.wire.cancel().await && matches!(timeout(WAIT, ended).await, Ok(Ok(())))
+                }
+            }
+        };
+        // Another round trip: a backend ignores a request to cancel that comes between statements,
+        // but may not have looked yet.
+        let is_ended = is_ended
+            && matches!(
+                timeout(WAIT, self.connection.batch_execute("")).await,
+                Ok(Ok(()))
+            );
+        if is_ended {
+            self.is_unfinished = false;
+            self.is_in_transaction = false;
+        }
+        is_ended
+    }
+
+    /// Returns the result of a statement that took a time. Its error is `Unavailable` if the server
+    /// has ended the statement because of its time, or is shutting down.
     ///
-    /// diesel does not pass PostgreSQL's codes on, so an empty statement shows whether the
-    /// connection still works.
-    async fn judged<T>(&mut self, done: QueryResult<T>) -> Result<T, StorageError> {
+    /// diesel does not pass PostgreSQL's codes on, so the time shows whether the limit of waits for
+    /// locks was reached, and an empty statement whether the connection still works.
+    async fn judged<T>(&mut self, done: QueryResult<T>, took: Duration) -> Result<T, StorageError> {
         let error = match done {
             Ok(done) => return Ok(done),
             Err(error) => error,
         };
-        let is_unknown = matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, _));
-        if is_unknown
-            && within(
-                (&self.carrier, self.patience),
-                self.connection.batch_execute(""),
-            )
-            .await?
-            .is_err()
-        {
+        if !matches!(error, Error::DatabaseError(DatabaseErrorKind::Unknown, _)) {
+            return Err(error.into());
+        }
+        let alive = self.connection.batch_execute("");
+        let alive = within(&mut self.is_unfinished, self.limits.patience, alive).await?;
+        if alive.is_err() || took >= self.limits.locks {
             return Err(StorageError::Unavailable(error.into()));
         }
         Err(error.into())
     }
 }
 
-/// Waits for a statement. After a timeout the connection is closed: its next response would be
-/// that of the old statement.
+impl Wire {
+    /// Asks the server to cancel the statement that runs. Returns whether the server has passed the
+    /// request on to the backend: then it cannot meet a later statement.
+    async fn cancel(&self) -> bool {
+        match timeout(WAIT, self.ask_to_cancel()).await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                tracing::warn!(error = %Causes(&*error), "an abandoned statement cannot be cancelled");
+                false
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Sends a request to cancel on a connection of its own, as for the statement, and waits until
+    /// the server closes it.
+    async fn ask_to_cancel(&self) -> Result<(), Cause> {
+        let socket = self.peer.connect(&self.config).await?;
+        match self.tls.clone() {
+            Some(mut tls) => {
+                let tls = MakeTlsConnect::<Socket>::make_tls_connect(&mut tls, name(&self.config))?;
+                self.backend.cancel_query_raw(socket, tls).await?;
+            }
+            None => self.backend.cancel_query_raw(socket, NoTls).await?,
+        }
+        Ok(())
+    }
+}
+
+/// Waits for a statement. After a timeout, or if this future is dropped, the statement is still
+/// unfinished: the connection's next response would be the one of the old statement.
 async fn within<T>(
-    (carrier, patience): (&AbortHandle, Duration),
+    is_unfinished: &mut bool,
+    patience: Duration,
     statement: impl Future<Output = T>,
 ) -> Result<T, StorageError> {
-    tokio::time::timeout(patience, statement)
-        .await
-        .map_err(|_| {
-            carrier.abort();
-            silent()
-        })
+    *is_unfinished = true;
+    let done = timeout(patience, statement).await.map_err(|_| silent())?;
+    *is_unfinished = false;
+    Ok(done)
 }
 
 /// Returns the error of a server that does not respond.

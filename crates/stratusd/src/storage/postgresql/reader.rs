@@ -1,21 +1,61 @@
 //! Pooled connections to PostgreSQL, for queries.
 
 use deadpool::managed::Object;
+use tokio::runtime::Handle;
 
+use super::link::Link;
 use super::server::Server;
 
 /// A pooled connection that one reader holds.
 pub(in crate::storage) struct PostgresReader {
-    pub link: Box<Object<Server>>,
+    /// The connection, `Some` until the reader is dropped.
+    link: Option<Box<Object<Server>>>,
     /// Whether the connection is in a transaction, whose statements all read the same state. It
     /// ends when the reader is dropped.
-    pub is_snapshot: bool,
+    is_snapshot: bool,
+}
+
+impl PostgresReader {
+    pub(super) fn new(link: Object<Server>) -> Self {
+        Self {
+            link: Some(Box::new(link)),
+            is_snapshot: false,
+        }
+    }
+
+    /// Begins a transaction whose statements all read the same state.
+    pub(super) async fn begin(&mut self) -> Result<(), crate::storage::StorageError> {
+        self.is_snapshot = true;
+        // By default, each statement of a transaction would read the latest committed state.
+        self.link()
+            .begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            .await
+    }
+
+    /// Returns the connection.
+    pub(in crate::storage) fn link(&mut self) -> &mut Link {
+        self.link.as_mut().expect("it is there until the drop")
+    }
 }
 
 impl Drop for PostgresReader {
     fn drop(&mut self) {
-        if self.is_snapshot {
-            self.link.leave();
+        let Some(mut link) = self.link.take() else {
+            return;
+        };
+        if self.is_snapshot && !link.is_unfinished() {
+            link.leave();
+        }
+        // Not back to the pool with a statement that nobody waits for: the next reader would wait
+        // for it. Outside of a runtime the whole process ends.
+        if link.is_abandoned()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(async move {
+                if !link.reclaim().await {
+                    drop(Object::take(*link));
+                }
+            });
         }
     }
 }

@@ -1,42 +1,66 @@
 //! A PostgreSQL server and the connections to it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use diesel_async::AsyncPgConnection;
-use tokio_postgres::config::{LoadBalanceHosts, SslMode};
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_postgres::config::{Host as HostName, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Config, NoTls, Socket};
+use tokio_postgres::{Client, Config, Connection, NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::address::Address;
-use super::link::{Link, silent};
+use super::link::{Link, Wire, silent};
+use super::session::{Limits, unlimited};
+use super::socket::{Peer, Socket};
 use super::tls::client_config;
 use crate::causes::Causes;
-use crate::storage::{StorageError, WAIT};
+use crate::storage::{Cause, StorageError, WAIT};
 use crate::world::World;
 
 /// A server: its hosts, and TLS if the address asks for it.
 #[derive(Clone)]
 pub struct Server {
     /// The hosts, at least one. They are tried in turn.
-    hosts: Vec<Config>,
+    hosts: Arc<[Host]>,
     /// Whether the first host to try is drawn at random.
     is_balanced: bool,
     tls: Option<MakeRustlsConnect>,
     links: TaskTracker,
-    patience: Duration,
+    limits: Limits,
     world: World,
 }
 
+/// A host, and the backends that may run on it for this process.
+#[derive(Clone)]
+struct Host {
+    config: Config,
+    /// A permit for each backend, held from before it is asked for until it has ended.
+    ///
+    /// Connections are counted here and not where they are used, because a backend may outlive its
+    /// user: it ends when the server has read that its client is gone, and not while it runs a
+    /// statement.
+    backends: Arc<Semaphore>,
+}
+
 impl Server {
-    /// Creates a server from an address, and reads the files that the address names.
+    /// Creates a server from an address, and reads the files that the address names. Never more
+    /// than `backends` run on each host.
     ///
     /// # Errors
     ///
     /// If a file cannot be read or does not hold certificates or a key.
-    pub fn new(address: &Address, patience: Duration, world: World) -> Result<Self, StorageError> {
+    pub fn new(
+        address: &Address,
+        backends: usize,
+        patience: Duration,
+        world: World,
+    ) -> Result<Self, StorageError> {
         let is_balanced = address.config.get_load_balance_hosts() == LoadBalanceHosts::Random;
         let tls = if address.config.get_ssl_mode() == SslMode::Disable {
             None
@@ -45,47 +69,91 @@ impl Server {
                 client_config(&address.tls).map_err(StorageError::Unavailable)?,
             ))
         };
-        let hosts = address.hosts();
+        let hosts = address.hosts().into_iter().map(|config| Host {
+            config,
+            backends: Arc::new(Semaphore::new(backends)),
+        });
         Ok(Self {
-            hosts,
+            hosts: hosts.collect(),
             is_balanced,
             tls,
             links: TaskTracker::new(),
-            patience,
+            limits: Limits::new(patience),
             world,
         })
     }
 
     /// Returns how long a statement may take.
     pub fn patience(&self) -> Duration {
-        self.patience
+        self.limits.patience
     }
 
-    /// Connects to the first host that accepts. Each host has an equal share of [`WAIT`], so a host
-    /// that does not respond leaves time for the next.
+    /// Connects, and sets up the session.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::connect_with`].
+    pub async fn connect(&self) -> Result<Link, StorageError> {
+        self.connect_with(self.limits.set_up()).await
+    }
+
+    /// Connects for migrations, without limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::connect_with`].
+    pub async fn connect_to_migrate(&self) -> Result<AsyncPgConnection, StorageError> {
+        Ok(self.connect_with(unlimited()).await?.into_inner())
+    }
+
+    /// Connects to the first host that accepts, and sets up the session. Each host has an equal
+    /// share of [`WAIT`], so a host that does not respond leaves time for the next.
     ///
     /// # Errors
     ///
     /// The error of the last host, after [`WAIT`] at the latest.
-    pub async fn connect(&self) -> Result<Link, StorageError> {
+    async fn connect_with(&self, set_up: String) -> Result<Link, StorageError> {
         let hosts = self.hosts.len();
         let share = WAIT / u32::try_from(hosts).unwrap_or(u32::MAX);
         let mut made = Err(silent());
         for host in self.hosts.iter().cycle().skip(self.first()).take(hosts) {
-            let making = async {
-                match &self.tls {
-                    Some(tls) => self.connect_with(host, tls.clone()).await,
-                    None => self.connect_with(host, NoTls).await,
-                }
-            };
-            made = tokio::time::timeout(share, making)
-                .await
-                .unwrap_or_else(|_| Err(silent()));
+            made = self.connect_to(host, &set_up, Instant::now() + share).await;
             if made.is_ok() {
                 break;
             }
         }
         made
+    }
+
+    async fn connect_to(
+        &self,
+        host: &Host,
+        set_up: &str,
+        until: Instant,
+    ) -> Result<Link, StorageError> {
+        let backend = timeout_at(until, Arc::clone(&host.backends).acquire_owned()).await;
+        let Ok(Ok(backend)) = backend else {
+            return Err(StorageError::Unavailable(
+                "the backends of earlier connections have not ended".into(),
+            ));
+        };
+        let (server, config, set_up) = (self.clone(), host.config.clone(), set_up.to_owned());
+        let mut making = Box::pin(async move {
+            match server.tls.clone() {
+                Some(tls) => server.connect_by(&config, tls, backend, &set_up).await,
+                None => server.connect_by(&config, NoTls, backend, &set_up).await,
+            }
+        });
+        if let Ok(made) = timeout_at(until, &mut making).await {
+            return made;
+        }
+        // The server may have begun a backend, which does not notice while it waits, such as for a
+        // lock on a table of users. So its permit is held until it has answered.
+        let limit = self.limits.without_client();
+        self.links.spawn(async move {
+            let _ = timeout(limit, making).await;
+        });
+        Err(silent())
     }
 
     /// Returns the index of the host that is tried first.
@@ -98,21 +166,39 @@ impl Server {
         drawn % self.hosts.len()
     }
 
-    async fn connect_with<T>(&self, host: &Config, tls: T) -> Result<Link, StorageError>
+    async fn connect_by<T>(
+        &self,
+        config: &Config,
+        tls: T,
+        backend: OwnedSemaphorePermit,
+        set_up: &str,
+    ) -> Result<Link, StorageError>
     where
         T: MakeTlsConnect<Socket, Stream: Send + 'static>,
     {
-        let (client, connection) = host.connect(tls).await.map_err(unconnected)?;
-        // This task ends with the client, or when the server closes the connection; then statements
-        // fail as closed.
-        let carrier = self.links.spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::warn!(error = %Causes(&error), "a connection to the database was lost");
-            }
-        });
+        let (peer, client, connection) = reached(config, tls).await?;
+        let given_up = CancellationToken::new();
+        let carrier = carry(
+            connection,
+            given_up.clone(),
+            self.limits.without_client(),
+            backend,
+        );
+        let wire = Wire {
+            carrier: self.links.spawn(carrier).abort_handle(),
+            given_up: given_up.drop_guard(),
+            backend: client.cancel_token(),
+            peer,
+            config: config.clone(),
+            tls: self.tls.clone(),
+        };
+        let unusable = |error: Cause| StorageError::Unavailable(error);
+        ensure_wanted(&client, config).await.map_err(unusable)?;
         let connection = AsyncPgConnection::try_from(client).await;
-        let connection = connection.map_err(|error| StorageError::Unavailable(error.into()))?;
-        Ok(Link::new(connection, carrier.abort_handle(), self.patience))
+        let mut connection = connection.map_err(|error| unusable(error.into()))?;
+        let set_up = connection.batch_execute(set_up).await;
+        set_up.map_err(|error| unusable(error.into()))?;
+        Ok(Link::new(connection, wire, self.limits))
     }
 
     /// Waits until all connections are closed in order. None of them may be in use.
@@ -139,6 +225,86 @@ impl Manager for Server {
             Ok(())
         }
     }
+}
+
+/// Connects to the first address of a host that accepts.
+async fn reached<T>(
+    config: &Config,
+    mut tls: T,
+) -> Result<(Peer, Client, Connection<Socket, T::Stream>), StorageError>
+where
+    T: MakeTlsConnect<Socket>,
+{
+    let mut failed = silent();
+    let peers = Peer::all(config).await;
+    for peer in peers.map_err(|error| StorageError::Unavailable(error.into()))? {
+        let socket = match peer.connect(config).await {
+            Ok(socket) => socket,
+            Err(error) => {
+                failed = StorageError::Unavailable(error.into());
+                continue;
+            }
+        };
+        let tls = tls.make_tls_connect(name(config));
+        let tls = tls.map_err(|error| StorageError::Unavailable(error.into()))?;
+        match config.connect_raw(socket, tls).await {
+            Ok((client, connection)) => return Ok((peer, client, connection)),
+            Err(error) => failed = unconnected(error),
+        }
+    }
+    Err(failed)
+}
+
+/// Returns the name of a host in its certificate; empty if it is known by its address only.
+pub(super) fn name(config: &Config) -> &str {
+    match config.get_hosts().first() {
+        Some(HostName::Tcp(name)) => name,
+        _ => "",
+    }
+}
+
+/// Checks that a server accepts writes, or does not, as `target_session_attrs` asks.
+async fn ensure_wanted(client: &Client, config: &Config) -> Result<(), Cause> {
+    let (wanted, words) = match config.get_target_session_attrs() {
+        TargetSessionAttrs::ReadWrite => ("off", "the database does not accept writes"),
+        TargetSessionAttrs::ReadOnly => ("on", "the database accepts writes"),
+        _ => return Ok(()),
+    };
+    let shown = client.simple_query("SHOW transaction_read_only").await?;
+    let is_wanted = shown.iter().any(
+        |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(wanted)),
+    );
+    if is_wanted { Ok(()) } else { Err(words.into()) }
+}
+
+/// Moves bytes between a connection and its socket, until the client is dropped and the statements
+/// that it has sent have ended, or the server closes the connection; then statements fail as
+/// closed. The permit of the backend is released when the server has closed the connection, and so
+/// has ended the backend (`socket.rs`).
+///
+/// A client that was dropped waits for its last statement no longer than `without_client`: after
+/// that the server has ended the backend, or was never reached.
+async fn carry<C>(
+    connection: C,
+    given_up: CancellationToken,
+    without_client: Duration,
+    backend: OwnedSemaphorePermit,
+) where
+    C: Future<Output = Result<(), tokio_postgres::Error>>,
+{
+    let silent = async {
+        given_up.cancelled().await;
+        tokio::time::sleep(without_client).await;
+    };
+    tokio::select! {
+        closed = connection => {
+            if let Err(error) = closed {
+                tracing::warn!(error = %Causes(&error), "a connection to the database was lost");
+            }
+        }
+        () = silent => tracing::warn!("a connection to the database was given up"),
+    }
+    drop(backend);
 }
 
 /// Classifies the error of a connection that was not established. A rejected user or a missing

@@ -69,6 +69,8 @@ fn wrong_settings_are_reported_without_their_secrets() {
         fails(config, "shutdown_timeout = \"25h\"\n"),
         fails(config, "rate_burst = 5\n"),
         fails(config, "tls_key = \"key.pem\"\n"),
+        fails(config, "database_connections = 1\n"),
+        fails(config, "reconcile_lease = \"61m\"\n"),
         fails(&["serve", "--rate-burst", "5"], ""),
         fails(
             &["serve", "--database-url", "sqlite://stratus.db?mode=ro"],

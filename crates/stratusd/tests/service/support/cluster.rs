@@ -1,10 +1,11 @@
 //! A private PostgreSQL server, from the binaries on the machine.
 
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -162,6 +163,49 @@ impl Cluster {
         format!("postgres://stratus@127.0.0.1:{}/postgres", self.port)
     }
 
+    /// Runs statements as the administrator. Returns what they print, without headers, or the error.
+    pub fn ask(&self, sql: &str) -> Result<String, String> {
+        let output = self.psql().args(["-c", sql]).output();
+        let output = output.expect("psql starts");
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
+    }
+
+    /// Locks a table against all others until the lock is dropped.
+    pub fn lock(&self, table: &str) -> Lock {
+        let mut session = self
+            .psql()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("psql starts");
+        let statements =
+            format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n");
+        let mut input = session.stdin.take().expect("it is piped");
+        input
+            .write_all(statements.as_bytes())
+            .expect("psql reads its input");
+        let mut said = String::new();
+        let output = session.stdout.as_mut().expect("it is piped");
+        BufReader::new(output)
+            .read_line(&mut said)
+            .expect("psql prints text");
+        assert_eq!(said.trim(), "locked");
+        Lock {
+            session,
+            input: Some(input),
+        }
+    }
+
+    fn psql(&self) -> Command {
+        let mut command = Command::new(binary("psql"));
+        command.args([&self.url(), "-qAtX", "-v", "ON_ERROR_STOP=1"]);
+        command
+    }
+
     /// Sends a signal to the server and all of its processes.
     pub fn signal(&self, signal: &str) {
         let children = Command::new("pgrep")
@@ -211,6 +255,20 @@ impl Cluster {
             );
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+}
+
+/// A lock on a table, held by a session of its own.
+pub struct Lock {
+    session: Child,
+    input: Option<ChildStdin>,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // psql ends with its input, and the server rolls its transaction back.
+        self.input.take();
+        let _ = self.session.wait();
     }
 }
 

@@ -1,0 +1,302 @@
+//! Sessions on a PostgreSQL server: how many there are, what becomes of abandoned statements, and
+//! what the service sets for each.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+
+use super::issued;
+use crate::support::caller::Caller;
+use crate::support::cluster::Cluster;
+use crate::support::inventory::{SHOP, two_projects};
+use crate::support::{Home, eventually};
+
+const SUBNETS: &str = "/location/eu-central-h1/private-subnet";
+
+/// The sessions of the service, which are all but those of psql.
+const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity \
+                        WHERE backend_type = 'client backend' AND application_name <> 'psql'";
+/// The sessions that wait for a lock.
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+
+fn count(cluster: &Cluster, sql: &str) -> usize {
+    let counted = cluster.ask(sql).expect("the administrator can connect");
+    counted.parse().expect("it is a number")
+}
+
+/// Two replicas have four connections each, and the server two more than that: one for the lock,
+/// and one for the administrator.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_table_takes_no_more_than_the_service_s_connections() {
+    const CONNECTIONS: usize = 4;
+    let (_, certificate, key) = issued("localhost");
+    let settings = [
+        ("ssl", "on"),
+        ("max_connections", "10"),
+        ("superuser_reserved_connections", "0"),
+    ];
+    let files = [("server.crt", &*certificate), ("server.key", &*key)];
+    let Some((mut home, cluster)) = Home::on_server(&settings, &files) else {
+        return;
+    };
+    // With TLS, which a request to cancel uses too.
+    home.database_url = format!("{}?sslmode=require", cluster.url());
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let connections = CONNECTIONS.to_string();
+    let replicas = [(); 2].map(|()| home.serve(&["--database-connections", &connections]));
+    let callers = replicas
+        .each_ref()
+        .map(|replica| Caller::new(&replica.base, SHOP, &token));
+    callers[0]
+        .post_nothing(&format!("{SUBNETS}/before"))
+        .await
+        .ok();
+    let lock = cluster.lock("private_subnet");
+    let begun = Instant::now();
+    let unavailable = Arc::new(AtomicUsize::new(0));
+    let mut calling = Vec::new();
+    for number in 0..48 {
+        let caller = callers[number % 2].clone();
+        let unavailable = Arc::clone(&unavailable);
+        calling.push(tokio::spawn(async move {
+            // Longer than a statement may take.
+            while begun.elapsed() < Duration::from_secs(12) {
+                let (method, path) = match number / 2 % 2 {
+                    0 => (Method::GET, format!("{SUBNETS}/before")),
+                    _ => (Method::POST, format!("{SUBNETS}/n{number}")),
+                };
+                let call = caller.try_call(method, &path, None);
+                // Half of the callers wait for the response, the others go away.
+                if number < 24 {
+                    let response = call.await.expect("the service responds");
+                    assert_eq!(response.status, 503, "{}", response.body);
+                    unavailable.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    let _ = tokio::time::timeout(Duration::from_millis(300), call).await;
+                }
+            }
+        }));
+    }
+    while calling.iter().any(|calling| !calling.is_finished()) {
+        let sessions = count(&cluster, SESSIONS);
+        assert!(
+            sessions <= 2 * CONNECTIONS,
+            "there are {sessions} sessions after {:?}",
+            begun.elapsed()
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for calling in calling {
+        calling.await.expect("each response is as expected");
+    }
+    assert!(unavailable.load(Ordering::Relaxed) >= 24);
+    drop(lock);
+    for (number, caller) in callers.iter().enumerate() {
+        let path = format!("{SUBNETS}/after-{number}");
+        let works = eventually(async || {
+            let made = caller.post_nothing(&path).await;
+            (made.status == 200).then_some(())
+        });
+        works.await.expect("the service works again");
+        caller.get(&format!("{SUBNETS}/before")).await.ok();
+    }
+    assert!(count(&cluster, SESSIONS) <= 2 * CONNECTIONS);
+}
+
+/// The server ends a statement by itself only after nine seconds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_ends_when_its_caller_goes_away() {
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let service = home.serve(&["--database-connections", "4"]);
+    let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let subnet = format!("{SUBNETS}/before");
+    let made = caller.post_nothing(&subnet).await.ok();
+    let lock = cluster.lock("private_subnet");
+    let begun = Instant::now();
+    let asked = caller.get(&subnet);
+    assert!(
+        tokio::time::timeout(Duration::from_secs(1), asked)
+            .await
+            .is_err()
+    );
+    let is_ended = eventually(async || (count(&cluster, WAITING) == 0).then_some(()));
+    is_ended.await.expect("the statement ends");
+    assert!(
+        begun.elapsed() < Duration::from_secs(6),
+        "it took {:?}",
+        begun.elapsed()
+    );
+    drop(lock);
+    // The request to cancel meets no other statement.
+    for _ in 0..50 {
+        assert_eq!(caller.get(&subnet).await.ok(), made);
+    }
+    assert!(
+        !cluster.log().contains("unexpected EOF"),
+        "{}",
+        cluster.log()
+    );
+}
+
+/// A trigger records what is set in the sessions that make changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commits_wait_for_the_disk_whatever_the_database_says() {
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let watch = "CREATE TABLE seen (setting TEXT); \
+                 CREATE FUNCTION see() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN \
+                 INSERT INTO seen SELECT name || '=' || setting FROM pg_settings WHERE name IN \
+                 ('synchronous_commit', 'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'); \
+                 RETURN NULL; END $$; \
+                 CREATE TRIGGER see AFTER INSERT ON private_subnet FOR EACH STATEMENT EXECUTE FUNCTION see()";
+    cluster.ask(watch).expect("the trigger is made");
+    for (number, (set, pinned)) in [
+        ("off", "on"),
+        ("local", "on"),
+        ("remote_write", "on"),
+        ("on", "on"),
+        ("remote_apply", "remote_apply"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let set = format!(
+            "ALTER DATABASE postgres SET synchronous_commit = {set}; \
+             ALTER DATABASE postgres SET statement_timeout = '20min'; TRUNCATE seen"
+        );
+        cluster.ask(&set).expect("the database can be changed");
+        let service = home.serve(&[]);
+        let caller = Caller::new(&service.base, SHOP, &token);
+        caller
+            .post_nothing(&format!("{SUBNETS}/n{number}"))
+            .await
+            .ok();
+        let seen = cluster.ask("SELECT string_agg(setting, ' ' ORDER BY setting) FROM seen");
+        assert_eq!(
+            seen.expect("it can be read"),
+            format!(
+                "idle_in_transaction_session_timeout=11000 lock_timeout=9000 statement_timeout=11000 \
+                 synchronous_commit={pinned}"
+            )
+        );
+        service.terminate();
+        let (is_well, log) = service.wait();
+        assert!(is_well && !log.contains("fsync"), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_wait_for_its_disk_is_reported() {
+    let Some((home, _cluster)) =
+        Home::on_server(&[("fsync", "off"), ("full_page_writes", "off")], &[])
+    else {
+        return;
+    };
+    let service = home.serve(&[]);
+    service.terminate();
+    let (is_well, log) = service.wait();
+    assert!(is_well);
+    for name in ["fsync", "full_page_writes"] {
+        let words = format!("the database server has {name} off");
+        assert_eq!(log.matches(&words).count(), 1, "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parameters_of_statements_are_never_logged() {
+    let Some((home, _cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let service = home.serve(&[
+        "--log",
+        "info,tokio_postgres=trace,tokio_postgres::query=trace",
+    ]);
+    let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    caller
+        .post_nothing(&format!("{SUBNETS}/findable"))
+        .await
+        .ok();
+    caller.get(&format!("{SUBNETS}/findable")).await.ok();
+    service.terminate();
+    let (is_well, log) = service.wait();
+    assert!(is_well && log.contains("preparing query"), "{log}");
+    assert!(!log.contains("findable"), "{log}");
+}
+
+/// While tokens cannot be read, no response says whether an id exists: a wrong secret is looked up
+/// like an unknown id, also while the token with the right one is cached.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_secret_is_looked_up_like_an_unknown_id() {
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let service = home.serve(&[]);
+    let token = home.token("shop", &[]);
+    let caller = |token: &str| Caller::new(&service.base, SHOP, token);
+    let (id, secret) = token.rsplit_once('-').expect("it has a secret");
+    let turned: String = secret.chars().rev().collect();
+    let unknown = format!("pat-{}-{secret}", "pt".to_owned() + &"z".repeat(24));
+    let wrong = [format!("{id}-{turned}"), unknown];
+    for token in &wrong {
+        assert_eq!(caller(token).get("/postgres").await.status, 401);
+    }
+    let right = caller(&token);
+    right.get("/postgres").await.ok();
+    let _lock = cluster.lock("token");
+    // Cached for a second, of which the lock has taken a part.
+    let cached = right.get("/vm").await.status;
+    for token in &wrong {
+        let caller = caller(token);
+        let asked = caller.get("/postgres");
+        let asked = tokio::time::timeout(Duration::from_secs(1), asked).await;
+        assert!(
+            asked.is_err(),
+            "{asked:?}, while a good token gets {cached}"
+        );
+    }
+}
+
+/// As while another server takes over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_takes_no_changes_makes_the_service_not_ready() {
+    let Some((home, cluster)) = Home::on_server(&[], &[]) else {
+        return;
+    };
+    home.apply(&two_projects());
+    let service = home.serve(&[]);
+    let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    let subnet = format!("{SUBNETS}/before");
+    let made = caller.post_nothing(&subnet).await.ok();
+    let is_ready = async |expected: u16| {
+        eventually(async || {
+            let ready = reqwest::get(format!("{}/readyz", service.management)).await;
+            (ready.expect("the service responds").status() == expected).then_some(())
+        })
+        .await
+        .unwrap_or_else(|| panic!("readiness does not become {expected}"));
+    };
+    is_ready(200).await;
+    for (setting, status) in [("on", 503), ("off", 200)] {
+        let set = format!("ALTER SYSTEM SET default_transaction_read_only = {setting}");
+        for statement in [&*set, "SELECT pg_reload_conf()"] {
+            cluster.ask(statement).expect("the administrator can");
+        }
+        is_ready(status).await;
+        let response = caller
+            .post_nothing(&format!("{SUBNETS}/after-{setting}"))
+            .await;
+        assert_eq!(response.status, status, "{}", response.body);
+        assert_eq!(caller.get(&subnet).await.ok(), made);
+    }
+}
