@@ -62,11 +62,9 @@ pub async fn run(
     let Signals { stop, hang_up } = Signals::listen()?;
     let database = store_settings.database_url.database()?;
     let is_alone = matches!(database, DatabaseLocation::Sqlite(_));
-    // Dropped last, which releases the lock on the file.
-    let _claim = match &database {
-        DatabaseLocation::Sqlite(file) => Some(claim(file)?),
-        DatabaseLocation::Postgres(_) => None,
-    };
+    if let DatabaseLocation::Sqlite(file) = &database {
+        claim(file)?;
+    }
     let listeners = Listeners::bind(settings)?;
     let tls = tls::load(settings, hang_up).await?;
     let steps = Arc::new(Steps::default());

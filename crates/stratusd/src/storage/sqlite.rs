@@ -6,16 +6,16 @@
 //! them in one transaction, and sends their results after that one wait. SQLite has a single write
 //! lock, so a second writer would gain nothing.
 
+mod files;
 mod reader;
 
-use std::fs::{File, TryLockError};
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
-use diesel::{Connection as _, SqliteConnection};
+use diesel::sql_types::{BigInt, Text};
+use diesel::{Connection as _, QueryableByName, RunQueryDsl, SqliteConnection};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -25,6 +25,8 @@ use super::job::{Job, Queue, Ran, Waiting};
 use super::reader::Held;
 use super::{Connection, Reader, StorageError, migrate};
 use crate::causes::Causes;
+use files::Files;
+pub use files::claim;
 pub(super) use reader::SqliteReader;
 use reader::{Idle, execute};
 
@@ -41,8 +43,6 @@ const READER_CACHE: u32 = 8 << 10;
 /// The number of pages in the log before they are copied into the file. Each checkpoint waits for
 /// the disk twice.
 const CHECKPOINT: u32 = 4000;
-/// How often a waiting process tries the lock beside the file.
-const LOOK: Duration = Duration::from_millis(50);
 /// How long another process may hold the file's write lock before a change is refused.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -55,15 +55,21 @@ pub(super) struct Sqlite {
 
 impl Sqlite {
     pub(super) async fn open(file: &Path) -> Result<Self, StorageError> {
-        let lock = lock_file(file).await?;
-        let mut connection = connect(file)?;
+        let failed = |error: &dyn std::fmt::Display| unopened(file, error);
+        let lock = files::lock(file).await?;
+        // Nothing else creates the file: once it is open, an empty file in its place would hide
+        // that it was deleted.
+        let database = files::create(file).map_err(|error| failed(&error))?;
+        let mut connection = connect(&database)?;
         migrate::sqlite(&mut connection)?;
         drop(lock);
+        let files = Arc::new(Files::of(&database).map_err(|error| failed(&error))?);
         connection.batch_execute(&format!("PRAGMA cache_size = -{WRITER_CACHE}"))?;
         let (jobs, waiting) = Queue::new();
         let (end, ended) = oneshot::channel();
         let writer = Writer {
             connection,
+            files: Arc::clone(&files),
             waiting,
             committing: Duration::ZERO,
         };
@@ -78,7 +84,7 @@ impl Sqlite {
             .spawn(work);
         started.map_err(|error| StorageError::Other(error.into()))?;
         let idle = Arc::new(Idle {
-            file: file.to_owned(),
+            files,
             connections: Mutex::default(),
         });
         Ok(Self {
@@ -98,7 +104,10 @@ impl Sqlite {
         let mut connection = if let Some(connection) = idle {
             connection
         } else {
-            let mut connection = connect(&self.idle.file)?;
+            let files = &self.idle.files;
+            let mut connection = connect(files.database())?;
+            // After it is open, so that it is known to be the same file.
+            files.ensure_in_place().map_err(StorageError::Unavailable)?;
             // A statement that writes through a reader by mistake fails.
             connection.batch_execute("PRAGMA query_only = TRUE")?;
             connection
@@ -115,90 +124,53 @@ impl Sqlite {
     }
 }
 
-fn connect(file: &Path) -> Result<SqliteConnection, StorageError> {
-    let failed = |error: &dyn std::fmt::Display| {
-        StorageError::Unavailable(format!("failed to open {}: {error}", file.display()).into())
-    };
-    // An absolute path never begins with `file:`, which SQLite would parse as a URI.
-    let path = std::path::absolute(file).map_err(|error| failed(&error))?;
-    let path = path
-        .to_str()
-        .ok_or_else(|| failed(&"its path is not in UTF-8"))?;
-    make_private(file).map_err(|error| failed(&error))?;
-    let mut connection = SqliteConnection::establish(path).map_err(|error| failed(&error))?;
+/// Connects to a database that exists. The path has no links.
+fn connect(database: &Path) -> Result<SqliteConnection, StorageError> {
+    let uri = files::uri(database).map_err(|error| unopened(database, &error))?;
+    let connection = SqliteConnection::establish(&uri);
+    let mut connection = connection.map_err(|error| unopened(database, &error))?;
     // Before the other pragmas, since these may have to wait for a lock as well.
     connection.batch_execute(&format!("PRAGMA busy_timeout = {}", BUSY.as_millis()))?;
     connection.batch_execute(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = TRUE; \
          PRAGMA wal_autocheckpoint = {CHECKPOINT}; PRAGMA cache_size = -{READER_CACHE}",
     ))?;
+    ensure_durable(&mut connection)?;
     Ok(connection)
 }
 
-/// Creates a file that does not exist yet, readable by its owner alone. SQLite gives its log the
-/// same permissions.
-///
-/// An existing file is not opened: when a process closes any handle of a file, it loses all POSIX
-/// locks on it, also those of SQLite's connections, and the next process to open the database takes
-/// it for abandoned (<https://sqlite.org/howtocorrupt.html>, section 2.2).
-fn make_private(file: &Path) -> io::Result<()> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(file) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+/// What a connection says about its pragmas.
+#[derive(QueryableByName)]
+struct Pragmas {
+    #[diesel(sql_type = Text)]
+    journal_mode: String,
+    #[diesel(sql_type = BigInt)]
+    synchronous: i64,
+    #[diesel(sql_type = BigInt)]
+    foreign_keys: i64,
+}
+
+/// Checks that the pragmas were taken: SQLite does not report one that it ignores, such as the log
+/// on a file system without shared memory.
+fn ensure_durable(connection: &mut SqliteConnection) -> Result<(), StorageError> {
+    /// A commit waits until its changes are on the disk.
+    const FULL: i64 = 2;
+    let sql = "SELECT journal_mode, synchronous, foreign_keys \
+               FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys";
+    let taken: Pragmas = diesel::sql_query(sql).get_result(connection)?;
+    if (&*taken.journal_mode, taken.synchronous, taken.foreign_keys) == ("wal", FULL, 1) {
+        Ok(())
+    } else {
+        Err(StorageError::Version(format!(
+            "SQLite cannot keep this file safe: its journal_mode is {}, synchronous {}, foreign_keys {}, and must be \
+             wal, {FULL} and 1; use a file on a local disk",
+            taken.journal_mode, taken.synchronous, taken.foreign_keys
+        )))
     }
 }
 
-/// Opens the file whose name is the database's plus an ending. Links are followed first, so that all
-/// names of a database have the same lock.
-fn beside(file: &Path, ending: &str) -> io::Result<File> {
-    make_private(file)?;
-    let mut path = file.canonicalize()?.into_os_string();
-    path.push(ending);
-    let mut options = File::options();
-    options.create(true).write(true).truncate(false);
-    // A process that can open the file can lock it.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Waits for the lock beside a database. It polls instead of blocking, so that the wait can be
-/// cancelled.
-async fn lock_file(file: &Path) -> Result<File, StorageError> {
-    let failed = |error: io::Error| {
-        StorageError::InUse(format!("failed to lock {}: {error}", file.display()))
-    };
-    let lock = beside(file, ".lock").map_err(failed)?;
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(lock),
-            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOOK).await,
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-        }
-    }
-}
-
-/// Claims a database for one service. Two services that reconcile the same file would take each
-/// step twice.
-///
-/// # Errors
-///
-/// If another service has claimed the database.
-pub fn claim(file: &Path) -> Result<File, StorageError> {
-    let failed =
-        |words: String| StorageError::InUse(format!("failed to claim {}: {words}", file.display()));
-    let claim = beside(file, ".serve").map_err(|error| failed(error.to_string()))?;
-    match claim.try_lock() {
-        Ok(()) => Ok(claim),
-        Err(TryLockError::WouldBlock) => Err(failed(
-            "another stratusd serves it; use PostgreSQL for several replicas".to_owned(),
-        )),
-        Err(TryLockError::Error(error)) => Err(failed(error.to_string())),
-    }
+fn unopened(file: &Path, error: &dyn std::fmt::Display) -> StorageError {
+    StorageError::Unavailable(format!("failed to open {}: {error}", file.display()).into())
 }
 
 impl Backend for Sqlite {
@@ -237,6 +209,7 @@ impl Backend for Sqlite {
 /// Runs the submitted changes, in batches.
 struct Writer {
     connection: SqliteConnection,
+    files: Arc<Files>,
     waiting: Waiting,
     /// How long the last commit took.
     committing: Duration,
@@ -309,9 +282,7 @@ impl Writer {
     /// Runs all jobs in one transaction, and returns whether it was committed. If not, nothing has
     /// changed and no result has been sent.
     fn together(&mut self, batch: &mut [Box<dyn Job>]) -> Result<bool, StorageError> {
-        // IMMEDIATE takes the write lock at once: a lock that is upgraded later can fail without
-        // waiting for it.
-        self.execute("BEGIN IMMEDIATE")?;
+        self.begin()?;
         let mut is_sound = true;
         for job in batch {
             let mut tx = Connection::sqlite(&mut self.connection);
@@ -335,7 +306,7 @@ impl Writer {
 
     /// Runs one job in a transaction of its own.
     fn alone(&mut self, job: &mut dyn Job) -> Result<(), StorageError> {
-        self.execute("BEGIN IMMEDIATE")?;
+        self.begin()?;
         let ended = match run(job, &mut Connection::sqlite(&mut self.connection)) {
             Ran::Done => self.execute_commit(),
             Ran::Refused => {
@@ -363,11 +334,27 @@ impl Writer {
         }
     }
 
+    fn begin(&mut self) -> Result<(), StorageError> {
+        self.ensure_in_place()?;
+        // IMMEDIATE takes the write lock at once: a lock that is upgraded later can fail without
+        // waiting for it.
+        self.execute("BEGIN IMMEDIATE")
+    }
+
+    /// Commits, and checks that the commit can be acknowledged.
     fn execute_commit(&mut self) -> Result<(), StorageError> {
         let begun = Instant::now();
         let committed = self.execute("COMMIT");
         self.committing = begun.elapsed();
-        committed
+        committed?;
+        // Nobody will ever read what was committed to a file that is not in its place any more.
+        self.ensure_in_place()
+    }
+
+    fn ensure_in_place(&self) -> Result<(), StorageError> {
+        self.files
+            .ensure_in_place()
+            .map_err(StorageError::Unavailable)
     }
 
     fn execute(&mut self, sql: &'static str) -> Result<(), StorageError> {

@@ -12,5 +12,6 @@ mod postgres_server;
 mod provisioning;
 mod running;
 mod soak;
+mod sqlite_files;
 mod story;
 mod support;

@@ -1,16 +1,16 @@
 //! A connection to SQLite that is read with, and where connections wait for the next reader.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diesel::{QueryResult, SqliteConnection};
 
+use super::files::Files;
 use crate::storage::statement::Statement;
 
 /// The idle connections. There are as many as there were readers at one time: snapshots aside, no
 /// more than the runtime has threads, since a statement on SQLite does not suspend its task.
 pub(in crate::storage) struct Idle {
-    pub(super) file: PathBuf,
+    pub(super) files: Arc<Files>,
     pub(super) connections: Mutex<Vec<SqliteConnection>>,
 }
 

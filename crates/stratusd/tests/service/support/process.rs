@@ -72,6 +72,15 @@ impl Home {
 
     /// Starts the service and waits until it serves.
     pub fn serve(&self, more: &[&str]) -> Service {
+        self.serve_by(|_| None, more)
+    }
+
+    /// Starts the service by another program, which gets its command, and waits until it serves.
+    pub fn serve_by(
+        &self,
+        starter: impl Fn(&Command) -> Option<Command>,
+        more: &[&str],
+    ) -> Service {
         let ports = [
             "serve",
             "--listen",
@@ -80,6 +89,17 @@ impl Home {
             "127.0.0.1:0",
         ];
         let mut command = self.command(&[&ports, more].concat());
+        if let Some(mut starter) = starter(&command) {
+            let variables = command.get_envs();
+            for (name, value) in variables {
+                match value {
+                    Some(value) => starter.env(name, value),
+                    None => starter.env_remove(name),
+                };
+            }
+            starter.current_dir(self.path());
+            command = starter;
+        }
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,0 +1,187 @@
+//! The files of an SQLite database: created by one place, claimed by one service, and watched while
+//! they are open.
+//!
+//! An open file that was deleted or replaced can still be written, but nobody will ever read it
+//! again. SQLite does not look, so the writer does.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::storage::{Cause, StorageError};
+
+/// How often a waiting process tries the lock beside the file.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The files of an open database: itself, its log and the index of the log.
+pub(super) struct Files {
+    paths: [PathBuf; 3],
+    identities: [Identity; 3],
+}
+
+/// What distinguishes a file from all others: its device and its number there.
+type Identity = (u64, u64);
+
+impl Files {
+    /// Returns the files of a database that a connection has open.
+    pub(super) fn of(database: &Path) -> io::Result<Self> {
+        let beside = |ending: &str| {
+            let mut path = database.as_os_str().to_owned();
+            path.push(ending);
+            PathBuf::from(path)
+        };
+        let paths = [database.to_owned(), beside("-wal"), beside("-shm")];
+        let [database, log, index] = paths.each_ref().map(|path| identity(path));
+        Ok(Self {
+            paths,
+            identities: [database?, log?, index?],
+        })
+    }
+
+    /// Returns the path of the database.
+    pub(super) fn database(&self) -> &Path {
+        &self.paths[0]
+    }
+
+    /// Checks that each path still leads to the file that is open.
+    ///
+    /// # Errors
+    ///
+    /// If a file was deleted or replaced.
+    pub(super) fn ensure_in_place(&self) -> Result<(), Cause> {
+        for (path, open) in self.paths.iter().zip(&self.identities) {
+            if identity(path).ok() != Some(*open) {
+                return Err(format!(
+                    "{} was deleted or replaced while it was open: stop the service, put the file in its place, \
+                     and start the service",
+                    path.display()
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = path.metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// Elsewhere a file that is open cannot be deleted.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> io::Result<Identity> {
+    path.metadata().map(|_| (0, 0))
+}
+
+/// Creates the file of a database if it does not exist yet, readable by its owner alone, and returns
+/// its path without links. SQLite gives the log the same permissions.
+///
+/// An existing file is not opened: when a process closes any handle of a file, it loses all POSIX
+/// locks on it, also those of SQLite's connections, and the next process to open the database takes
+/// it for abandoned (<https://sqlite.org/howtocorrupt.html>, section 2.2).
+///
+/// # Errors
+///
+/// If the file cannot be created, or has another name: SQLite names the log after the database, so
+/// each name would have a log of its own.
+pub(super) fn create(file: &Path) -> io::Result<PathBuf> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(file) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) > 1 {
+        return Err(io::Error::other(
+            "the file has another name (a hard link), which SQLite cannot share: remove one of the names",
+        ));
+    }
+    file.canonicalize()
+}
+
+/// Returns the URI by which SQLite opens a database, but does not create it.
+pub(super) fn uri(database: &Path) -> Result<String, &'static str> {
+    const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'/')
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_');
+    let path = database.to_str().ok_or("its path is not in UTF-8")?;
+    Ok(format!("file:{}?mode=rw", utf8_percent_encode(path, PLAIN)))
+}
+
+/// Opens the file whose name is the database's plus an ending.
+fn beside(file: &Path, ending: &str) -> io::Result<File> {
+    let mut path = create(file)?.into_os_string();
+    path.push(ending);
+    let mut options = File::options();
+    options.create(true).write(true).truncate(false);
+    // A process that can open the file can lock it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Waits for the lock beside a database. It polls instead of blocking, so that the wait can be
+/// cancelled.
+pub(super) async fn lock(file: &Path) -> Result<File, StorageError> {
+    let failed = |error: io::Error| {
+        StorageError::InUse(format!("failed to lock {}: {error}", file.display()))
+    };
+    let lock = beside(file, ".lock").map_err(failed)?;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOOK).await,
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+    }
+}
+
+/// Claims a database for this process, until it ends. Two services that reconcile the same file
+/// would take each step twice.
+///
+/// # Errors
+///
+/// If another service has claimed the database.
+pub fn claim(file: &Path) -> Result<(), StorageError> {
+    let failed =
+        |words: String| StorageError::InUse(format!("failed to claim {}: {words}", file.display()));
+    let claimed = claimable(file).map_err(|error| failed(error.to_string()))?;
+    match claimed.try_lock() {
+        Ok(()) => {
+            // Never closed, or SQLite would lose its own locks; the kernel releases the claim when
+            // the process ends.
+            std::mem::forget(claimed);
+            Ok(())
+        }
+        Err(TryLockError::WouldBlock) => Err(failed(
+            "another stratusd serves it; use PostgreSQL for several replicas".to_owned(),
+        )),
+        Err(TryLockError::Error(error)) => Err(failed(error.to_string())),
+    }
+}
+
+/// Returns the file that is locked to claim a database: the database itself, so that the claim holds
+/// under every name, and cannot be deleted beside it. The lock of Linux's `flock` and SQLite's POSIX
+/// locks do not meet.
+#[cfg(target_os = "linux")]
+fn claimable(file: &Path) -> io::Result<File> {
+    File::open(create(file)?)
+}
+
+/// Returns the file that is locked to claim a database: one beside it, since here a lock of the
+/// database itself would lock out SQLite.
+#[cfg(not(target_os = "linux"))]
+fn claimable(file: &Path) -> io::Result<File> {
+    beside(file, ".serve")
+}

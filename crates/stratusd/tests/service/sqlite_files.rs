@@ -1,0 +1,185 @@
+//! The files of an SQLite database while the service runs: deleted, replaced, linked, and on a disk
+//! that fails.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
+
+use crate::support::caller::Caller;
+use crate::support::inventory::{SHOP, two_projects};
+use crate::support::process::Service;
+use crate::support::{Home, eventually};
+
+const SUBNETS: &str = "/location/eu-central-h1/private-subnet";
+
+/// A service with a database that has a subnet.
+async fn started() -> (Home, PathBuf, Service, Caller) {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let service = home.serve(&[]);
+    let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+    caller.post_nothing(&format!("{SUBNETS}/before")).await.ok();
+    caller.get(&format!("{SUBNETS}/before")).await.ok();
+    let file = home.path().join("stratus.db");
+    (home, file, service, caller)
+}
+
+async fn readiness(service: &Service) -> u16 {
+    let ready = reqwest::get(format!("{}/readyz", service.management)).await;
+    ready.expect("the service responds").status().as_u16()
+}
+
+/// Asserts that no change is acknowledged any more, and that the service says so.
+async fn is_out_of_order(service: &Service, caller: &Caller) {
+    for number in 0..8 {
+        let path = format!("{SUBNETS}/late-{number}");
+        let response = caller.post_nothing(&path).await;
+        assert_eq!(response.error(), (503, "Unavailable"), "{}", response.body);
+    }
+    let unready = eventually(async || (readiness(service).await == 503).then_some(()));
+    unready.await.expect("the service is not ready");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deleted_file_takes_no_changes_and_is_not_created_again() {
+    for ending in ["", "-wal", "-shm"] {
+        let (home, file, service, caller) = started().await;
+        let deleted = home.path().join(format!("stratus.db{ending}"));
+        std::fs::remove_file(&deleted).expect("it is there");
+        is_out_of_order(&service, &caller).await;
+        // More readers at once than there were before.
+        let reading: Vec<_> = (0..32)
+            .map(|_| {
+                let caller = caller.clone();
+                tokio::spawn(async move { caller.get(&format!("{SUBNETS}/before")).await.status })
+            })
+            .collect();
+        for read in reading {
+            let status = read.await.expect("it is a response");
+            assert!([200, 503].contains(&status), "{status}");
+        }
+        assert_eq!(file.exists(), !ending.is_empty(), "{ending}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replaced_file_takes_no_changes() {
+    let (home, file, service, caller) = started().await;
+    let other = home.path().join("other.db");
+    let mut connection =
+        SqliteConnection::establish(&file.display().to_string()).expect("it opens");
+    connection
+        .batch_execute(&format!("VACUUM INTO '{}'", other.display()))
+        .expect("a copy can be made");
+    drop(connection);
+    assert_eq!(readiness(&service).await, 200);
+    let before = std::fs::read(&other).expect("it is there");
+    std::fs::rename(&other, &file).expect("it can be replaced");
+    is_out_of_order(&service, &caller).await;
+    assert!(
+        std::fs::read(&file).expect("it is there") == before,
+        "the service has written to a file that it has not opened"
+    );
+    service.terminate();
+    let (_, log) = service.wait();
+    assert!(log.contains("was deleted or replaced"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_second_service_is_admitted_by_another_name_or_a_missing_lock() {
+    let (mut home, file, service, caller) = started().await;
+    for entry in std::fs::read_dir(home.path()).expect("the folder is there") {
+        let path = entry.expect("it can be read").path();
+        // Those of this version and of earlier ones.
+        let endings = ["serve", "lock"];
+        let is_lock = path
+            .extension()
+            .is_some_and(|ending| endings.iter().any(|it| ending == *it));
+        if is_lock {
+            std::fs::remove_file(path).expect("it is there");
+        }
+    }
+    let refused = home.fail(&["serve"]);
+    assert!(refused.contains("another stratusd serves it"), "{refused}");
+    let moved = home.path().join("moved");
+    std::fs::create_dir(&moved).expect("the folder is writable");
+    let symlink = moved.join("symlink.db");
+    std::os::unix::fs::symlink(&file, &symlink).expect("the folder is writable");
+    home.database_url = format!("sqlite://{}", symlink.display());
+    let refused = home.fail(&["serve"]);
+    assert!(refused.contains("another stratusd serves it"), "{refused}");
+    let link = moved.join("link.db");
+    std::fs::hard_link(&file, &link).expect("the folder is writable");
+    home.database_url = format!("sqlite://{}", link.display());
+    for command in [&["serve"][..], &["token", "list", "--project", "shop"]] {
+        let refused = home.fail(command);
+        assert!(refused.contains("another name (a hard link)"), "{refused}");
+    }
+    caller.post_nothing(&format!("{SUBNETS}/after")).await.ok();
+    assert_eq!(readiness(&service).await, 200);
+}
+
+/// The system lets the service write no more than the first two MiB of a file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_fails_makes_the_service_unavailable_and_not_ready() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let script = "trap '' XFSZ; ulimit -f 4096; exec \"$0\" \"$@\"";
+    let service = home.serve_by(
+        |service| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", script]).arg(service.get_program());
+            shell.args(service.get_args());
+            Some(shell)
+        },
+        &[],
+    );
+    let caller = Caller::new(&service.base, SHOP, &token);
+    assert_eq!(readiness(&service).await, 200);
+    let mut made = Vec::new();
+    let failed = loop {
+        let path = format!("{SUBNETS}/n{}", made.len());
+        let response = caller.post_nothing(&path).await;
+        if response.status != 200 {
+            break response;
+        }
+        made.push((path, response.body));
+        assert!(made.len() < 2000, "nothing fails");
+    };
+    assert_eq!(failed.error(), (503, "Unavailable"), "{}", failed.body);
+    is_out_of_order(&service, &caller).await;
+    // What was acknowledged can still be read.
+    for (path, body) in made.iter().rev().take(20) {
+        assert_eq!(&caller.get(path).await.ok(), body);
+    }
+}
+
+/// A trigger fails as SQLite does when the disk is full, which a test cannot make it be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_makes_the_service_unavailable() {
+    let (_home, file, _service, caller) = started().await;
+    let mut connection =
+        SqliteConnection::establish(&file.display().to_string()).expect("it opens");
+    for message in [
+        "database or disk is full",
+        "disk I/O error",
+        "attempt to write a readonly database",
+    ] {
+        let trigger = format!(
+            "DROP TRIGGER IF EXISTS fail; CREATE TRIGGER fail BEFORE INSERT ON private_subnet \
+             BEGIN SELECT RAISE(ABORT, '{message}'); END"
+        );
+        connection
+            .batch_execute(&trigger)
+            .expect("a trigger can be made");
+        let response = caller.post_nothing(&format!("{SUBNETS}/after")).await;
+        assert_eq!(response.error(), (503, "Unavailable"), "{message}");
+    }
+    connection
+        .batch_execute("DROP TRIGGER fail")
+        .expect("it can be removed");
+    caller.post_nothing(&format!("{SUBNETS}/after")).await.ok();
+}
