@@ -40,7 +40,9 @@ pub mod service_state;
 pub mod token;
 pub mod vm;
 
-use std::sync::Arc;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -54,10 +56,22 @@ pub use postgresql::{Address, AddressError};
 pub use reader::Reader;
 pub use sqlite::claim;
 
+use crate::world::World;
+
+/// How long a committed change shows that others can be committed.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// The bytes that a change writes to show that others can be committed: about as many as most
+/// changes, so that it fails on a disk that has no room for them.
+const PROBE: usize = 64 << 10;
+
 /// A handle to the database.
 #[derive(Clone)]
 pub struct Store {
     backend: Arc<dyn Backend>,
+    /// When a change was last committed.
+    committed: Arc<Mutex<Option<Instant>>>,
+    world: World,
 }
 
 impl std::fmt::Debug for Store {
@@ -79,7 +93,11 @@ impl Store {
                 Arc::new(postgresql::Postgres::open(url, config).await?)
             }
         };
-        Ok(Self { backend })
+        Ok(Self {
+            backend,
+            committed: Arc::default(),
+            world: config.world.clone(),
+        })
     }
 
     /// Returns a connection whose statements each read the latest committed state.
@@ -120,11 +138,50 @@ impl Store {
             }
             Err(_) => receiver.await,
         };
-        result.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)))
+        let result = result.unwrap_or_else(|_| Err(Aborted::Failed(StorageError::Closed)));
+        if result.is_ok() {
+            *self
+                .committed
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+        result
+    }
+
+    /// Checks that changes can be committed: one has been within [`FRESH`], or else a small one is.
+    ///
+    /// # Errors
+    ///
+    /// If that change fails.
+    pub async fn ensure_writable(&self) -> Result<(), StorageError> {
+        let committed = *self
+            .committed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if committed.is_some_and(|committed| committed.elapsed() < FRESH) {
+            return Ok(());
+        }
+        let value = self.world.random::<8>().repeat(PROBE / 8);
+        self.change(Probe { value }).await.map_err(Aborted::failure)
     }
 
     /// Finishes all submitted changes and closes all connections.
     pub async fn close(&self) {
         self.backend.close().await;
+    }
+}
+
+/// A change that shows whether changes can be committed.
+struct Probe {
+    /// Another one each time: SQLite writes no page that stays the same.
+    value: Vec<u8>,
+}
+
+impl Change for Probe {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        Ok(service_state::put(tx, "probe", &self.value).await?)
     }
 }

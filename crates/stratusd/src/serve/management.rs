@@ -103,13 +103,15 @@ impl Health {
         let Some(store) = store else {
             return Err("starting or stopping\n");
         };
-        let query = async {
+        let uses = async {
             let mut reader = store.reader().await?;
             // Any query shows that the database responds; this table is small.
-            storage::location::all(&mut reader.connection()).await
+            storage::location::all(&mut reader.connection()).await?;
+            drop(reader);
+            store.ensure_writable().await
         };
-        match tokio::time::timeout(DATABASE_TIMEOUT, query).await {
-            Ok(Ok(_)) => Ok(()),
+        match tokio::time::timeout(DATABASE_TIMEOUT, uses).await {
+            Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err("the database failed\n"),
             Err(_) => Err("the database does not respond\n"),
         }

@@ -19,7 +19,7 @@ pub struct StoreConfig {
     pub connections: u32,
     /// How long a statement may take on PostgreSQL, including the locks that it waits for.
     pub patience: Duration,
-    /// The source of randomness, for the waits before a change runs again.
+    /// The source of randomness, for the waits before a change runs again and for probes.
     pub world: World,
 }
 

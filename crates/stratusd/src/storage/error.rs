@@ -86,7 +86,7 @@ impl From<diesel::result::Error> for StorageError {
                 ClosedConnection | UnableToSendCommand | ReadOnlyTransaction,
                 _,
             ) => Self::Unavailable(error.into()),
-            Error::DatabaseError(Unknown, info) if is_sqlite_busy(info.message()) => {
+            Error::DatabaseError(Unknown, info) if is_unwritable(info.message()) => {
                 Self::Unavailable(error.into())
             }
             _ => Self::Other(error.into()),
@@ -94,13 +94,24 @@ impl From<diesel::result::Error> for StorageError {
     }
 }
 
-/// Returns whether a message of SQLite means that the file cannot be written at the moment:
-/// `SQLITE_BUSY`, `SQLITE_LOCKED` or `SQLITE_FULL`. diesel passes the message on, but not the code.
-fn is_sqlite_busy(message: &str) -> bool {
+/// Returns whether a message means that nothing can be written at the moment, or read: the file is
+/// locked, or the disk is full or fails. diesel passes the message on, but not the code.
+///
+/// The messages of SQLite are those of `SQLITE_BUSY`, `SQLITE_LOCKED`, `SQLITE_FULL`,
+/// `SQLITE_IOERR`, `SQLITE_READONLY` and `SQLITE_CANTOPEN`. Those of PostgreSQL end with the words of
+/// the system, here in English.
+fn is_unwritable(message: &str) -> bool {
     matches!(
         message,
-        "database is locked" | "database table is locked" | "database or disk is full"
-    )
+        "database is locked"
+            | "database table is locked"
+            | "database or disk is full"
+            | "disk I/O error"
+            | "attempt to write a readonly database"
+            | "unable to open database file"
+    ) || [": No space left on device", ": Input/output error"]
+        .iter()
+        .any(|words| message.ends_with(words))
 }
 
 /// Why an operation has no result.

@@ -40,3 +40,14 @@ pub async fn update(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<
     .await?;
     Ok(())
 }
+
+/// Writes a value, whether the name has one or not.
+pub async fn put(c: &mut Connection<'_>, name: &str, value: &[u8]) -> Result<(), StorageError> {
+    c.execute(
+        "INSERT INTO service_state (name, value) VALUES ($1, $2) \
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        &[&name, &value],
+    )
+    .await?;
+    Ok(())
+}
