@@ -18,6 +18,11 @@ use crate::storage::token::Token;
 use crate::storage::{self, StorageError, Store};
 use crate::world::World;
 
+/// The hash of a whole token.
+type Hash = [u8; 32];
+
+/// What the hash of a token is compared with whose id does not exist.
+const NO_HASH: Hash = [0; 32];
 /// How long a token is cached; a revoked one works at most this long.
 const LIFETIME: Duration = Duration::from_secs(1);
 /// The number of tokens that are cached or counted at most.
@@ -47,8 +52,9 @@ impl RateLimit {
 pub struct Gate {
     store: Store,
     world: World,
-    /// Tokens by id, so that not every request reads the store.
-    tokens: Cache<String, Token>,
+    /// Tokens by hash, so that not every request reads the store. Not by id: then a wrong secret
+    /// would be rejected sooner for an id that exists.
+    tokens: Cache<Hash, Token>,
     limiter: Option<Limiter>,
 }
 
@@ -80,16 +86,25 @@ impl Gate {
         }
     }
 
-    async fn lookup(&self, id: &str) -> Result<Option<Token>, StorageError> {
-        if let Some(token) = self.tokens.get(id) {
+    /// Looks up the stored token that a caller presents; `None` if there is none with its secret.
+    ///
+    /// What is done, and so the time, does not depend on whether the id exists: a token that is not
+    /// cached is read, and a hash is compared.
+    async fn lookup(&self, presented: Presented<'_>) -> Result<Option<Token>, StorageError> {
+        let hash = presented.hash();
+        if let Some(token) = self.tokens.get(&hash) {
             return Ok(Some(token));
         }
         let mut reader = self.store.reader().await?;
-        let found = storage::token::lookup(&mut reader.connection(), id).await?;
-        // Unknown ids are not cached: callers could fill the cache with invented ones, and a new
-        // token would not work at once.
+        let found = storage::token::lookup(&mut reader.connection(), presented.id()).await?;
+        let stored = found.as_ref().map_or(&NO_HASH[..], |token| &token.hash);
+        // In constant time, so that the time says nothing about the hash.
+        let is_same: bool = stored.ct_eq(&hash).into();
+        let found = found.filter(|_| is_same);
+        // Tokens that do not exist are not cached: callers could fill the cache with invented ones,
+        // and a new token would not work at once.
         if let Some(token) = &found {
-            self.tokens.insert(token.id.clone(), token.clone());
+            self.tokens.insert(hash, token.clone());
         }
         Ok(found)
     }
@@ -138,12 +153,12 @@ impl Security for Gate {
     ) -> Result<Caller, server::AuthError> {
         let presented =
             Presented::parse(credential.token.expose()).ok_or(server::AuthError::Invalid)?;
-        let found = self.lookup(presented.id()).await.map_err(|error| {
+        let found = self.lookup(presented).await.map_err(|error| {
             tracing::warn!(error = %Causes(&error), "a token cannot be checked");
             server::AuthError::Unavailable(Some(Duration::from_secs(1)))
         })?;
         // A cached token is checked too: it may have expired since it was cached.
-        let token = found.filter(|token| is_good(token, &presented.hash(), self.world.now()));
+        let token = found.filter(|token| is_valid(token, self.world.now()));
         let token = token.ok_or(server::AuthError::Invalid)?;
         // After the check of the secret: an id is not secret, so otherwise anybody could use up the
         // allowance of another caller's token.
@@ -160,9 +175,7 @@ impl Security for Gate {
     }
 }
 
-/// Returns whether a stored token has a hash and is neither expired nor revoked. The hashes are
-/// compared in constant time, so that the time says nothing about them.
-fn is_good(stored: &Token, hash: &[u8; 32], now: i64) -> bool {
-    let is_same: bool = stored.hash.ct_eq(hash.as_slice()).into();
-    is_same && stored.revoked_at.is_none() && stored.expires_at.is_none_or(|end| now < end)
+/// Returns whether a stored token is neither expired nor revoked.
+fn is_valid(stored: &Token, now: i64) -> bool {
+    stored.revoked_at.is_none() && stored.expires_at.is_none_or(|end| now < end)
 }
