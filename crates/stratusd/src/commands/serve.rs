@@ -10,6 +10,7 @@ use stratusd::log::LogQueue;
 use stratusd::settings::{
     KeyArguments, LogFormat, ServiceArguments, ServiceSettings, SettingsFile, StoreArguments,
 };
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -17,6 +18,9 @@ use super::sealer::sealer;
 
 /// How long the process waits at its end for the reader of the log.
 const LOG_PATIENCE: Duration = Duration::from_secs(1);
+/// The target under which tokio-postgres logs statements with their parameters, which may be secret.
+/// Nothing of it is ever logged.
+const PARAMETERS: &str = "tokio_postgres::query";
 
 /// Serve the API until you stop the process with SIGTERM or Ctrl-C
 #[derive(Debug, clap::Args)]
@@ -56,7 +60,9 @@ impl Drop for Flush {
 /// Sends logs and panics to standard error. Standard output has only the line with the addresses of
 /// the service.
 fn init_log(settings: &ServiceSettings, log: &Arc<LogQueue>) {
-    let registry = tracing_subscriber::registry().with(settings.log.filter());
+    let registry = tracing_subscriber::registry()
+        .with(settings.log.filter())
+        .with(filter_fn(|metadata| metadata.target() != PARAMETERS));
     let is_terminal = std::io::stderr().is_terminal();
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(Arc::clone(log))
