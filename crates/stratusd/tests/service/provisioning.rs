@@ -8,6 +8,8 @@ mod watching;
 
 use std::time::Duration;
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
 use serde_json::{Value, json};
 use stratusd::storage::{Store, StoreConfig};
 use stratusd::world::World;
@@ -105,6 +107,75 @@ on_both! {
         assert_eq!(sizes(&caller.get(&path).await.ok()), [json!(256), json!(64)]);
         assert_eq!(caller.patch(&path, json!({ "storage_size": 128 })).await.error(), (400, "InvalidRequest"));
         caller.patch(&path, json!({ "storage_size": 256 })).await.ok();
+    }
+}
+
+/// Somebody who can write to the database, but has no key, cannot have a password shown as that of
+/// another database.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sealed_password_opens_in_its_own_row_only() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let settings = ["--simulate-delay", "10ms", "--simulate-jitter", "0s"];
+    let service = home.serve(&settings);
+    let token = home.token("shop", &[]);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    let paths = ["mine", "yours"].map(|name| format!("{PLACE}/postgres/{name}"));
+    for path in &paths {
+        caller
+            .post(path, json!({ "size": "standard-2", "storage_size": 64 }))
+            .await
+            .ok();
+        caller
+            .wait_for(path, |database| database["state"] == "running")
+            .await;
+    }
+    drop(service);
+    let mut connection =
+        SqliteConnection::establish(&home.path().join("stratus.db").display().to_string())
+            .expect("it opens");
+    connection
+        .batch_execute(
+            "CREATE TEMP TABLE other AS SELECT id, password FROM postgres_database; \
+             UPDATE postgres_database SET password = \
+             (SELECT password FROM other WHERE other.id <> postgres_database.id)",
+        )
+        .expect("the passwords are swapped");
+    drop(connection);
+    let service = home.serve(&settings);
+    let caller = Caller::new(&service.base, SHOP, &token);
+    for path in &paths {
+        let shown = caller.get(path).await;
+        assert_eq!(shown.error(), (500, "UnexpectedError"), "{}", shown.body);
+    }
+}
+
+/// What is in use must stay under 80 % of the storage.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn storage_shrinks_to_what_is_in_use_and_a_quarter_more() {
+    for (used, status) in [("19", 200), ("21", 400)] {
+        let home = Home::sqlite();
+        home.apply(&two_projects());
+        let service = home.serve(&[
+            "--simulate-delay",
+            "10ms",
+            "--simulate-jitter",
+            "0s",
+            "--simulate-used",
+            used,
+        ]);
+        let caller = Caller::new(&service.base, SHOP, &home.token("shop", &[]));
+        let path = format!("{PLACE}/postgres/orders");
+        caller
+            .post(&path, json!({ "size": "standard-2", "storage_size": 256 }))
+            .await
+            .ok();
+        caller
+            .wait_for(&path, |database| database["state"] == "running")
+            .await;
+        // Of 256 GiB, 19 % are 76 % of 64 GiB, and 21 % are 84 %.
+        let response = caller.patch(&path, json!({ "storage_size": 64 })).await;
+        assert_eq!(response.status, status, "{}", response.body);
     }
 }
 
