@@ -196,7 +196,10 @@ fn the_generated_types_accept_what_the_suite_says() {
     let loaded = contract::load_text_with(
         "suite.json",
         document(&groups).as_bytes(),
-        Formats::Annotation,
+        &contract::Options {
+            formats: Formats::Annotation,
+            ..contract::Options::default()
+        },
     );
     let crates = Standalone::generate_from(env!("CARGO_TARGET_TMPDIR"), "suite", loaded, "suite");
     let dependency = "suite-types = { path = \"../suite-types\", features = [\"schemas\"] }\n";

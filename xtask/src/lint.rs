@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use contract::diagnostic;
+use contract::{LintSet, diagnostic};
 
 use crate::exit::Exit;
 use crate::reading::Reading;
@@ -17,6 +17,27 @@ pub(crate) struct Arguments {
     file: PathBuf,
     #[command(flatten)]
     reading: Reading,
+    /// A set of lints to run beside `correct`, which always runs; may be repeated
+    #[arg(long = "set", value_name = "SET", value_enum)]
+    sets: Vec<Set>,
+}
+
+/// A set of lints, as an argument.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Set {
+    /// What the standard forbids, and what probably does not say what its author means
+    Correct,
+    /// What is right, but serves callers or servers badly, such as a request array without a bound
+    Style,
+}
+
+impl From<Set> for LintSet {
+    fn from(set: Set) -> Self {
+        match set {
+            Set::Correct => Self::Correct,
+            Set::Style => Self::Style,
+        }
+    }
 }
 
 pub(crate) fn run(
@@ -24,7 +45,11 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let loaded = contract::load_with(&arguments.file, &arguments.reading.options());
+    let options = contract::Options {
+        sets: arguments.sets.iter().copied().map(LintSet::from).collect(),
+        ..arguments.reading.options()
+    };
+    let loaded = contract::load_with(&arguments.file, &options);
     write!(
         err,
         "{}",

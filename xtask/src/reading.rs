@@ -33,6 +33,7 @@ impl Reading {
         contract::Options {
             mapping: self.map.iter().cloned().collect(),
             formats,
+            ..contract::Options::default()
         }
     }
 

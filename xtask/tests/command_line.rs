@@ -60,6 +60,19 @@ fn help_says_what_there_is() {
     let (code, printed) = xtask(&documents(), &["codegen", "--help"]);
     assert_eq!(code, 0);
     insta::assert_snapshot!("help_codegen", printed);
+    let (code, printed) = xtask(&documents(), &["lint", "--help"]);
+    assert_eq!(code, 0);
+    insta::assert_snapshot!("help_lint", printed);
+}
+
+#[test]
+fn a_set_of_lints_runs_on_request() {
+    let (code, printed) = xtask(&documents(), &["lint", "unbounded.yaml"]);
+    assert_eq!(code, 0, "{printed}");
+    assert!(!printed.contains("unbounded"), "{printed}");
+    let (code, printed) = xtask(&documents(), &["lint", "--set", "style", "unbounded.yaml"]);
+    assert_eq!(code, 0, "{printed}");
+    insta::assert_snapshot!("unbounded_yaml", printed);
 }
 
 #[test]

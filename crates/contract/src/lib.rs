@@ -35,6 +35,7 @@ mod uri;
 mod validate;
 
 pub use diagnostic::{Diagnostic, Severity, render};
+pub use lint::LintSet;
 pub use load::{Loaded, Options, load, load_text, load_text_with, load_with};
 pub use mapping::{LocalCopy, Mapping, WrongLocalCopy};
 pub use model::Contract;

@@ -10,17 +10,31 @@ mod impossible;
 mod one_way;
 mod operations;
 mod paging;
+mod parts;
 mod paths;
 mod security;
+mod unbounded;
 mod unused;
 mod values;
 
 pub(crate) use context::Context;
 
+use std::collections::BTreeSet;
+
 use crate::diagnostic::Diagnostic;
 
-/// Runs every lint.
-pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
+/// A set of lints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LintSet {
+    /// What the standard forbids, and what probably does not say what its author means. This set
+    /// always runs.
+    Correct,
+    /// What is right, but serves callers or servers badly.
+    Style,
+}
+
+/// Runs the lints of the set [`LintSet::Correct`] and of `sets`.
+pub(crate) fn check(context: &Context<'_, '_>, sets: &BTreeSet<LintSet>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     operations::check(context, &mut diagnostics);
     paths::check(context, &mut diagnostics);
@@ -31,5 +45,8 @@ pub(crate) fn check(context: &Context<'_, '_>) -> Vec<Diagnostic> {
     paging::check(context, &mut diagnostics);
     one_way::check(context, &mut diagnostics);
     values::check(context, &mut diagnostics);
+    if sets.contains(&LintSet::Style) {
+        unbounded::check(context, &mut diagnostics);
+    }
     diagnostics
 }

@@ -5,14 +5,14 @@ mod dialect;
 mod files;
 mod survey;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::build::{Built, build};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::documents::{Base, Document, Documents, METASCHEMA, Unavailable};
 use crate::gather::gather;
-use crate::lint;
+use crate::lint::{self, LintSet};
 use crate::mapping::Mapping;
 use crate::model::{Contract, Dialect, Formats};
 use crate::node::Node;
@@ -36,6 +36,8 @@ pub struct Options {
     pub mapping: Mapping,
     /// Whether `format` is checked or an annotation.
     pub formats: Formats,
+    /// The sets of lints that run beside [`LintSet::Correct`].
+    pub sets: BTreeSet<LintSet>,
 }
 
 /// The result of loading a document.
@@ -60,6 +62,7 @@ pub fn load(path: &Path) -> Loaded {
 pub fn load_with(path: &Path, options: &Options) -> Loaded {
     let mut loader = Loader {
         formats: options.formats,
+        sets: options.sets.clone(),
         ..Loader::default()
     };
     let name = path.display().to_string();
@@ -93,14 +96,16 @@ pub fn load_with(path: &Path, options: &Options) -> Loaded {
 /// Reads a document from memory. A reference to another file is an error.
 #[must_use]
 pub fn load_text(name: &str, bytes: &[u8]) -> Loaded {
-    load_text_with(name, bytes, Formats::default())
+    load_text_with(name, bytes, &Options::default())
 }
 
-/// Reads a document from memory, with the meaning of `format`.
+/// Reads a document from memory, with options. A reference to another file is an error, so local
+/// copies have no effect.
 #[must_use]
-pub fn load_text_with(name: &str, bytes: &[u8], formats: Formats) -> Loaded {
+pub fn load_text_with(name: &str, bytes: &[u8], options: &Options) -> Loaded {
     let mut loader = Loader {
-        formats,
+        formats: options.formats,
+        sets: options.sets.clone(),
         ..Loader::default()
     };
     loader.documents.is_text = true;
@@ -113,6 +118,7 @@ pub fn load_text_with(name: &str, bytes: &[u8], formats: Formats) -> Loaded {
 #[derive(Default)]
 struct Loader {
     formats: Formats,
+    sets: BTreeSet<LintSet>,
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
     documents: Documents,
@@ -265,7 +271,7 @@ impl Loader {
             origins,
         } = build(&resolver, dialect, self.formats, &mut self.diagnostics);
         let changes = normalise(&mut contract, &origins, &syntax);
-        let diagnostics = lint::check(&lint::Context {
+        let context = lint::Context {
             contract: &contract,
             changes: &changes,
             origins: &origins,
@@ -273,7 +279,8 @@ impl Loader {
             resolver: &resolver,
             sources: &self.sources,
             is_wrong: is_wrong(&self.diagnostics),
-        });
+        };
+        let diagnostics = lint::check(&context, &self.sets);
         self.diagnostics.extend(diagnostics);
         contract.yaml = Some(&self.sources.file(FileId::default()).text)
             .filter(|text| is_alone && !text.trim_start().starts_with(['{', '[']))

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::context::Context;
+use super::parts::parts_first;
 use crate::circles;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
@@ -24,46 +25,14 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
 const ANY: Types = Types(127);
 
 /// Returns the types of the values that each schema accepts, as far as types alone decide.
-///
-/// A schema's types depend on those of the schemas that apply to the same value, so these are
-/// computed first: a depth-first search in which each schema is computed when all its parts are. It
-/// uses its own stack, because chains of references can be long.
 fn accepted(contract: &Contract) -> Vec<Types> {
-    let steps: Vec<Vec<usize>> = contract
-        .schemas
-        .iter()
-        .map(|schema| {
-            schema
-                .kind
-                .in_place()
-                .into_iter()
-                .map(SchemaId::index)
-                .collect()
-        })
-        .collect();
-    let mut accepted = vec![ANY; steps.len()];
-    let mut is_seen = vec![false; steps.len()];
-    for start in 0..steps.len() {
-        if std::mem::replace(&mut is_seen[start], true) {
-            continue;
-        }
-        // Each entry is a schema and the number of its parts that are done.
-        let mut path = vec![(start, 0)];
-        while let Some((at, step)) = path.last_mut() {
-            if let Some(next) = steps[*at].get(*step).copied() {
-                *step += 1;
-                if !std::mem::replace(&mut is_seen[next], true) {
-                    path.push((next, 0));
-                }
-                continue;
-            }
-            accepted[*at] = match &contract.schemas[*at].kind {
-                SchemaKind::Bool(true) => ANY,
-                SchemaKind::Bool(false) => Types(0),
-                SchemaKind::Object(keywords) => both(asked(keywords, &accepted), listed(keywords)),
-            };
-            path.pop();
-        }
+    let mut accepted = vec![ANY; contract.schemas.len()];
+    for at in parts_first(contract) {
+        accepted[at] = match &contract.schemas[at].kind {
+            SchemaKind::Bool(true) => ANY,
+            SchemaKind::Bool(false) => Types(0),
+            SchemaKind::Object(keywords) => both(asked(keywords, &accepted), listed(keywords)),
+        };
     }
     accepted
 }

@@ -9,6 +9,7 @@ mod references;
 mod reports;
 mod schemas;
 mod security;
+mod style;
 mod values;
 
 use contract::{Severity, load_text};
