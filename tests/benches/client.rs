@@ -35,7 +35,8 @@ struct Ask {
 enum Kind {
     Small,
     List,
-    Post(usize),
+    /// The number of tags, and the text of each.
+    Post(usize, &'static str),
 }
 
 const ASKED: [Ask; 4] = [
@@ -52,12 +53,13 @@ const ASKED: [Ask; 4] = [
     Ask {
         name: "POST, a small body",
         calls: 1000,
-        kind: Kind::Post(2),
+        kind: Kind::Post(2, "a"),
     },
     Ask {
         name: "POST, 100 KiB",
         calls: 100,
-        kind: Kind::Post(370),
+        // As many tags as the contract allows; each character takes four bytes.
+        kind: Kind::Post(64, "𝄞"),
     },
 ];
 
@@ -150,19 +152,17 @@ async fn call(client: &Client, kind: Kind) -> usize {
                 .items
                 .len()
         }
-        Kind::Post(tags) => {
+        Kind::Post(tags, character) => {
             let size = "standard-2".parse().expect("`standard-2` is a size");
             let tags = (0..tags).map(|tag| {
-                let key = format!("tag-{tag}")
-                    .parse()
-                    .expect("the text is a tag's key");
-                types::TagInput::new(
-                    key,
-                    "a".repeat(250).parse().expect("the text is a tag's value"),
-                )
+                let text = character.repeat(200);
+                let key = format!("{tag}{text}").parse().expect("the text is a tag's key");
+                types::TagInput::new(key, text.parse().expect("the text is a tag's value"))
             });
+            let tags = types::TagInputs::try_from(tags.collect::<Vec<_>>());
             let storage = 64.try_into().expect("64 is a storage size");
-            let body = types::PostgresCreate::new(size, storage).with_tags(tags.collect());
+            let body = types::PostgresCreate::new(size, storage)
+                .with_tags(tags.expect("the tags are within the limit"));
             let call = client
                 .postgres_create()
                 .project_id(PROJECT)

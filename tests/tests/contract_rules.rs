@@ -1,5 +1,6 @@
 //! Rules for every operation, parameter and schema of `openapi.yaml`.
 
+use contract::{LintSet, Options};
 use serde_json::{Map, Value};
 use tests::seed;
 
@@ -188,4 +189,53 @@ fn every_schema_is_named_and_described_and_every_integer_is_bounded() {
         );
     }
     assert!(integers > 5);
+}
+
+/// Returns what the set of lints `style` reports about a contract, as the terminal shows it.
+fn style(text: &str) -> String {
+    let options = Options {
+        sets: [LintSet::Style].into(),
+        ..Options::default()
+    };
+    let loaded = contract::load_text_with("openapi.yaml", text.as_bytes(), &options);
+    contract::render(&loaded.sources, &loaded.diagnostics)
+}
+
+#[test]
+fn every_array_and_text_of_a_request_is_bounded() {
+    let text = include_str!("../../openapi.yaml");
+    assert_eq!(style(text), "");
+    // Without its bound, each of these schemas is found.
+    let mut found = String::new();
+    for schema in [
+        "VmIdInputs",
+        "TagInputs",
+        "TagKey",
+        "TagValue",
+        "ObjectIdInput",
+        "StartAfter",
+        "OrderColumn",
+        "HealthCheckEndpoint",
+        "SuperuserPassword",
+        "PostgresSizeInput",
+        "Location",
+        "Reference",
+    ] {
+        let start = text
+            .find(&format!("\n    {schema}:\n"))
+            .unwrap_or_else(|| panic!("there is no {schema}"));
+        let bound = ["\n      maxItems: ", "\n      maxLength: "]
+            .iter()
+            .filter_map(|keyword| text[start..].find(keyword))
+            .min()
+            .expect("it has a bound");
+        let bound = start + bound + 1;
+        let end = bound + text[bound..].find('\n').expect("the line ends") + 1;
+        let seeded = format!("{}{}", &text[..bound], &text[end..]);
+        let printed = style(&seeded);
+        assert!(printed.ends_with("1 warning\n"), "{schema}: {printed}");
+        let first = printed.lines().next().expect("it has a line");
+        found.push_str(&format!("{schema}: {first}\n"));
+    }
+    insta::assert_snapshot!("unbounded", found);
 }

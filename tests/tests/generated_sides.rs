@@ -482,8 +482,6 @@ components:
         > + Send + 'a {
             let paging = runtime::Paging {
                 key: "name".to_owned(),
-                page_size: runtime::number(&self.limit),
-                default_page_size: Some(10),
             };
             paging
                 .pages(move |key| {

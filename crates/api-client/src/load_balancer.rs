@@ -105,6 +105,7 @@ impl<'a> LoadBalancerList<'a> {
 
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
@@ -169,8 +170,6 @@ impl<'a> LoadBalancerList<'a> {
     > + Send + 'a {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
-            page_size: runtime::number(&self.page_size),
-            default_page_size: Some(10),
         };
         paging
             .pages(move |key| {
@@ -233,6 +232,7 @@ impl<'a> ProjectLoadBalancerList<'a> {
 
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
@@ -297,8 +297,6 @@ impl<'a> ProjectLoadBalancerList<'a> {
     > + Send + 'a {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
-            page_size: runtime::number(&self.page_size),
-            default_page_size: Some(10),
         };
         paging
             .pages(move |key| {

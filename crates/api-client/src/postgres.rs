@@ -114,6 +114,7 @@ impl<'a> ProjectPostgresList<'a> {
 
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
@@ -178,8 +179,6 @@ impl<'a> ProjectPostgresList<'a> {
     > + Send + 'a {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
-            page_size: runtime::number(&self.page_size),
-            default_page_size: Some(10),
         };
         paging
             .pages(move |key| {

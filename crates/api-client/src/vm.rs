@@ -72,6 +72,7 @@ impl<'a> VmList<'a> {
 
     /// The largest number of items on a page, from 1 to 1000; the default is 10.
     /// A larger number counts as 1000.
+    /// A page also ends with the item that brings its size to about 2 MiB, and always holds at least one item if there is one.
     ///
     /// Query parameter `page_size`, `10` by default.
     pub fn page_size<V: TryInto<api_types::PageSize>>(mut self, value: V) -> Self {
@@ -134,8 +135,6 @@ impl<'a> VmList<'a> {
     > + Send + 'a {
         let paging = runtime::Paging {
             key: runtime::text(&self.order_column, "id"),
-            page_size: runtime::number(&self.page_size),
-            default_page_size: Some(10),
         };
         paging
             .pages(move |key| {

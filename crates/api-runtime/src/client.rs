@@ -31,7 +31,7 @@ pub use decode::{content_type, decode, decode_text, empty, events, map, stream, 
 pub use error::{Error, InterruptedResponse, InvalidResponse, Result};
 pub use events::{Event, EventStream};
 pub use futures_core::Stream;
-pub use pages::{Page, Paging, count, cursor, number, text};
+pub use pages::{Page, Paging, count, cursor, text};
 pub use path::{escaped_url, url};
 pub use progenitor_client::{QueryParam, ResponseValue};
 pub use reqwest;

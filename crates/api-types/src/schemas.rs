@@ -62,6 +62,8 @@ api_runtime::components! {
     #[cfg(feature = "load_balancer")]
     "LoadBalancerUpdate": crate::LoadBalancerUpdate,
     #[cfg(feature = "load_balancer")]
+    "VmIdInputs": crate::VmIdInputs,
+    #[cfg(feature = "load_balancer")]
     "LoadBalancerDetachVm": crate::LoadBalancerDetachVm,
     "VmSize": crate::VmSize,
     "VmState": crate::VmState,
@@ -100,6 +102,8 @@ api_runtime::components! {
     "Tag": crate::Tag,
     #[cfg(feature = "postgres")]
     "TagInput": crate::TagInput,
+    #[cfg(feature = "postgres")]
+    "TagInputs": crate::TagInputs,
     #[cfg(feature = "postgres")]
     "PostgresFirewallRule": crate::PostgresFirewallRule,
     #[cfg(feature = "postgres")]

@@ -42,10 +42,11 @@ impl Client {
                     .query(&[("page_size", "100"), ("order_column", "name")]);
                 self.send::<VmPage>(request).await.items.len()
             }
-            Kind::Post(tags) => {
+            Kind::Post(tags, character) => {
+                let text = character.repeat(200);
                 let tags = (0..tags).map(|tag| Tag {
-                    key: format!("tag-{tag}"),
-                    value: "a".repeat(250),
+                    key: format!("{tag}{text}"),
+                    value: text.clone(),
                 });
                 let body = PostgresCreate {
                     size: "standard-2".to_owned(),

@@ -312,6 +312,9 @@ impl PostgresCreate {
         if is_long(&self.size) || self.storage_size.unsigned_abs() > (1 << 53) - 1 {
             return Err(bad("size is too long"));
         }
+        if self.tags.len() > 64 {
+            return Err(bad("there are too many tags"));
+        }
         if self
             .tags
             .iter()

@@ -19,9 +19,9 @@ pub fn exchanges() -> Vec<Exchange> {
     let prefix = format!("/project/{PROJECT}/location/{LOCATION}");
     let get = |path: &str| request("GET", path, "");
     let database = format!("{prefix}/postgres/orders");
-    let post = |tags: usize, size: usize| {
+    let post = |tags: usize, text: &str| {
         let tags: Vec<_> = (0..tags)
-            .map(|tag| json!({"key": format!("tag-{tag}"), "value": "a".repeat(size)}))
+            .map(|tag| json!({"key": format!("{tag}{text}"), "value": text}))
             .collect();
         let body = json!({
             "size": "standard-2", "storage_size": 64, "flavor": "standard", "ha_type": "async", "version": "18",
@@ -53,7 +53,7 @@ pub fn exchanges() -> Vec<Exchange> {
         },
         Exchange {
             name: "POST, validated",
-            request: post(2, 20),
+            request: post(2, &"a".repeat(20)),
             wrong: vec![
                 wrong_post(json!({"size": "standard-2"})),
                 wrong_post(json!({"size": "standard-2", "storage_size": "64"})),
@@ -67,7 +67,8 @@ pub fn exchanges() -> Vec<Exchange> {
         },
         Exchange {
             name: "POST, 100 KiB",
-            request: post(370, 250),
+            // As many tags as the contract allows; each character takes four bytes.
+            request: post(64, &"𝄞".repeat(200)),
             wrong: Vec::new(),
             repeat: 200,
         },

@@ -11,7 +11,7 @@ use api_server::postgres::{
 use api_server::responses;
 use api_types::{
     Name, NoStore, PostgresFields, PostgresPage, PostgresSize, PostgresState, PostgresSummary,
-    PostgresSummaryFields, Reference, StorageSizeGib, Tag, TagInput,
+    PostgresSummaryFields, Reference, StorageSizeGib, Tag, TagInputs,
 };
 
 use super::{Caller, Memory, State, admit, admit_change, invalid, not_found, page};
@@ -167,7 +167,7 @@ fn storage(gib: i64) -> Result<StorageSizeGib, responses::BadRequest> {
     gib.ok_or_else(|| invalid("storage_size", "does not go with the size"))
 }
 
-fn tags(asked: Option<Vec<TagInput>>) -> Vec<Tag> {
+fn tags(asked: Option<TagInputs>) -> Vec<Tag> {
     asked
         .into_iter()
         .flatten()

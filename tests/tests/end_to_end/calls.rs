@@ -76,7 +76,9 @@ pub const CALLS: &[Call] = &[
                 dst_port: 8081.try_into().expect("8081 is a port"),
                 health_check_endpoint: "/health".parse().expect("the text is a path"),
                 src_port: 80.try_into().expect("80 is a port"),
-                vms: vec![vm_id(2).parse().expect("the text is an id")],
+                vms: vec![vm_id(2).parse().expect("the text is an id")]
+                    .try_into()
+                    .expect("one item is within the limit"),
             });
             let body = body
                 .with_stack(types::NetworkStack::Ipv6)
@@ -184,7 +186,7 @@ pub const CALLS: &[Call] = &[
             );
             let body = types::PostgresUpdate::new()
                 .with_storage_size(128.try_into().expect("128 is a storage size"))
-                .with_tags(vec![tag]);
+                .with_tags(vec![tag].try_into().expect("one item is within the limit"));
             let call = client
                 .postgres_update()
                 .project_id(PROJECT)

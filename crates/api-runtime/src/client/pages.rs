@@ -17,10 +17,6 @@ use super::{Argument, Error, InvalidArgument};
 pub struct Paging {
     /// The property of an item that the next page starts after.
     pub key: String,
-    /// The page size that the caller has set.
-    pub page_size: Option<u64>,
-    /// The page size that the contract defines for calls without one.
-    pub default_page_size: Option<u64>,
 }
 
 /// A page of a list.
@@ -47,7 +43,6 @@ impl Paging {
             fetch,
             ready: Vec::new().into_iter(),
             cursor: None,
-            previous: None,
             ended: false,
         };
         try_unfold(walk, async |mut walk| {
@@ -69,8 +64,6 @@ struct Walk<I, F> {
     fetch: F,
     ready: IntoIter<I>,
     cursor: Option<Value>,
-    /// The length of the page before.
-    previous: Option<u64>,
     ended: bool,
 }
 
@@ -95,27 +88,19 @@ impl<I: Serialize, F> Walk<I, F> {
             }
             self.cursor = Some(key);
         }
-        self.previous = Some(page.items.len() as u64);
         self.ready = page.items.into_iter();
         Ok(())
     }
 
-    /// Returns whether a page with items is the last one: it holds the whole list, or is not full.
+    /// Returns whether a page with items is the last one: it is the first page, and holds the whole
+    /// list.
     ///
-    /// A server may reduce a large page size. So the size of a full page is only known if it is the
-    /// default, or was set below the default; otherwise the length of the previous page is used.
+    /// The number of its items alone says nothing: a server may end a page early, because it reduces
+    /// a large page size or limits the bytes of a page. A later page is not compared with the size
+    /// of the list either, which may have shrunk since the pages before were read.
     fn is_last(&self, page: &Page<I>) -> bool {
         let length = page.items.len() as u64;
-        // Of later pages it is not known how many items were before them.
-        if self.cursor.is_none() && page.count.is_some_and(|count| length >= count) {
-            return true;
-        }
-        let full = match (self.paging.page_size, self.paging.default_page_size) {
-            (Some(given), Some(default)) if given <= default => Some(given),
-            (None, Some(default)) => Some(default),
-            _ => self.previous,
-        };
-        full.is_some_and(|full| length < full)
+        self.cursor.is_none() && page.count.is_some_and(|count| length >= count)
     }
 
     fn key_of<E>(&self, item: &I) -> Result<Value, Error<E>> {
@@ -139,11 +124,6 @@ pub fn cursor<T: DeserializeOwned>(key: Value) -> Argument<T> {
 /// Returns the size of a list, if it is a number.
 pub fn count(value: &impl Serialize) -> Option<u64> {
     serde_json::to_value(value).ok()?.as_u64()
-}
-
-/// Returns an argument as a number, if it is set to one.
-pub fn number(argument: &Argument<impl Serialize>) -> Option<u64> {
-    count(argument.as_ref().ok()?)
 }
 
 /// Returns an argument as text, or `default` if it is not set.

@@ -1,6 +1,6 @@
 //! The method `stream` of a list, which calls for page after page.
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::names::ClientNames;
@@ -38,16 +38,6 @@ pub(super) fn stream(
     } else {
         quote!(#key.to_owned())
     };
-    let page_size = if let Some(size) = paged.page_size.map(field) {
-        quote!(runtime::number(&self.#size))
-    } else {
-        quote!(None)
-    };
-    let default = paged
-        .page_size
-        .and_then(|at| operation.parameters[at].default.as_ref()?.as_u64());
-    let default = default.map(Literal::u64_unsuffixed);
-    let default = default.map_or_else(|| quote!(None), |size| quote!(Some(#size)));
     let start_after = start_after(operation, paged, cursor);
     let items = items_of(items, &quote!(page));
     let count = count(api, fields);
@@ -58,11 +48,7 @@ pub(super) fn stream(
     Some(quote! {
         #docs
         pub fn stream(self) -> impl runtime::Stream<Item = Result<#item, runtime::Error<#error>>> + Send + 'a {
-            let paging = runtime::Paging {
-                key: #key,
-                page_size: #page_size,
-                default_page_size: #default,
-            };
+            let paging = runtime::Paging { key: #key };
             paging.pages(move |key| {
                 let mut call = self.clone();
                 #start_after

@@ -7,8 +7,6 @@ use super::TypeRef;
 pub struct PagedOperation {
     /// The index of the parameter that is the cursor.
     pub start_after: usize,
-    /// The index of the parameter that is the size of a page.
-    pub page_size: Option<usize>,
     /// The index of the parameter that orders the list.
     pub order_column: Option<usize>,
     /// The field of the page that holds the items.

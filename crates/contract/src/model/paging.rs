@@ -3,7 +3,8 @@
 /// The paging convention, `x-paging`. Each field is the name of a parameter or property.
 ///
 /// An operation is a list if it has the query parameter `start_after`, and its success response is
-/// an object whose property `items` is an array.
+/// an object whose property `items` is an array. A page may hold fewer items than were asked for, so
+/// the list ends with an empty page, or with a first page that holds as many items as `count` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paging {
     /// The query parameter that takes the key of the last item of the previous page.

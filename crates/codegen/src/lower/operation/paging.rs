@@ -35,7 +35,6 @@ pub(super) fn paged(
         .find(|field| field.wire == paging.items)?;
     Some(PagedOperation {
         start_after,
-        page_size: query(&paging.page_size),
         order_column: paging.order_column.as_deref().and_then(query),
         items: items.name.clone(),
         item: items_of(&lowering.types, &items.ty)?,
