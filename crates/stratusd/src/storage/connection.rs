@@ -6,6 +6,7 @@
 use std::fmt;
 
 use diesel::SqliteConnection;
+use diesel::connection::DefaultLoadingMode;
 
 use super::StorageError;
 use super::postgresql::Link;
@@ -60,6 +61,44 @@ impl<'c> Connection<'c> {
             Inner::Postgres(link) => link.load(statement).await?,
         };
         Ok(rows.into_iter().map(|Read(record)| record).collect())
+    }
+
+    /// Returns the rows of a query up to the first that is the last one. SQLite does not read the
+    /// rows after it.
+    pub(super) async fn fetch_until<R: Record>(
+        &mut self,
+        sql: impl Into<Sql>,
+        parameters: &[&dyn Parameter],
+        mut is_last: impl FnMut(&R) -> bool,
+    ) -> Result<Vec<R>, StorageError> {
+        let statement = Statement::new(sql.into(), parameters);
+        let mut taken = Vec::new();
+        match &mut self.inner {
+            Inner::Sqlite(connection) => {
+                let rows = diesel::RunQueryDsl::load_iter::<Read<R>, DefaultLoadingMode>(
+                    statement,
+                    *connection,
+                )?;
+                for row in rows {
+                    let Read(record) = row?;
+                    let is_last = is_last(&record);
+                    taken.push(record);
+                    if is_last {
+                        break;
+                    }
+                }
+            }
+            Inner::Postgres(link) => {
+                for Read(record) in link.load(statement).await? {
+                    let is_last = is_last(&record);
+                    taken.push(record);
+                    if is_last {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(taken)
     }
 
     /// Returns the first row of a query, if there is one.

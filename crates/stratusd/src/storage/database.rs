@@ -8,7 +8,7 @@ use api_types::{
     ProjectId, StorageSizeGib, Tag,
 };
 
-use super::page::{PageSql, fetch, page_sql};
+use super::page::{PageSql, fetch, page_bytes, page_sql};
 use super::record::record;
 use super::statement::Sql;
 use super::{Connection, StorageError, count};
@@ -135,7 +135,8 @@ pub async fn page(
                 location: "",
                 after: $after,
                 order: $order,
-                index: ""
+                index: "",
+                bytes: "octet_length(t.tags) + COALESCE(octet_length(t.ca_certificates), 0)"
             )
         };
     }

@@ -5,7 +5,7 @@ use api_types::{
     Location, Name, NetworkStack, Port, PrivateSubnetId, ProjectId, VmId,
 };
 
-use super::page::{PageSql, fetch, page_sql};
+use super::page::{PageSql, fetch, page_bytes, page_sql};
 use super::record::record;
 use super::statement::{JsonArray, Sql};
 use super::vm::{Vm, vm_columns};
@@ -68,7 +68,8 @@ pub async fn page(
                 location: $location,
                 after: $after,
                 order: $order,
-                index: $index
+                index: $index,
+                bytes: "octet_length(t.health_check_endpoint)"
             )
         };
     }

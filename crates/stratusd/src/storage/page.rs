@@ -6,10 +6,24 @@ use super::record::{Record, Row, column, record};
 use super::statement::{Parameter, Sql};
 use super::{Connection, Corrupt, StorageError};
 
+/// The size in bytes that ends a page, however few items it has. The first item is on the page in
+/// any case.
+///
+/// With the longest texts that the contract allows, a page of 1000 databases would have over
+/// 100 MiB. An ordinary page of as many databases has less than this size.
+macro_rules! page_bytes {
+    () => {
+        2_097_152
+    };
+}
+
+/// As a number; the statements contain it as text.
+const PAGE_BYTES: i64 = page_bytes!();
+
 /// The statements of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageSql {
-    /// Selects the items, each with the size of the whole list.
+    /// Selects the items, each with the size of the whole list and with its own size in bytes.
     pub items: Sql,
     /// Selects only the size of the list.
     pub count: &'static str,
@@ -25,7 +39,12 @@ pub(super) async fn fetch<T: Record>(
     sql: PageSql,
     parameters: &[&dyn Parameter],
 ) -> Result<(Count, Vec<T>), StorageError> {
-    let rows = c.fetch_all::<Listed<T>>(sql.items, parameters).await?;
+    let mut bytes = 0;
+    let ends = |listed: &Listed<T>| {
+        bytes += listed.bytes;
+        bytes >= PAGE_BYTES
+    };
+    let rows = c.fetch_until(sql.items, parameters, ends).await?;
     let count = if let Some(first) = rows.first() {
         first.count
     } else {
@@ -40,9 +59,10 @@ pub(super) async fn fetch<T: Record>(
     Ok((count, rows.into_iter().map(|row| row.item).collect()))
 }
 
-/// An item of a list, with the size of the whole list.
+/// An item of a list, with the size of the whole list, and about how many bytes the item has.
 struct Listed<T> {
     count: Count,
+    bytes: i64,
     item: T,
 }
 
@@ -50,6 +70,7 @@ impl<T: Record> Record for Listed<T> {
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
         Ok(Self {
             count: column(row, "resource_count", "count")?,
+            bytes: column(row, "resource_count", "bytes")?,
             item: T::read(row)?,
         })
     }
@@ -67,6 +88,10 @@ record! {
 /// The limit is a cast because SQLite plans a statement again for each new value of a bare `LIMIT
 /// $3`, which takes longer than running it. `index` names an index for SQLite: for a list ordered
 /// by id it would otherwise read along the primary key, and so the rows of all other locations too.
+///
+/// `bytes` is the size of an item's long texts; without any, a page of 1000 items is small enough.
+/// SQLite reads row by row, so it stops where the page ends. PostgreSQL would send all rows, so its
+/// statement leaves out those after the end, without reading their texts: a text knows its length.
 macro_rules! page_sql {
     (@count $kind:literal, $location:literal) => {
         concat!(
@@ -78,11 +103,14 @@ macro_rules! page_sql {
         )
     };
     (@items $columns:expr, $from:literal, $kind:literal, $location:literal, $after:literal, $order:literal,
-     $index:literal) => {
+     $bytes:literal, $index:literal) => {
         concat!(
             "SELECT (",
             page_sql!(@count $kind, $location),
-            ") AS count, ",
+            // 640: the other properties of an item, and the syntax.
+            ") AS count, CAST(640 + ",
+            $bytes,
+            " AS BIGINT) AS bytes, ",
             $columns,
             " FROM ",
             $from,
@@ -101,12 +129,31 @@ macro_rules! page_sql {
      order: $order:literal, index: $index:literal) => {
         PageSql {
             items: Sql {
-                sqlite: page_sql!(@items $columns, $from, $kind, $location, $after, $order, $index),
-                postgres: page_sql!(@items $columns, $from, $kind, $location, $after, $order, ""),
+                sqlite: page_sql!(@items $columns, $from, $kind, $location, $after, $order, "0", $index),
+                postgres: page_sql!(@items $columns, $from, $kind, $location, $after, $order, "0", ""),
+            },
+            count: page_sql!(@count $kind, $location),
+        }
+    };
+    ($columns:expr, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
+     order: $order:literal, index: $index:literal, bytes: $bytes:literal) => {
+        PageSql {
+            items: Sql {
+                sqlite: page_sql!(@items $columns, $from, $kind, $location, $after, $order, $bytes, $index),
+                postgres: concat!(
+                    "SELECT * FROM (SELECT page.*, COALESCE(SUM(page.bytes) OVER (ORDER BY ",
+                    $order,
+                    " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before FROM (",
+                    page_sql!(@items $columns, $from, $kind, $location, $after, $order, $bytes, ""),
+                    ") AS page) AS page WHERE bytes_before < ",
+                    page_bytes!(),
+                    " ORDER BY ",
+                    $order
+                ),
             },
             count: page_sql!(@count $kind, $location),
         }
     };
 }
 
-pub(super) use page_sql;
+pub(super) use {page_bytes, page_sql};
