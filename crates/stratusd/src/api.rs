@@ -27,7 +27,7 @@ use crate::operations::{self, Context, Scope};
 use crate::storage::{self, StorageError, Store};
 
 use cache::Cache;
-pub use error::{head_too_large, retry_after};
+pub use error::{head_too_large, retry_after, too_many_bytes};
 pub use gate::{Gate, RateLimit};
 pub use rejection::ContractErrors;
 

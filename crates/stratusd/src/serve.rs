@@ -1,5 +1,6 @@
 //! Runs the process: listeners, limits, health, metrics, the reconciler, and a graceful shutdown.
 
+mod budget;
 mod connections;
 mod listen;
 mod management;
@@ -28,6 +29,7 @@ use crate::settings::{ServiceSettings, StoreSettings};
 use crate::storage::{DatabaseLocation, Store, StoreConfig, claim};
 use crate::world::World;
 
+use budget::Budget;
 use listen::Listeners;
 use management::{Health, Management};
 use metrics::Metrics;
@@ -156,7 +158,12 @@ fn router(
         Arc::clone(metrics),
         &context.world,
     );
-    requests.layer(api::router(store, context, limit, config))
+    let budget = Budget::new(
+        settings.body_budget.get(),
+        metrics.body_bytes(),
+        metrics.body_refusals(),
+    );
+    requests.layer(budget.layer(api::router(store, context, limit, config)))
 }
 
 fn simulator_config(settings: &ServiceSettings) -> SimulatorConfig {

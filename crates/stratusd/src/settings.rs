@@ -77,6 +77,8 @@ settings! {
     shutdown_timeout("STRATUS_SHUTDOWN_TIMEOUT", "DURATION"): Duration = "30s";
     /// The maximum size of a request body, in bytes.
     body_limit("STRATUS_BODY_LIMIT", "BYTES"): number::Bytes = "1048576";
+    /// The maximum size of all bodies in progress, in bytes. A request that does not fit waits, then gets 503.
+    body_budget("STRATUS_BODY_BUDGET", "BYTES"): number::BodyBudget = "268435456";
     /// The maximum size of the request line and headers, in bytes.
     header_limit("STRATUS_HEADER_LIMIT", "BYTES"): number::Bytes = "32768";
     /// The maximum number of requests per second for each token. Unlimited if not set.
@@ -129,6 +131,9 @@ impl ServiceSettings {
         }
         if self.rate_burst.is_some() && self.rate_limit.is_none() {
             bail!("rate_burst has no effect without rate_limit: set both or remove rate_burst");
+        }
+        if self.body_budget.get() / 2 < self.body_limit.get() {
+            bail!("body_budget must be at least twice body_limit: no body of that size would fit");
         }
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             bail!(

@@ -191,6 +191,23 @@ pub fn head_too_large(limit: usize) -> Response {
         .into_response()
 }
 
+/// Returns the response to a request whose bodies do not fit beside those in progress.
+#[must_use]
+pub fn too_many_bytes() -> Response {
+    let message = "too many large requests and responses are in progress: try again later";
+    let error = error(503, ErrorType::Unavailable, message.to_owned(), None);
+    let body = serde_json::to_vec(&error).unwrap_or_default();
+    (
+        StatusCode::SERVICE_UNAVAILABLE,
+        [
+            (header::CONTENT_TYPE, "application/json"),
+            (header::RETRY_AFTER, "1"),
+        ],
+        body,
+    )
+        .into_response()
+}
+
 /// Returns a number of seconds to wait, brought into the contract's range.
 ///
 /// # Panics

@@ -41,6 +41,8 @@ pub(super) struct Metrics {
     requests: Family<RequestLabels, Counter>,
     durations: Family<DurationLabels, Histogram, fn() -> Histogram>,
     connections: Gauge,
+    body_bytes: Gauge,
+    body_refusals: Counter,
 }
 
 impl fmt::Debug for Metrics {
@@ -56,6 +58,8 @@ impl Metrics {
         let durations: Family<_, _, fn() -> Histogram> =
             Family::new_with_constructor(|| Histogram::new(BUCKETS));
         let connections = Gauge::default();
+        let body_bytes = Gauge::default();
+        let body_refusals = Counter::default();
         registry.register(
             "requests",
             "Requests by operation and status",
@@ -67,6 +71,16 @@ impl Metrics {
             durations.clone(),
         );
         registry.register("connections", "Open connections", connections.clone());
+        registry.register(
+            "body_bytes",
+            "Bytes of large bodies in progress, beyond the 16 KiB that each request has",
+            body_bytes.clone(),
+        );
+        registry.register(
+            "body_refusals",
+            "Requests rejected because too many bytes of bodies were in progress",
+            body_refusals.clone(),
+        );
         registry.register_collector(Box::new(StepsCollector(steps)));
         registry.register_collector(Box::new(LogCollector(log)));
         Self {
@@ -74,12 +88,24 @@ impl Metrics {
             requests,
             durations,
             connections,
+            body_bytes,
+            body_refusals,
         }
     }
 
     /// Returns the gauge of open connections.
     pub(super) fn connections(&self) -> Gauge {
         self.connections.clone()
+    }
+
+    /// Returns the gauge of the bytes of large bodies in progress.
+    pub(super) fn body_bytes(&self) -> Gauge {
+        self.body_bytes.clone()
+    }
+
+    /// Returns the counter of requests that did not fit into the budget for bodies.
+    pub(super) fn body_refusals(&self) -> Counter {
+        self.body_refusals.clone()
     }
 
     /// Counts a response and the time that it took.

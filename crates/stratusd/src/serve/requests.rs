@@ -54,13 +54,14 @@ impl Requests {
     async fn handle(&self, request: Request, next: Next) -> Response {
         let since = Instant::now();
         let method = known(request.method());
+        let given = request.headers().get(REQUEST_ID).cloned();
         let response = if head_size(&request) > self.head_limit {
-            let response = self.reject(&request);
             discard(request);
-            response
+            api::head_too_large(self.head_limit)
         } else {
             next.run(request).await
         };
+        let response = self.with_id(response, given.as_ref());
         let operation = response
             .extensions()
             .get::<OperationId>()
@@ -71,14 +72,13 @@ impl Requests {
         response
     }
 
-    /// Returns the response to a request with a head that is too large, with a request id as the
-    /// router would set it.
-    fn reject(&self, request: &Request) -> Response {
+    /// Adds a request id, as the router sets it, to a response that did not come from the router.
+    fn with_id(&self, mut response: Response, given: Option<&HeaderValue>) -> Response {
+        if response.headers().contains_key(REQUEST_ID) {
+            return response;
+        }
         let (process, count) = &self.ids;
-        let from_caller = request
-            .headers()
-            .get(REQUEST_ID)
-            .and_then(|id| RequestId::new(id.to_str().ok()?));
+        let from_caller = given.and_then(|id| RequestId::new(id.to_str().ok()?));
         let id = from_caller.map_or_else(
             || {
                 format!(
@@ -88,7 +88,6 @@ impl Requests {
             },
             |id| id.to_string(),
         );
-        let mut response = api::head_too_large(self.head_limit);
         response
             .headers_mut()
             .extend(HeaderValue::try_from(id).ok().map(|id| (REQUEST_ID, id)));

@@ -44,6 +44,8 @@ bounded! {
     Connections(u32) in 1..=1_000_000;
     /// A size in bytes, from 1 KiB to 1 GiB.
     Bytes(usize) in 1024..=1_073_741_824;
+    /// A size in bytes of all bodies in progress, from 8 MiB to 4 GiB.
+    BodyBudget(usize) in 8_388_608..=4_294_967_295;
     /// A percentage.
     Percent(u8) in 0..=100;
     /// A number of requests per second.
