@@ -92,7 +92,7 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// | 200 | `Firewall` | The firewall, without the subnet. |
     /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
-    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`). |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |

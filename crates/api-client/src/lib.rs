@@ -31,6 +31,7 @@
 //! 5. The permission of the token (403).
 //! 6. The values (400).
 //! 7. Uniqueness (400).
+//! 8. The quota of the project (403), when something is created.
 //!
 //! ## Validation
 //!

@@ -349,7 +349,7 @@ impl<'a> PostgresCreate<'a> {
     /// | 200 | `Postgres` | The new Postgres database. |
     /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
-    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`). |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
@@ -455,7 +455,7 @@ impl<'a> PostgresUpdate<'a> {
     /// | 200 | `Postgres` | The Postgres database, with its new targets. |
     /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
-    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`). |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
@@ -580,7 +580,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// | 200 | `Postgres` | The Postgres database, with the new password in its connection string. |
     /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
-    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`). |
+    /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |

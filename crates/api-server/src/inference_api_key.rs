@@ -53,7 +53,7 @@ pub enum InferenceApiKeyCreateError {
     /// The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`).
     #[response(401)]
     Unauthorized(responses::Unauthorized),
-    /// The token has read-only access, and the operation changes something (`Forbidden`).
+    /// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
     #[response(403)]
     Forbidden(responses::Forbidden),
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).

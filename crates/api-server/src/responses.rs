@@ -24,8 +24,8 @@ pub struct Conflict {
     pub body: api_types::Error,
 }
 
-/// The token has read-only access, and the operation changes something (`Forbidden`).
-/// Nothing was changed.
+/// The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`).
+/// Nothing was changed, and the same request fails again until the operator gives more access or a larger quota; this is why the status is not 409, which asks to send the request again.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Forbidden {
     /// The body.

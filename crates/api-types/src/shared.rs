@@ -252,6 +252,7 @@ pub struct ErrorCode(i32);
 /// - 401 `MissingCredentials`: the request has no credentials
 /// - 401 `InvalidCredentials`: the credentials are not valid
 /// - 403 `Forbidden`: the token has read-only access
+/// - 403 `QuotaExceeded`: the project has as many resources of the kind as its quota allows
 /// - 404 `ResourceNotFound`: the project, the resource or the path does not exist
 /// - 404 `InvalidLocation`: the location does not exist
 /// - 405 `MethodNotAllowed`: the path does not have this method; the `Allow` header lists those that it has
@@ -276,6 +277,8 @@ pub enum ErrorType {
     InvalidCredentials,
     #[value("Forbidden")]
     Forbidden,
+    #[value("QuotaExceeded")]
+    QuotaExceeded,
     #[value("ResourceNotFound")]
     ResourceNotFound,
     #[value("InvalidLocation")]

@@ -9,6 +9,7 @@ pub mod list;
 pub mod network;
 pub mod password;
 pub mod postgres;
+pub mod quota;
 pub mod refusal;
 pub mod token;
 

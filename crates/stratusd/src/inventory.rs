@@ -15,6 +15,6 @@ pub use apply::{Apply, ApplyRefusal, Mode};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use entries::{
     FirewallEntry, Inventory, LoadBalancerEntry, LocationEntry, NicEntry, PrivateSubnetEntry,
-    ProjectEntry, RuleEntry, VmEntry,
+    ProjectEntry, QuotaEntries, RuleEntry, VmEntry,
 };
 pub use steps::{Step, StepKind};

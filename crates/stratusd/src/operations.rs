@@ -14,9 +14,12 @@ pub mod vm;
 
 use std::sync::Arc;
 
+use api_types::ProjectId;
+
 use crate::domain::Refusal;
+use crate::domain::quota::{Kind, Quotas};
 use crate::seal::Sealer;
-use crate::storage::Aborted;
+use crate::storage::{self, Aborted, Connection};
 use crate::world::World;
 
 pub use scope::Scope;
@@ -33,6 +36,26 @@ pub struct Context {
     pub sealer: Arc<Sealer>,
     /// The domain that host names end in.
     pub service_domain: String,
+    /// The quotas of projects without their own.
+    pub quotas: Quotas,
+}
+
+/// Checks that a project may have one more resource of a kind.
+///
+/// Called by creates after their other checks and before they write: a change that refuses after it
+/// has written makes the others of its batch run again.
+async fn ensure_room(
+    tx: &mut Connection<'_>,
+    project: &ProjectId,
+    kind: Kind,
+    quotas: &Quotas,
+) -> Result<()> {
+    let usage = storage::quota::usage(tx, project, kind, quotas).await?;
+    if usage.items < usage.most {
+        Ok(())
+    } else {
+        Err(Refusal::QuotaExceeded(usage).into())
+    }
 }
 
 impl From<Refusal> for Aborted<Refusal> {

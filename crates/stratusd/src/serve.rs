@@ -19,6 +19,7 @@ use api_server::server;
 use axum::Router;
 
 use crate::api::{self, RateLimit};
+use crate::domain::quota::Quotas;
 use crate::log::LogQueue;
 use crate::operations;
 use crate::provision::authority::Authority;
@@ -56,6 +57,7 @@ const POLL: Duration = Duration::from_millis(250);
 pub async fn run(
     store_settings: &StoreSettings,
     settings: &ServiceSettings,
+    quotas: Quotas,
     sealer: Sealer,
     log: Arc<LogQueue>,
 ) -> Result<()> {
@@ -87,6 +89,7 @@ pub async fn run(
         world: world.clone(),
         sealer: Arc::new(sealer),
         service_domain: settings.service_domain.as_str().to_owned(),
+        quotas,
     };
     let simulator = Simulator::new(simulator_config(settings), world, authority);
     let config = reconciler_config(settings, is_alone);

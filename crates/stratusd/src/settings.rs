@@ -22,7 +22,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::storage::database::LONGEST_LEASE;
+use crate::domain::quota::Quotas;
+use crate::storage::lease::LONGEST_LEASE;
 pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
@@ -44,6 +45,39 @@ settings! {
     encryption_keys_file("STRATUS_ENCRYPTION_KEYS_FILE", "FILE"): text::FilePath;
     /// The encryption keys. Set this in the environment, not as a flag, which other users can see.
     encryption_keys("STRATUS_ENCRYPTION_KEYS", "KEYS"): SecretText;
+}
+
+settings! {
+    /// The settings of commands that make resources: the quotas of projects whose inventory sets no
+    /// others.
+    QuotaSettings, from QuotaArguments:
+    /// The number of virtual machines that a project may have, unless the inventory sets another.
+    quota_vms("STRATUS_QUOTA_VMS", "COUNT"): number::Quota = "10000";
+    /// The number of load balancers that a project may have, unless the inventory sets another.
+    quota_load_balancers("STRATUS_QUOTA_LOAD_BALANCERS", "COUNT"): number::Quota = "1000";
+    /// The number of Postgres databases that a project may have, unless the inventory sets another.
+    quota_postgres_databases("STRATUS_QUOTA_POSTGRES_DATABASES", "COUNT"): number::Quota = "1000";
+    /// The number of private subnets that a project may have, unless the inventory sets another.
+    quota_private_subnets("STRATUS_QUOTA_PRIVATE_SUBNETS", "COUNT"): number::Quota = "5000";
+    /// The number of firewalls that a project may have, unless the inventory sets another.
+    quota_firewalls("STRATUS_QUOTA_FIREWALLS", "COUNT"): number::Quota = "10000";
+    /// The number of inference API keys that a project may have, unless the inventory sets another.
+    quota_inference_api_keys("STRATUS_QUOTA_INFERENCE_API_KEYS", "COUNT"): number::Quota = "10000";
+}
+
+impl QuotaSettings {
+    /// Returns the quotas.
+    #[must_use]
+    pub fn quotas(&self) -> Quotas {
+        Quotas {
+            vms: self.quota_vms.get().into(),
+            load_balancers: self.quota_load_balancers.get().into(),
+            postgres_databases: self.quota_postgres_databases.get().into(),
+            private_subnets: self.quota_private_subnets.get().into(),
+            firewalls: self.quota_firewalls.get().into(),
+            inference_api_keys: self.quota_inference_api_keys.get().into(),
+        }
+    }
 }
 
 settings! {
@@ -110,6 +144,7 @@ fn keys() -> Vec<&'static str> {
     [
         StoreArguments::KEYS,
         KeyArguments::KEYS,
+        QuotaArguments::KEYS,
         ServiceArguments::KEYS,
     ]
     .concat()

@@ -36,6 +36,7 @@ pub mod location;
 pub mod page;
 pub mod private_subnet;
 pub mod project;
+pub mod quota;
 pub mod service_state;
 pub mod token;
 pub mod vm;

@@ -10,6 +10,7 @@ use axum::response::Response;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use stratusd::domain::quota::Quotas;
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
 use stratusd::operations::Context;
@@ -79,6 +80,7 @@ impl Service {
                 inventory,
                 mode,
                 world: world.clone(),
+                quotas: QUOTAS,
             })
             .await
             .expect("the inventory is applied");
@@ -110,6 +112,7 @@ impl Service {
             world,
             sealer,
             service_domain: "stratus.example".to_owned(),
+            quotas: QUOTAS,
         };
         let router = stratusd::api::router(&store, &context, None, Config::new());
         Self {
@@ -166,6 +169,9 @@ pub fn folder() -> tempfile::TempDir {
     let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../target");
     tempfile::tempdir_in(target).expect("the workspace has a target folder")
 }
+
+/// Quotas that no benchmark reaches.
+const QUOTAS: Quotas = Quotas::all(1_000_000_000);
 
 /// An inventory of two empty projects.
 pub const EMPTY: &str =

@@ -82,8 +82,8 @@ where
 {
     match aborted {
         // The contract lists no 403 for queries, and every caller may read.
-        Aborted::Refused(Refusal::ReadOnly) => {
-            unexpected("a query asked for the permission to change").into()
+        Aborted::Refused(Refusal::ReadOnly | Refusal::QuotaExceeded(_)) => {
+            unexpected("a query refused what only a change can").into()
         }
         Aborted::Refused(Refusal::Invalid(_)) => bad_request(aborted).into(),
         Aborted::Refused(refusal) => not_found(&refusal).into(),
@@ -106,6 +106,13 @@ where
         Aborted::Refused(refusal @ Refusal::ReadOnly) => {
             Forbidden::new(error(403, ErrorType::Forbidden, refusal.to_string(), None)).into()
         }
+        Aborted::Refused(refusal @ Refusal::QuotaExceeded(_)) => Forbidden::new(error(
+            403,
+            ErrorType::QuotaExceeded,
+            refusal.to_string(),
+            None,
+        ))
+        .into(),
         Aborted::Failed(StorageError::Conflict) => {
             let message =
                 "the request conflicts with a concurrent change: send it again".to_owned();

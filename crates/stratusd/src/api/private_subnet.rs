@@ -44,6 +44,7 @@ impl PrivateSubnetApi<Caller> for Service {
             reference: request.private_subnet_reference,
             body: request.body,
             world: self.context.world.clone(),
+            quotas: self.context.quotas,
         };
         Ok(self.store.change(create).await?.into())
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use stratusd::inventory::{Apply, ApplyRefusal, Diagnostics, Inventory, Mode, Step, StepKind};
-use stratusd::settings::{SettingsFile, StoreArguments};
+use stratusd::settings::{QuotaArguments, SettingsFile, StoreArguments};
 use stratusd::storage::Aborted;
 use stratusd::world::World;
 
@@ -35,6 +35,8 @@ pub struct Arguments {
     prune: bool,
     #[command(flatten)]
     store: StoreArguments,
+    #[command(flatten)]
+    quotas: QuotaArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
@@ -42,6 +44,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
     let bytes = read(path).with_context(|| format!("failed to read {}", path.display()))?;
     let inventory = Inventory::read(path, &bytes)?;
     let settings = arguments.store.resolve(matches, file)?;
+    let quotas = arguments.quotas.resolve(matches, file)?.quotas();
     let mode = Mode {
         is_dry_run: arguments.dry_run,
         prunes: arguments.prune,
@@ -52,6 +55,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
             inventory,
             mode,
             world: World::real(),
+            quotas,
         };
         let applied = store.change(apply).await;
         store.close().await;

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use clap::ArgMatches;
 use stratusd::settings::{
-    KeyArguments, KeySource, Origin, ServiceArguments, Setting, SettingsFile, StoreArguments,
+    KeyArguments, KeySource, Origin, QuotaArguments, ServiceArguments, Setting, SettingsFile,
+    StoreArguments,
 };
 
 use super::output::print;
@@ -16,12 +17,15 @@ pub struct Arguments {
     #[command(flatten)]
     keys: KeyArguments,
     #[command(flatten)]
+    quotas: QuotaArguments,
+    #[command(flatten)]
     service: ServiceArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let store = arguments.store.resolve(matches, file)?;
     let keys = arguments.keys.resolve(matches, file)?;
+    let quotas = arguments.quotas.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
     service.ensure_complete()?;
     let overridden = match keys.source()? {
@@ -29,7 +33,8 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         Some(KeySource::File(_)) => "encryption_keys",
         None => "",
     };
-    let settings = store.all().iter().chain(keys.all()).chain(service.all());
+    let groups = [store.all(), keys.all(), quotas.all(), service.all()];
+    let settings = groups.into_iter().flatten();
     for setting in settings {
         let line = line(setting);
         if setting.value.is_some() && setting.name == overridden {

@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use clap::ArgMatches;
 use stratusd::log::LogQueue;
 use stratusd::settings::{
-    KeyArguments, LogFormat, ServiceArguments, ServiceSettings, SettingsFile, StoreArguments,
+    KeyArguments, LogFormat, QuotaArguments, ServiceArguments, ServiceSettings, SettingsFile,
+    StoreArguments,
 };
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
@@ -30,12 +31,15 @@ pub struct Arguments {
     #[command(flatten)]
     keys: KeyArguments,
     #[command(flatten)]
+    quotas: QuotaArguments,
+    #[command(flatten)]
     service: ServiceArguments,
 }
 
 pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> Result<()> {
     let store = arguments.store.resolve(matches, file)?;
     let keys = arguments.keys.resolve(matches, file)?;
+    let quotas = arguments.quotas.resolve(matches, file)?;
     let service = arguments.service.resolve(matches, file)?;
     let sealer = sealer(&keys)?;
     let log = LogQueue::start(std::io::stderr()).context("failed to start the log")?;
@@ -45,7 +49,7 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         .enable_all()
         .build()
         .context("failed to start the runtime")?;
-    runtime.block_on(stratusd::serve::run(&store, &service, sealer, log))
+    runtime.block_on(stratusd::serve::run(&store, &service, quotas.quotas(), sealer, log))
 }
 
 /// Waits for the reader of the log when it is dropped, even if that is because of a panic.

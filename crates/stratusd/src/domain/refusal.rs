@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::quota::Usage;
+
 /// The reason why an operation is refused. A refused operation changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -13,6 +15,8 @@ pub enum Refusal {
     NotFound,
     /// The operation writes, and the caller may only read.
     ReadOnly,
+    /// The project has as many resources of a kind as its quota allows.
+    QuotaExceeded(Usage),
     /// The request fits the contract, but has values that cannot be used.
     Invalid(Invalid),
 }
@@ -62,6 +66,14 @@ impl fmt::Display for Refusal {
             Self::UnknownLocation(_) => f.write_str("there is no such location"),
             Self::NotFound => f.write_str("there is no such resource in this project and location"),
             Self::ReadOnly => f.write_str("the token has read-only access"),
+            Self::QuotaExceeded(Usage { kind, most, items }) => {
+                let kind = kind.plural();
+                write!(
+                    f,
+                    "the project's quota of {kind} is used up: it has {items} and may have {most}; ask the operator for \
+                     a larger quota"
+                )
+            }
             Self::Invalid(invalid) => f.write_str(&invalid.message),
         }
     }

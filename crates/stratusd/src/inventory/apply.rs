@@ -15,6 +15,7 @@ mod locations;
 mod nics;
 mod private_subnets;
 mod projects;
+mod quotas;
 mod vms;
 
 use std::collections::HashSet;
@@ -24,6 +25,7 @@ use api_types::FirewallId;
 use serde_saphyr::Spanned;
 
 use super::{Diagnostic, Inventory, ProjectEntry, Step, StepKind};
+use crate::domain::quota::{Kind, Quotas};
 use crate::storage::project::Project;
 use crate::storage::{self, Aborted, Change, Connection};
 use crate::world::World;
@@ -47,6 +49,8 @@ pub struct Apply {
     pub mode: Mode,
     /// The source of time, and of randomness for ids and networks.
     pub world: World,
+    /// The quotas of projects without their own.
+    pub quotas: Quotas,
 }
 
 /// The reason why an inventory was not applied. The transaction is rolled back.
@@ -73,8 +77,10 @@ impl Change for Apply {
         let mut run = Run {
             tx,
             world: &self.world,
+            quotas: &self.quotas,
             mode: self.mode,
             steps: Vec::new(),
+            created: Vec::new(),
             new_firewalls: HashSet::new(),
         };
         run.locations(&self.inventory).await?;
@@ -101,8 +107,11 @@ impl Change for Apply {
 struct Run<'r, 'c> {
     tx: &'r mut Connection<'c>,
     world: &'r World,
+    quotas: &'r Quotas,
     mode: Mode,
     steps: Vec<Step>,
+    /// The kinds of which resources were created in the project.
+    created: Vec<Kind>,
     /// The ids of the firewalls that this run has created. Only these are attached to existing
     /// subnets: one that existed before may have been detached through the API.
     new_firewalls: HashSet<FirewallId>,
@@ -120,6 +129,7 @@ fn blocked<T>(message: String) -> Applied<T> {
 impl Run<'_, '_> {
     /// Creates, updates and prunes the resources of a project.
     async fn resources(&mut self, project: &Project, entry: &ProjectEntry) -> Applied<()> {
+        self.quotas(project, entry).await?;
         // Create what others refer to first: subnets refer to virtual machines and firewalls, load
         // balancers to virtual machines and subnets.
         let vms = self.vms(project, &entry.vms).await?;
@@ -133,7 +143,16 @@ impl Run<'_, '_> {
         // interfaces to virtual machines.
         self.prune_subnets(project, &entry.private_subnets).await?;
         self.prune_firewalls(project, &entry.firewalls).await?;
-        self.prune_vms(project, &entry.vms).await
+        self.prune_vms(project, &entry.vms).await?;
+        let created = std::mem::take(&mut self.created);
+        self.ensure_within_quotas(project, &created).await
+    }
+
+    /// Notes that a resource of a kind was created.
+    fn created(&mut self, kind: Kind) {
+        if !self.created.contains(&kind) {
+            self.created.push(kind);
+        }
     }
 
     fn step(&mut self, kind: StepKind, what: String) {

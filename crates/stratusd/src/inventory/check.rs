@@ -12,11 +12,15 @@ use serde_saphyr::Spanned;
 
 use super::{Diagnostic, Inventory, ProjectEntry};
 use crate::domain::id::Kind;
+use crate::domain::quota;
 use crate::domain::refusal::enumerate;
 use unique::Unique;
 
 const NAME: &str =
     "a name: 1 to 63 characters of a-z, 0-9 and -, not starting or ending with a hyphen";
+
+/// The largest quota.
+const MOST_QUOTA: i64 = 1_000_000_000;
 
 /// Returns everything that is wrong with an inventory.
 pub(super) fn check(inventory: &Inventory) -> Vec<Diagnostic> {
@@ -103,6 +107,14 @@ impl Check {
 
     /// Checks the resources of a project. Public addresses are unique over all projects.
     fn project(&mut self, project: &ProjectEntry, addresses: &mut Unique) {
+        for quota in quota::Kind::ALL
+            .into_iter()
+            .filter_map(|kind| project.quotas.of(kind))
+        {
+            if !(0..=MOST_QUOTA).contains(&quota.value) {
+                self.report(quota, format!("must be a number from 0 to {MOST_QUOTA}"));
+            }
+        }
         let names = Names::of(project);
         let mut vms = Unique::new("a virtual machine");
         for vm in &project.vms {

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
 
+use crate::domain::quota::Kind;
+
 /// Everything that the operator declares.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,6 +56,9 @@ pub struct ProjectEntry {
     #[schemars(with = "Option<String>")]
     #[serde(default)]
     pub id: Option<Spanned<String>>,
+    /// The quotas of the project that differ from those in the settings.
+    #[serde(default)]
+    pub quotas: QuotaEntries,
     /// The virtual machines of the project.
     #[serde(default)]
     pub vms: Vec<VmEntry>,
@@ -66,6 +71,53 @@ pub struct ProjectEntry {
     /// The load balancers of the project.
     #[serde(default)]
     pub load_balancers: Vec<LoadBalancerEntry>,
+}
+
+/// How many resources of each kind a project may have. A kind that is not listed has the quota of
+/// the settings. A quota below what the project has only prevents it from having more.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuotaEntries {
+    /// The number of virtual machines.
+    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[serde(default)]
+    pub vms: Option<Spanned<i64>>,
+    /// The number of load balancers.
+    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[serde(default)]
+    pub load_balancers: Option<Spanned<i64>>,
+    /// The number of Postgres databases.
+    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[serde(default)]
+    pub postgres_databases: Option<Spanned<i64>>,
+    /// The number of private subnets.
+    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[serde(default)]
+    pub private_subnets: Option<Spanned<i64>>,
+    /// The number of firewalls. A private subnet that is created without one needs one.
+    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[serde(default)]
+    pub firewalls: Option<Spanned<i64>>,
+    /// The number of inference API keys.
+    #[schemars(with = "Option<i64>", range(min = 0, max = 1_000_000_000))]
+    #[serde(default)]
+    pub inference_api_keys: Option<Spanned<i64>>,
+}
+
+impl QuotaEntries {
+    /// Returns the quota of a kind.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> Option<&Spanned<i64>> {
+        let of = match kind {
+            Kind::Vm => &self.vms,
+            Kind::LoadBalancer => &self.load_balancers,
+            Kind::Postgres => &self.postgres_databases,
+            Kind::PrivateSubnet => &self.private_subnets,
+            Kind::Firewall => &self.firewalls,
+            Kind::InferenceApiKey => &self.inference_api_keys,
+        };
+        of.as_ref()
+    }
 }
 
 /// A virtual machine.
@@ -221,8 +273,8 @@ pub struct LoadBalancerEntry {
     /// Whether the load balancer has a certificate.
     #[serde(default)]
     pub cert_enabled: bool,
-    /// The names of the virtual machines that are attached to the load balancer.
-    #[schemars(with = "Vec<String>")]
+    /// The names of the virtual machines that are attached to the load balancer, at most 1000.
+    #[schemars(with = "Vec<String>", length(max = 1000))]
     #[serde(default)]
     pub vms: Vec<Spanned<String>>,
 }

@@ -2,8 +2,9 @@
 
 use api_types::{InferenceApiKey, InferenceApiKeyId, InferenceApiKeySecret, ProjectId};
 
-use super::{Context, Result};
+use super::{Context, Result, ensure_room};
 use crate::domain::id::Id;
+use crate::domain::quota::Kind;
 use crate::domain::token::hash;
 use crate::domain::{Caller, Refusal, ensure_project};
 use crate::storage::{self, Change, Connection};
@@ -41,6 +42,7 @@ impl Change for Create {
         let id = InferenceApiKeyId::generate(world);
         let key = world.letters_and_digits(32);
         let project = &self.caller.project_id;
+        ensure_room(tx, project, Kind::InferenceApiKey, &self.context.quotas).await?;
         // Only the hash is stored, so nobody can read a key from the database.
         storage::inference_api_key::insert(tx, project, &id, &hash(&key), world.now()).await?;
         let key = InferenceApiKeySecret::try_from(key).expect("32 letters and digits are a secret");

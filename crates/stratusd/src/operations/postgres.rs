@@ -10,12 +10,12 @@ use api_types::{
 use jiff::Timestamp as Moment;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{Context, Result, Scope};
+use super::{Context, Result, Scope, ensure_room};
 use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::list::ListQuery;
 use crate::domain::postgres::{fits, sealed_for};
 use crate::domain::refusal::{Invalid, Wrong, enumerate};
-use crate::domain::{Caller, Refusal, catalogue, ensure_project, password};
+use crate::domain::{Caller, Refusal, catalogue, ensure_project, password, quota};
 use crate::seal::Sealer;
 use crate::storage::database::{Database, DatabaseSummary};
 use crate::storage::location;
@@ -93,6 +93,8 @@ impl Change for Create {
             )
             .into());
         }
+        let quotas = &self.context.quotas;
+        ensure_room(tx, &self.scope.project, quota::Kind::Postgres, quotas).await?;
         let made = self.made(size, storage_size);
         let now = storage::clock::now(tx, &self.context.world).await?;
         storage::database::insert(tx, &self.scope.project, &made, now).await?;

@@ -9,10 +9,11 @@ use api_types::{
 };
 
 use super::firewall::{find_subnet, shown_rule};
-use super::{Result, Scope};
+use super::{Result, Scope, ensure_room};
 use crate::domain::Refusal;
 use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::network::{Net4, Net6};
+use crate::domain::quota::{self, Quotas};
 use crate::storage::firewall::{Firewall, Rule};
 use crate::storage::{self, Change, Connection};
 use crate::world::World;
@@ -46,6 +47,8 @@ pub struct Create {
     pub body: Option<PrivateSubnetCreate>,
     /// The source of randomness for ids and networks.
     pub world: World,
+    /// The quotas of projects without their own.
+    pub quotas: Quotas,
 }
 
 impl Change for Create {
@@ -81,11 +84,20 @@ impl Change for Create {
             )
             .into());
         }
+        let firewall = match firewall {
+            Some(id) => Wanted::Given(id),
+            None => Wanted::Default(self.default_firewall_name(tx, name).await?),
+        };
+        let quotas = &self.quotas;
+        ensure_room(tx, project, quota::Kind::PrivateSubnet, quotas).await?;
+        if matches!(firewall, Wanted::Default(_)) {
+            ensure_room(tx, project, quota::Kind::Firewall, quotas).await?;
+        }
         // Created after the checks above: a change that refuses after it has written makes the
         // others of its batch run again.
         let firewall = match firewall {
-            Some(id) => id,
-            None => self.default_firewall(tx, name).await?,
+            Wanted::Given(id) => id,
+            Wanted::Default(own) => self.default_firewall(tx, name, own).await?,
         };
         let (net4, net6) = free_networks(tx, project, &self.world, &HashSet::new()).await?;
         let subnet = Row {
@@ -103,6 +115,14 @@ impl Change for Create {
     }
 }
 
+/// The firewall that a new subnet is to have.
+enum Wanted {
+    /// The one that the body names.
+    Given(FirewallId),
+    /// A new one with this name.
+    Default(Name),
+}
+
 impl Create {
     async fn given_firewall(&self, tx: &mut Connection<'_>, id: &str) -> Result<FirewallId> {
         let found = if Kind::Firewall.is_id(id) {
@@ -116,8 +136,12 @@ impl Create {
             .id)
     }
 
-    /// Creates a firewall of the subnet's own, which lets everything in.
-    async fn default_firewall(&self, tx: &mut Connection<'_>, subnet: &str) -> Result<FirewallId> {
+    /// Returns the name of the firewall of the subnet's own.
+    ///
+    /// # Errors
+    ///
+    /// If the name is too long or taken.
+    async fn default_firewall_name(&self, tx: &mut Connection<'_>, subnet: &str) -> Result<Name> {
         let name = format!("{subnet}-default");
         let Ok(name) = Name::try_from(name.as_str()) else {
             return Err(Refusal::invalid(
@@ -136,6 +160,16 @@ impl Create {
             )
             .into());
         }
+        Ok(name)
+    }
+
+    /// Creates a firewall of the subnet's own, which lets everything in.
+    async fn default_firewall(
+        &self,
+        tx: &mut Connection<'_>,
+        subnet: &str,
+        name: Name,
+    ) -> Result<FirewallId> {
         let project = &self.scope.project;
         let firewall = Firewall {
             id: FirewallId::generate(&self.world),

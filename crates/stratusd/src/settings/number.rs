@@ -46,6 +46,8 @@ bounded! {
     Bytes(usize) in 1024..=1_073_741_824;
     /// A size in bytes of all bodies in progress, from 8 MiB to 4 GiB.
     BodyBudget(usize) in 8_388_608..=4_294_967_295;
+    /// A number of resources that a project may have.
+    Quota(u32) in 0..=1_000_000_000;
     /// A percentage.
     Percent(u8) in 0..=100;
     /// A number of requests per second.

@@ -49,6 +49,11 @@ impl<'c> Connection<'c> {
         }
     }
 
+    /// Returns whether other transactions may write beside this one.
+    pub(super) fn is_postgres(&self) -> bool {
+        matches!(self.inner, Inner::Postgres(_))
+    }
+
     /// Returns all rows of a query.
     pub(super) async fn fetch_all<R: Record>(
         &mut self,

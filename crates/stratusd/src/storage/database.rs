@@ -220,7 +220,7 @@ pub async fn insert(
     count::add(
         c,
         count::Kind::Postgres,
-        (project, &new.location, new.id.as_str()),
+        (project, new.location.as_str(), new.id.as_str()),
         1,
     )
     .await

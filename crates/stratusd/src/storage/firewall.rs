@@ -5,7 +5,7 @@ use api_types::{
 };
 
 use super::record::record;
-use super::{Connection, StorageError};
+use super::{Connection, StorageError, count};
 
 record! {
     /// A firewall.
@@ -195,7 +195,13 @@ pub async fn insert(
         ],
     )
     .await?;
-    Ok(())
+    count::add(
+        c,
+        count::Kind::Firewall,
+        (project, new.location.as_str(), new.id.as_str()),
+        1,
+    )
+    .await
 }
 
 /// Writes the description of a firewall, and marks it as declared by the operator.
@@ -273,8 +279,9 @@ pub async fn detach(
 pub async fn delete(
     c: &mut Connection<'_>,
     project: &ProjectId,
-    id: &FirewallId,
+    gone: &Firewall,
 ) -> Result<(), StorageError> {
+    let id = &gone.id;
     c.execute(
         "DELETE FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2",
         &[&project, &id],
@@ -290,5 +297,11 @@ pub async fn delete(
         &[&project, &id],
     )
     .await?;
-    Ok(())
+    count::add(
+        c,
+        count::Kind::Firewall,
+        (project, gone.location.as_str(), id.as_str()),
+        -1,
+    )
+    .await
 }

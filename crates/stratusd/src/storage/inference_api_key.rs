@@ -2,7 +2,7 @@
 
 use api_types::{InferenceApiKeyId, ProjectId};
 
-use super::{Connection, StorageError};
+use super::{Connection, StorageError, count};
 
 /// Inserts a key. `now` is in milliseconds since 1970.
 pub async fn insert(
@@ -16,5 +16,11 @@ pub async fn insert(
         "INSERT INTO inference_api_key (project_id, id, hash, created_at) VALUES ($1, $2, $3, $4)";
     c.execute(sql, &[&project, &id.as_str(), &hash, &now])
         .await?;
-    Ok(())
+    count::add(
+        c,
+        count::Kind::InferenceApiKey,
+        (project, "", id.as_str()),
+        1,
+    )
+    .await
 }

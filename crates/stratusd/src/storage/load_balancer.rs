@@ -186,7 +186,7 @@ pub async fn insert(
     count::add(
         c,
         count::Kind::LoadBalancer,
-        (project, &new.location, new.id.as_str()),
+        (project, new.location.as_str(), new.id.as_str()),
         1,
     )
     .await
@@ -307,7 +307,7 @@ pub async fn delete(
     count::add(
         c,
         count::Kind::LoadBalancer,
-        (project, &gone.location, gone.id.as_str()),
+        (project, gone.location.as_str(), gone.id.as_str()),
         -1,
     )
     .await

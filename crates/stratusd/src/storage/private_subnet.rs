@@ -6,7 +6,7 @@ use api_types::{
 };
 
 use super::record::record;
-use super::{Connection, StorageError};
+use super::{Connection, StorageError, count};
 use crate::domain::network::{Net4, Net6};
 
 record! {
@@ -189,7 +189,13 @@ pub async fn insert(
         ],
     )
     .await?;
-    Ok(())
+    count::add(
+        c,
+        count::Kind::PrivateSubnet,
+        (project, new.location.as_str(), new.id.as_str()),
+        1,
+    )
+    .await
 }
 
 /// Marks a subnet as declared by the operator.
@@ -262,8 +268,9 @@ pub async fn delete_nic(
 pub async fn delete(
     c: &mut Connection<'_>,
     project: &ProjectId,
-    id: &PrivateSubnetId,
+    gone: &PrivateSubnet,
 ) -> Result<(), StorageError> {
+    let id = &gone.id;
     c.execute(
         "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2",
         &[&project, &id],
@@ -284,5 +291,11 @@ pub async fn delete(
         &[&project, &id],
     )
     .await?;
-    Ok(())
+    count::add(
+        c,
+        count::Kind::PrivateSubnet,
+        (project, gone.location.as_str(), id.as_str()),
+        -1,
+    )
+    .await
 }

@@ -80,6 +80,8 @@ pub async fn delete(c: &mut Connection<'_>, id: &ProjectId) -> Result<(), Storag
     .await?;
     c.execute("DELETE FROM resource_count WHERE project_id = $1", &[&id])
         .await?;
+    c.execute("DELETE FROM project_quota WHERE project_id = $1", &[&id])
+        .await?;
     c.execute("DELETE FROM token WHERE project_id = $1", &[&id])
         .await?;
     c.execute("DELETE FROM project WHERE id = $1", &[&id])

@@ -158,7 +158,7 @@ pub async fn insert(
     count::add(
         c,
         count::Kind::Vm,
-        (project, &vm.location, vm.id.as_str()),
+        (project, vm.location.as_str(), vm.id.as_str()),
         1,
     )
     .await
@@ -214,7 +214,7 @@ pub async fn delete(
     count::add(
         c,
         count::Kind::Vm,
-        (project, &vm.location, vm.id.as_str()),
+        (project, vm.location.as_str(), vm.id.as_str()),
         -1,
     )
     .await

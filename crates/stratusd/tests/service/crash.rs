@@ -210,7 +210,10 @@ on_both! {
     async fn nothing_acknowledged_is_lost(home: Home) {
         home.apply(&two_projects());
         let token = home.token("shop", &[]);
-        let settings = ["--simulate-delay", "100ms", "--simulate-jitter", "200ms", "--reconcile-lease", "1s"];
+        let settings = [
+            "--simulate-delay", "100ms", "--simulate-jitter", "200ms", "--reconcile-lease", "1s",
+            "--quota-private-subnets", "1000000", "--quota-firewalls", "1000000", "--quota-postgres-databases", "1000000",
+        ];
         let (mut ids, mut networks) = (HashSet::new(), HashSet::new());
         let mut passwords = BTreeMap::new();
         let mut made = 0;

@@ -133,6 +133,13 @@ impl Target {
                     .expect("the write lock is released");
                 return Some(response);
             }
+            "quota_exceeded" => {
+                let limited = Self::new(&["--quota-inference-api-keys", "2"]);
+                for _ in 0..2 {
+                    sent(limited.request(Method::POST, key)).await;
+                }
+                return Some(sent(limited.request(Method::POST, key)).await);
+            }
             "too_many_requests" => {
                 let limited = Self::new(&["--rate-limit", "1", "--rate-burst", "1"]);
                 sent(limited.request(Method::GET, &vms)).await;

@@ -11,6 +11,7 @@ mod isolation;
 mod postgres_server;
 mod provisioning;
 mod running;
+mod sizes;
 mod soak;
 mod sqlite_files;
 mod story;

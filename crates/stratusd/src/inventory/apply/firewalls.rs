@@ -7,6 +7,7 @@ use api_types::{FirewallId, FirewallRuleId};
 use super::key::{Ids, Keyed, by_key, key};
 use super::{Applied, Run, checked, or};
 use crate::domain::id::Id;
+use crate::domain::quota::Kind;
 use crate::domain::refusal::enumerate;
 use crate::inventory::{FirewallEntry, StepKind};
 use crate::storage;
@@ -76,6 +77,7 @@ impl Run<'_, '_> {
             description: or(entry.description.as_ref(), "").to_owned(),
             is_declared: true,
         };
+        self.created(Kind::Firewall);
         storage::firewall::insert(self.tx, &project.id, &firewall).await?;
         self.new_firewalls.insert(firewall.id.clone());
         Ok(firewall.id)
@@ -145,7 +147,7 @@ impl Run<'_, '_> {
                 what += &format!(", attached to the private subnets {}", enumerate(&subnets));
             }
             if self.prunes(what) {
-                storage::firewall::delete(self.tx, &project.id, &firewall.id).await?;
+                storage::firewall::delete(self.tx, &project.id, &firewall).await?;
             }
         }
         Ok(())

@@ -11,6 +11,7 @@ use serde_saphyr::Spanned;
 use super::key::{Ids, Keyed, by_key, key};
 use super::{Applied, Run, checked, inconsistent};
 use crate::domain::id::Id;
+use crate::domain::quota::Kind;
 use crate::inventory::{LoadBalancerEntry, StepKind};
 use crate::storage;
 use crate::storage::load_balancer::LoadBalancer;
@@ -157,6 +158,7 @@ impl Run<'_, '_> {
             subnet: checked(&entry.subnet),
             revision: 0,
         };
+        self.created(Kind::LoadBalancer);
         storage::load_balancer::insert(self.tx, &project.id, &load_balancer).await?;
         Ok(load_balancer)
     }

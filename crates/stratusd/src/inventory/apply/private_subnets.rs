@@ -8,6 +8,7 @@ use super::key::{Ids, Keyed, by_key, key};
 use super::{Applied, Run, blocked, checked, inconsistent};
 use crate::domain::id::Id;
 use crate::domain::network::{Net4, Net6};
+use crate::domain::quota::Kind;
 use crate::inventory::{PrivateSubnetEntry, StepKind};
 use crate::operations::private_subnet::free_networks;
 use crate::storage::firewall::Firewall;
@@ -198,6 +199,7 @@ impl Run<'_, '_> {
                 return inconsistent(network, message);
             }
         }
+        self.created(Kind::PrivateSubnet);
         storage::private_subnet::insert(self.tx, &project.id, &subnet).await?;
         Ok(subnet)
     }
@@ -219,7 +221,7 @@ impl Run<'_, '_> {
                     project.name
                 ))
             {
-                storage::private_subnet::delete(self.tx, &project.id, &subnet.id).await?;
+                storage::private_subnet::delete(self.tx, &project.id, &subnet).await?;
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use api_types::{StorageSizeGib, VmId, VmState};
 use super::key::{Ids, Keyed, by_key, key};
 use super::{Applied, Run, checked};
 use crate::domain::id::Id;
+use crate::domain::quota::Kind;
 use crate::inventory::{StepKind, VmEntry};
 use crate::storage;
 use crate::storage::project::Project;
@@ -41,6 +42,7 @@ impl Run<'_, '_> {
                 }
                 None => {
                     self.step(StepKind::Create, what);
+                    self.created(Kind::Vm);
                     storage::vm::insert(self.tx, &project.id, &wanted).await?;
                 }
             }

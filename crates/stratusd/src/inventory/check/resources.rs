@@ -14,6 +14,9 @@ use super::{Check, NAME, Names};
 use crate::domain::network::{Net4, Net6};
 use crate::inventory::{FirewallEntry, LoadBalancerEntry, NicEntry, PrivateSubnetEntry, VmEntry};
 
+/// The number of virtual machines of a load balancer, at most.
+const MOST_VMS: usize = 1000;
+
 impl Check {
     pub(super) fn vm(&mut self, vm: &VmEntry) {
         self.optional::<Ipv4Address>(vm.ip4.as_ref(), "an IPv4 address, such as 203.0.113.21");
@@ -138,6 +141,12 @@ impl Check {
             if Port::try_from(port.value).is_err() {
                 self.report(port, "must be a port, 1 to 65535");
             }
+        }
+        // What the API accepts, so that a caller can send back what it got.
+        if let Some(first) = entry.vms.get(MOST_VMS) {
+            let message =
+                format!("is one too many: a load balancer has at most {MOST_VMS} virtual machines");
+            self.report(first, message);
         }
         for vm in &entry.vms {
             self.refers(&names.vms, "virtual machine", &entry.location, vm);

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::watching::{Watched, Watching};
 use super::{PLACE, store};
 use crate::on_both;
-use crate::support::bare::{Bare, BareRequest};
+use crate::support::bare::{Bare, BareRequest, QUOTAS};
 use crate::support::inventory::SHOP;
 use crate::support::{Home, eventually};
 
@@ -341,6 +341,7 @@ fn context(keys: &str) -> Context {
         world: World::real(),
         sealer: Arc::new(Sealer::parse(keys).expect("the keys are valid")),
         service_domain: "stratus.example".to_owned(),
+        quotas: QUOTAS,
     }
 }
 

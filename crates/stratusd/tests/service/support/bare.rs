@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::Value;
+use stratusd::domain::quota::Quotas;
 use stratusd::inventory::{Apply, Inventory, Mode};
 use stratusd::issue::{Issue, find_project};
 use stratusd::operations::Context;
@@ -22,6 +23,9 @@ use tower::ServiceExt;
 
 use super::Home;
 use super::inventory::two_projects;
+
+/// Quotas that no test reaches.
+pub const QUOTAS: Quotas = Quotas::all(1_000_000);
 
 /// A request.
 #[derive(Debug)]
@@ -80,6 +84,7 @@ impl Bare {
                 inventory,
                 mode,
                 world: world.clone(),
+                quotas: QUOTAS,
             })
             .await
             .expect("the inventory is applied");
@@ -104,6 +109,7 @@ impl Bare {
             world,
             sealer,
             service_domain: "stratus.example".to_owned(),
+            quotas: QUOTAS,
         };
         let router = stratusd::api::router(&store, &context, None, Config::new());
         Self {

@@ -1,0 +1,99 @@
+//! Quotas: how many resources of each kind a project may have.
+
+/// A kind of resource that is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Virtual machines.
+    Vm,
+    /// Load balancers.
+    LoadBalancer,
+    /// Postgres databases.
+    Postgres,
+    /// Private subnets.
+    PrivateSubnet,
+    /// Firewalls.
+    Firewall,
+    /// Inference API keys.
+    InferenceApiKey,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 6] = [
+        Self::Vm,
+        Self::LoadBalancer,
+        Self::Postgres,
+        Self::PrivateSubnet,
+        Self::Firewall,
+        Self::InferenceApiKey,
+    ];
+
+    /// Returns the name of several resources of the kind, in words for people.
+    #[must_use]
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Vm => "virtual machines",
+            Self::LoadBalancer => "load balancers",
+            Self::Postgres => "Postgres databases",
+            Self::PrivateSubnet => "private subnets",
+            Self::Firewall => "firewalls",
+            Self::InferenceApiKey => "inference API keys",
+        }
+    }
+}
+
+/// The quotas of projects whose inventory sets no others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotas {
+    /// Of virtual machines.
+    pub vms: i64,
+    /// Of load balancers.
+    pub load_balancers: i64,
+    /// Of Postgres databases.
+    pub postgres_databases: i64,
+    /// Of private subnets.
+    pub private_subnets: i64,
+    /// Of firewalls.
+    pub firewalls: i64,
+    /// Of inference API keys.
+    pub inference_api_keys: i64,
+}
+
+impl Quotas {
+    /// Returns the same quota for each kind.
+    #[must_use]
+    pub const fn all(most: i64) -> Self {
+        Self {
+            vms: most,
+            load_balancers: most,
+            postgres_databases: most,
+            private_subnets: most,
+            firewalls: most,
+            inference_api_keys: most,
+        }
+    }
+
+    /// Returns the quota of a kind.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> i64 {
+        match kind {
+            Kind::Vm => self.vms,
+            Kind::LoadBalancer => self.load_balancers,
+            Kind::Postgres => self.postgres_databases,
+            Kind::PrivateSubnet => self.private_subnets,
+            Kind::Firewall => self.firewalls,
+            Kind::InferenceApiKey => self.inference_api_keys,
+        }
+    }
+}
+
+/// The use of a quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// The kind of resource.
+    pub kind: Kind,
+    /// The quota.
+    pub most: i64,
+    /// The number of resources that the project has.
+    pub items: i64,
+}

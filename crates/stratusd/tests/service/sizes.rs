@@ -1,0 +1,50 @@
+//! What one caller sends, receives or has is bounded.
+
+mod bodies;
+mod pages;
+mod quotas;
+
+use serde_json::{Value, json};
+
+use crate::on_both;
+use crate::support::Home;
+use crate::support::caller::Caller;
+use crate::support::inventory::{SHOP, two_projects};
+
+const PLACE: &str = "/location/eu-central-h1";
+
+/// Returns the largest body that creates a database: about 130 KiB of tags.
+fn largest_database() -> Value {
+    let text = "\u{1d11e}".repeat(253);
+    let tags: Vec<Value> = (0..64)
+        .map(|tag| json!({ "key": format!("{tag:02}{text}"), "value": format!("{text}{tag:02}") }))
+        .collect();
+    json!({ "size": "standard-2", "storage_size": 64, "tags": tags })
+}
+
+on_both! {
+    async fn arrays_of_requests_are_bounded(home: Home) {
+        home.apply(&two_projects());
+        let token = home.token("shop", &[]);
+        let service = home.serve(&[]);
+        let shop = Caller::new(&service.base, SHOP, &token);
+        let update = |vms: usize| {
+            let vms: Vec<String> = (0..vms).map(|vm| format!("vm{vm:024}")).collect();
+            json!({ "algorithm": "round_robin", "src_port": 1, "dst_port": 2, "health_check_endpoint": "/", "vms": vms })
+        };
+        let web = format!("{PLACE}/load-balancer/web");
+        let refused = shop.patch(&web, update(1001)).await;
+        assert_eq!(refused.error(), (400, "BadRequest"));
+        assert_eq!(refused.detail("vms"), "must have at most 1000 items");
+        // As many as are allowed are judged one by one.
+        assert_eq!(shop.patch(&web, update(1000)).await.error(), (400, "InvalidRequest"));
+        let orders = format!("{PLACE}/postgres/orders");
+        let mut body = largest_database();
+        shop.post(&orders, body.clone()).await.ok();
+        body["tags"].as_array_mut().unwrap().push(json!({ "key": "one", "value": "more" }));
+        let refused = shop.post(&format!("{orders}-2"), body.clone()).await;
+        assert_eq!((refused.error(), refused.detail("tags")), ((400, "BadRequest"), &json!("must have at most 64 items")));
+        let refused = shop.patch(&orders, json!({ "tags": body["tags"] })).await;
+        assert_eq!((refused.error(), refused.detail("tags")), ((400, "BadRequest"), &json!("must have at most 64 items")));
+    }
+}

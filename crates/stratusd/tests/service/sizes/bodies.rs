@@ -1,0 +1,236 @@
+//! The budget for the bytes of bodies in progress: neither responses that nobody reads nor bodies
+//! that never end hold the service.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::{PLACE, largest_database};
+use crate::support::caller::Caller;
+use crate::support::inventory::{RIVAL, SHOP, two_projects};
+use crate::support::process::Service;
+use crate::support::{Home, eventually};
+
+/// The settings of a service whose budget lets two large pages be in progress.
+const SMALL: &[&str] = &["--simulate-delay", "1h", "--body-budget", "8388608"];
+/// How many connections a hostile caller opens.
+const CONNECTIONS: usize = 60;
+/// How much the memory of the service may grow. Without a budget, the pages of all connections would
+/// be 120 MiB.
+const GROWTH: u64 = 48 << 20;
+
+/// Returns the memory of a process in bytes.
+fn memory(service: &Service) -> u64 {
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", service.id())).expect("it is alive");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .expect("it has memory");
+    let kib: u64 = line
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .expect("it is a number");
+    kib << 10
+}
+
+/// Returns the value of a metric.
+async fn metric(service: &Service, name: &str) -> u64 {
+    let text = reqwest::get(format!("{}/metrics", service.management))
+        .await
+        .expect("the service responds");
+    let text = text.text().await.expect("it is text");
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value
+        .unwrap_or_else(|| panic!("there is no {name} in {text}"))
+        .parse()
+        .expect("it is a number")
+}
+
+fn connect(service: &Service) -> TcpStream {
+    let address = service
+        .base
+        .strip_prefix("http://")
+        .expect("it speaks HTTP");
+    TcpStream::connect(address).expect("the service listens")
+}
+
+/// Checks that health checks and the small requests of another project take no time.
+async fn serves_others(service: &Service, rival: &Caller) {
+    let since = Instant::now();
+    for path in ["healthz", "readyz"] {
+        let health = reqwest::get(format!("{}/{path}", service.management))
+            .await
+            .expect("it responds");
+        assert_eq!(health.status(), 200, "{path}");
+    }
+    rival.get(&format!("{PLACE}/vm")).await.ok();
+    rival.post_nothing("/inference-api-key").await.ok();
+    let time = since.elapsed();
+    assert!(time < Duration::from_secs(2), "others waited for {time:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_that_nobody_reads_hold_neither_memory_nor_others() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let (full, reader) = (
+        home.token("shop", &[]),
+        home.token("shop", &["--read-only"]),
+    );
+    let rival = home.token("rival", &[]);
+    let service = home.serve(SMALL);
+    let (shop, rival) = (
+        Caller::new(&service.base, SHOP, &full),
+        Caller::new(&service.base, RIVAL, &rival),
+    );
+    for number in 0..20 {
+        shop.post(
+            &format!("{PLACE}/postgres/large-{number}"),
+            largest_database(),
+        )
+        .await
+        .ok();
+    }
+    // The caches of the database and of the client are in memory now.
+    for _ in 0..4 {
+        shop.get("/postgres?page_size=1000").await.ok();
+    }
+    let before = memory(&service);
+    // Each connection asks for more pages than the buffers of its sockets hold.
+    let request = format!(
+        "GET /project/{SHOP}/postgres?page_size=1000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {reader}\r\n\r\n"
+    );
+    let mut held = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let mut stream = connect(&service);
+        stream
+            .write_all(request.repeat(20).as_bytes())
+            .expect("the service reads");
+        held.push(stream);
+        serves_others(&service, &rival).await;
+    }
+    let refused = eventually(async || {
+        let refused = metric(&service, "stratus_body_refusals_total").await;
+        Some(refused).filter(|refused| *refused > 0)
+    });
+    assert!(refused.await.is_some(), "no page was refused");
+    // Half of the budget, and at most what one page has beyond it.
+    let bytes = metric(&service, "stratus_body_bytes").await;
+    assert!(bytes <= 4 << 20, "{bytes} bytes are in progress");
+    let growth = memory(&service).saturating_sub(before);
+    assert!(growth < GROWTH, "the service has grown by {growth} bytes");
+    serves_others(&service, &rival).await;
+    drop(held);
+    // All of it is free again.
+    let free =
+        eventually(async || (metric(&service, "stratus_body_bytes").await == 0).then_some(()));
+    free.await.expect("the budget is free again");
+    assert!(shop.get("/postgres?page_size=1000").await.ok()["items"].is_array());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_never_end_hold_neither_memory_nor_others() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let (full, reader) = (
+        home.token("shop", &[]),
+        home.token("shop", &["--read-only"]),
+    );
+    let rival = home.token("rival", &[]);
+    let service = home.serve(SMALL);
+    let (shop, rival) = (
+        Caller::new(&service.base, SHOP, &full),
+        Caller::new(&service.base, RIVAL, &rival),
+    );
+    serves_others(&service, &rival).await;
+    let before = memory(&service);
+    let body = vec![b' '; (1 << 20) - 1];
+    let head = format!(
+        "POST /project/{SHOP}{PLACE}/private-subnet/never HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {reader}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        1 << 20
+    );
+    let mut held = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let mut stream = connect(&service);
+        stream
+            .set_write_timeout(Some(Duration::from_millis(100)))
+            .expect("it can be set");
+        stream
+            .write_all(head.as_bytes())
+            .expect("the service reads");
+        // The service stops reading when the budget is used up.
+        let _ = stream.write_all(&body);
+        held.push(stream);
+    }
+    serves_others(&service, &rival).await;
+    let bytes = metric(&service, "stratus_body_bytes").await;
+    assert!(
+        bytes > 0 && bytes <= 4 << 20,
+        "{bytes} bytes are in progress"
+    );
+    let growth = memory(&service).saturating_sub(before);
+    assert!(growth < GROWTH, "the service has grown by {growth} bytes");
+    let refused = eventually(async || {
+        let refused = metric(&service, "stratus_body_refusals_total").await;
+        Some(refused).filter(|refused| *refused > 0)
+    });
+    assert!(refused.await.is_some(), "no body was refused");
+    serves_others(&service, &rival).await;
+    drop(held);
+    let free =
+        eventually(async || (metric(&service, "stratus_body_bytes").await == 0).then_some(()));
+    free.await.expect("the budget is free again");
+    shop.post(&format!("{PLACE}/postgres/large"), largest_database())
+        .await
+        .ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_body_gets_the_error_of_the_contract() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let token = home.token("shop", &[]);
+    let service = home.serve(SMALL);
+    let shop = Caller::new(&service.base, SHOP, &token);
+    for number in 0..20 {
+        shop.post(
+            &format!("{PLACE}/postgres/large-{number}"),
+            largest_database(),
+        )
+        .await
+        .ok();
+    }
+    let request = format!(
+        "GET /project/{SHOP}/postgres?page_size=1000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n"
+    );
+    let mut held = Vec::new();
+    let refused = eventually(async || {
+        let mut stream = connect(&service);
+        stream
+            .write_all(request.repeat(20).as_bytes())
+            .expect("the service reads");
+        held.push(stream);
+        let response = shop
+            .send(reqwest::Method::GET, "/postgres?page_size=1000", None)
+            .await
+            .ok()?;
+        (response.status() == 503).then_some(response)
+    });
+    let refused = refused.await.expect("the budget is used up");
+    assert_eq!(refused.headers()["retry-after"], "1");
+    assert!(refused.headers().contains_key("x-request-id"));
+    let body: serde_json::Value = refused.json().await.expect("it is JSON");
+    assert_eq!(
+        (&body["error"]["code"], &body["error"]["type"]),
+        (&503.into(), &"Unavailable".into())
+    );
+    // A change is committed when its response is made, so its response is sent in any case.
+    shop.patch(&format!("{PLACE}/postgres/large-0"), serde_json::json!({}))
+        .await
+        .ok();
+}

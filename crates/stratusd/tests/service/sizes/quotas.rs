@@ -1,0 +1,137 @@
+//! Quotas: what a project may have of each kind.
+
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::PLACE;
+use crate::on_both;
+use crate::support::Home;
+use crate::support::caller::Caller;
+use crate::support::inventory::{RIVAL, SHOP, two_projects};
+use crate::support::process::Service;
+
+/// Returns the inventory of [`two_projects`], with quotas of the shop.
+fn with_quotas(quotas: &str) -> String {
+    let name = format!("id: {SHOP}\n");
+    two_projects().replacen(&name, &format!("{name}    quotas: {{ {quotas} }}\n"), 1)
+}
+
+fn callers(home: &Home, services: &[Service], project: &str, id: &str) -> Vec<Caller> {
+    let token = home.token(project, &[]);
+    services
+        .iter()
+        .map(|service| Caller::new(&service.base, id, &token))
+        .collect()
+}
+
+on_both! {
+    async fn creates_stop_at_the_quota(home: Home) {
+        home.apply(&with_quotas("postgres_databases: 1, private_subnets: 4"));
+        let quotas = ["--quota-postgres-databases", "2", "--quota-firewalls", "3", "--quota-inference-api-keys", "0"];
+        let services = [home.serve(&[&["--simulate-delay", "1h"][..], &quotas].concat())];
+        let shop = callers(&home, &services, "shop", SHOP).remove(0);
+        let rival = callers(&home, &services, "rival", RIVAL).remove(0);
+        let database = json!({ "size": "standard-2", "storage_size": 64 });
+        let create = async |caller: &Caller, name: &str| {
+            caller.post(&format!("{PLACE}/postgres/{name}"), database.clone()).await
+        };
+        create(&shop, "one").await.ok();
+        let refused = create(&shop, "two").await;
+        assert_eq!(refused.error(), (403, "QuotaExceeded"));
+        let message = refused.body["error"]["message"].as_str().unwrap();
+        assert!(message.contains("Postgres databases") && message.contains("it has 1 and may have 1"), "{message}");
+        // The name and the values are judged before the quota, and nothing was created.
+        assert_eq!(create(&shop, "one").await.error(), (400, "InvalidRequest"));
+        assert_eq!(shop.get("/postgres").await.ok()["count"], 1);
+        // The other project has the quota of the settings.
+        create(&rival, "one").await.ok();
+        create(&rival, "two").await.ok();
+        assert_eq!(create(&rival, "three").await.error(), (403, "QuotaExceeded"));
+        // The inventory has three subnets and two firewalls. A subnet without a firewall makes one.
+        shop.post_nothing(&format!("{PLACE}/private-subnet/a")).await.ok();
+        let refused = shop.post_nothing(&format!("{PLACE}/private-subnet/b")).await;
+        assert_eq!(refused.error(), (403, "QuotaExceeded"));
+        assert!(refused.body.to_string().contains("private subnets"), "{}", refused.body);
+        rival.post_nothing(&format!("{PLACE}/private-subnet/a")).await.ok();
+        let refused = rival.post_nothing(&format!("{PLACE}/private-subnet/b")).await;
+        assert_eq!(refused.error(), (403, "QuotaExceeded"));
+        assert!(refused.body.to_string().contains("quota of firewalls"), "{}", refused.body);
+        assert_eq!(shop.post_nothing("/inference-api-key").await.error(), (403, "QuotaExceeded"));
+        // A larger quota counts at once; one below what the project has only refuses creates.
+        home.apply(&with_quotas("postgres_databases: 2, private_subnets: 0"));
+        create(&shop, "two").await.ok();
+        let refused = shop.post_nothing(&format!("{PLACE}/private-subnet/b")).await;
+        assert!(refused.body.to_string().contains("it has 4 and may have 0"), "{}", refused.body);
+        shop.get(&format!("{PLACE}/private-subnet/a")).await.ok();
+        // Without its own quotas, the project has those of the settings again.
+        let applied = home.apply(&two_projects());
+        assert!(applied.contains("the quota of private subnets is the one of the settings"), "{applied}");
+        assert_eq!(create(&shop, "three").await.error(), (403, "QuotaExceeded"));
+        shop.patch(&format!("{PLACE}/postgres/one"), json!({ "tags": [] })).await.ok();
+    }
+
+    async fn creates_at_the_same_time_never_exceed_a_quota(home: Home) {
+        home.apply(&two_projects());
+        // PostgreSQL lets creates run beside each other while the use is further from the quota than
+        // it has connections, which are 100 by default: the second quota is crossed from there.
+        for (quota, kind) in [(10, "inference-api-keys"), (130, "private-subnets")] {
+            let setting = format!("--quota-{kind}");
+            let settings = [&*setting, &*quota.to_string(), "--database-connections", "16"].map(str::to_owned);
+            let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+            let replicas = if home.database_url.starts_with("postgres") { 3 } else { 1 };
+            let services: Vec<Service> = (0..replicas).map(|_| home.serve(&settings)).collect();
+            let callers = callers(&home, &services, "shop", SHOP);
+            let before = if kind == "private-subnets" { 3 } else { 0 };
+            let mut made = before;
+            for round in 0..6 {
+                let calls = (0..40).zip(callers.iter().cycle()).map(|(number, caller)| async move {
+                    match kind {
+                        "private-subnets" => {
+                            caller.post_nothing(&format!("{PLACE}/private-subnet/of-{round}-{number}")).await
+                        }
+                        _ => caller.post_nothing("/inference-api-key").await,
+                    }
+                });
+                for response in join_all(calls).await {
+                    match response.status {
+                        200 => made += 1,
+                        409 => {}
+                        _ => assert_eq!(response.error(), (403, "QuotaExceeded"), "{}", response.body),
+                    }
+                }
+                assert!(made <= quota, "{made} of {quota} {kind}");
+            }
+            assert_eq!(made, quota, "{kind}");
+        }
+    }
+
+    async fn an_inventory_beyond_a_quota_changes_nothing(home: Home) {
+        home.apply("projects: []\n");
+        let file = home.path().join("inventory.yaml");
+        for (quotas, message) in [
+            ("vms: 3", "project shop would have 4 virtual machines, and its quota is 3"),
+            ("firewalls: 1", "project shop would have 2 firewalls, and its quota is 1"),
+            ("private_subnets: 2", "project shop would have 3 private subnets, and its quota is 2"),
+            ("load_balancers: 0", "project shop would have 2 load balancers, and its quota is 0"),
+        ] {
+            std::fs::write(&file, with_quotas(quotas)).expect("the folder is writable");
+            for command in [&["apply", "inventory.yaml"][..], &["apply", "--dry-run", "inventory.yaml"]] {
+                let said = home.fail(command);
+                assert!(said.contains(message), "{said}");
+            }
+        }
+        let said = home.fail(&["apply", "inventory.yaml", "--quota-vms", "1"]);
+        assert!(said.contains("quota is 1") || said.contains("quota is 0"), "{said}");
+        std::fs::write(&file, with_quotas("vms: -1")).expect("the folder is writable");
+        let said = home.fail(&["apply", "inventory.yaml"]);
+        assert!(said.contains("must be a number from 0 to 1000000000"), "{said}");
+        // Nothing was created before.
+        let applied = home.apply(&with_quotas("vms: 4"));
+        assert!(applied.contains("+ project shop with the id"), "{applied}");
+        // A quota below what the project has is no error, and the next run changes nothing.
+        let applied = home.apply(&with_quotas("vms: 1"));
+        assert!(applied.contains("~ project shop: the quota of virtual machines is 1"), "{applied}");
+        let applied = home.apply(&with_quotas("vms: 1"));
+        assert!(applied.contains("0 to create, 0 to update, 0 to delete"), "{applied}");
+    }
+}
