@@ -22,7 +22,7 @@ use http::Method;
 use http_body::{Frame, SizeHint};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use crate::api;
@@ -101,8 +101,13 @@ impl Budget {
         let beyond = usize::try_from(size)
             .unwrap_or(usize::MAX)
             .saturating_sub(SHARE);
-        let Some(charge) = self.large.charge(beyond, is_change) else {
-            return self.refuse();
+        let charge = if is_change {
+            self.large.charge(beyond)
+        } else {
+            match self.large.try_charge(beyond) {
+                Some(charge) => charge,
+                None => return self.refuse(),
+            }
         };
         let held = Arc::new(Held {
             _charge: charge,
@@ -142,18 +147,22 @@ struct Large {
 }
 
 impl Large {
-    /// Takes bytes, in any case if it must.
-    fn charge(self: &Arc<Self>, bytes: usize, must: bool) -> Option<Charge> {
+    /// Takes bytes if they are free.
+    fn try_charge(self: &Arc<Self>, bytes: usize) -> Option<Charge> {
+        self.free.try_acquire_many(permits(bytes)).ok()?.forget();
         let mut charge = Charge::none(self);
-        match self.free.try_acquire_many(permits(bytes)) {
-            Ok(taken) => taken.forget(),
-            Err(_) if must => {
-                *self.debt.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
-            }
-            Err(_) => return None,
-        }
         charge.add(bytes);
         Some(charge)
+    }
+
+    /// Takes bytes even if they are not free.
+    fn charge(self: &Arc<Self>, bytes: usize) -> Charge {
+        self.try_charge(bytes).unwrap_or_else(|| {
+            *self.debt.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
+            let mut charge = Charge::none(self);
+            charge.add(bytes);
+            charge
+        })
     }
 
     fn give_back(&self, bytes: usize) {
@@ -259,7 +268,7 @@ impl HttpBody for RequestBody {
             let free = Arc::clone(&self.charge.large.free);
             let taking = async move {
                 let taken = timeout(WAIT, free.acquire_many(permits(bytes))).await;
-                taken.is_ok_and(|taken| taken.map(|taken| taken.forget()).is_ok())
+                taken.is_ok_and(|taken| taken.map(SemaphorePermit::forget).is_ok())
             };
             self.waiting = Some((frame, bytes, taking.boxed()));
         }
