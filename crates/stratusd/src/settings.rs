@@ -24,6 +24,7 @@ use anyhow::{Result, bail};
 
 use crate::domain::quota::Quotas;
 use crate::storage::lease::LONGEST_LEASE;
+
 pub use database_url::DatabaseUrl;
 pub use duration::{Duration, Lifetime};
 pub use file::SettingsFile;
