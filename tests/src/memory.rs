@@ -13,9 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use api_server::{Security, responses, server};
 use api_types::{
-    BearerChallenge, Count, Error, ErrorBody, ErrorCode, ErrorDetails, ErrorText, ErrorType,
-    Firewall, LoadBalancer, OrderColumn, PageSize, Postgres, PrivateSubnet, RetryAfterSeconds,
-    StartAfter, Vm,
+    BearerChallenge, Count, EntityTag, Error, ErrorBody, ErrorCode, ErrorDetails, ErrorText,
+    ErrorType, Firewall, LoadBalancer, OrderColumn, PageSize, Postgres, PrivateSubnet,
+    RetryAfterSeconds, StartAfter, Vm,
 };
 
 pub use stratusd::api::ContractErrors;
@@ -96,6 +96,16 @@ impl Security for Gate {
             None => Err(server::AuthError::Invalid),
         }
     }
+}
+
+/// Returns the entity tag of every resource: the memory checks no conditions.
+///
+/// # Panics
+///
+/// Never: it is a tag.
+#[must_use]
+pub fn entity_tag() -> EntityTag {
+    EntityTag::try_from("\"memory\"").expect("it is a tag")
 }
 
 /// Returns the contract's error body.
@@ -205,6 +215,29 @@ where
         .into()),
         _ => admit(caller, project, location),
     }
+}
+
+/// As [`admit_change`], for changes that take `If-Match`.
+fn admit_conditional<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
+where
+    E: From<responses::BadRequest>
+        + From<responses::Unauthorized>
+        + From<responses::Forbidden>
+        + From<responses::NotFound>
+        + From<responses::Conflict>
+        + From<responses::PreconditionFailed>
+        + From<responses::PayloadTooLarge>
+        + From<responses::UnsupportedMediaType>
+        + From<responses::TooManyRequests>
+        + From<responses::UnexpectedError>
+        + From<responses::Unavailable>,
+{
+    if caller.failure == Some(412) {
+        let kind = ErrorType::PreconditionFailed;
+        let body = error(412, kind, "the caller asked for it", None);
+        return Err(responses::PreconditionFailed::new(body).into());
+    }
+    admit_change(caller, project, location)
 }
 
 /// Returns a page of a list, and the number of all its items.

@@ -8,6 +8,8 @@ use tests::seed;
 const OF_BODIES: [&str; 2] = ["413", "415"];
 /// Statuses that only operations that write respond with.
 const OF_CHANGES: [&str; 2] = ["403", "409"];
+/// Statuses that only operations with `If-Match` respond with.
+const OF_CONDITIONS: [&str; 1] = ["412"];
 /// Statuses that every operation responds with.
 const OF_ALL: [&str; 6] = ["400", "401", "404", "429", "500", "503"];
 
@@ -22,6 +24,13 @@ fn operations(contract: &Value) -> Vec<(&str, &Map<String, Value>)> {
         .filter_map(|(method, operation)| Some((method.as_str(), operation.as_object()?)))
         .filter(|(_, operation)| operation.contains_key("operationId"))
         .collect()
+}
+
+/// Returns whether an operation takes `If-Match`.
+fn is_conditional(operation: &Map<String, Value>) -> bool {
+    let parameters = operation.get("parameters").and_then(Value::as_array);
+    let mut parameters = parameters.into_iter().flatten();
+    parameters.any(|parameter| parameter["$ref"] == "#/components/parameters/IfMatch")
 }
 
 fn followed<'c>(contract: &'c Value, node: &'c Value) -> &'c Value {
@@ -92,6 +101,7 @@ fn every_operation_responds_with_200_and_the_errors_that_it_can_have() {
                 .filter(|_| operation.contains_key("requestBody")),
         );
         expected.extend(OF_CHANGES.iter().filter(|_| method != "get"));
+        expected.extend(OF_CONDITIONS.iter().filter(|_| is_conditional(operation)));
         expected.sort_unstable();
         let responses = operation["responses"]
             .as_object()
@@ -104,6 +114,25 @@ fn every_operation_responds_with_200_and_the_errors_that_it_can_have() {
                 &followed(&contract, response)["content"]["application/json"]["schema"]["$ref"];
             assert_eq!(schema, "#/components/schemas/Error", "{id} {status}");
         }
+    }
+}
+
+/// An operation that returns a whole resource returns its tag too; one that changes a resource that
+/// exists, by PATCH or by an action, takes the tag. A create has no resource to compare with, and
+/// of an inference key there is nothing to view.
+#[test]
+fn every_tagged_resource_can_be_changed_under_the_condition_of_its_tag() {
+    let contract = seed::contract();
+    let whole = ["Firewall", "LoadBalancer", "Postgres", "PrivateSubnet"];
+    for (method, operation) in operations(&contract) {
+        let id = operation["operationId"].as_str().expect("it is a text");
+        let success = &operation["responses"]["200"];
+        let schema = success["content"]["application/json"]["schema"]["$ref"].as_str();
+        let schema = schema.and_then(|schema| schema.strip_prefix("#/components/schemas/"));
+        let is_whole = schema.is_some_and(|schema| whole.contains(&schema));
+        assert_eq!(success["headers"].get("ETag").is_some(), is_whole, "{id}");
+        let changes = method != "get" && !id.ends_with("_create");
+        assert_eq!(is_conditional(operation), is_whole && changes, "{id}");
     }
 }
 

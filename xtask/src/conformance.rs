@@ -94,7 +94,7 @@ fn settings(parameters: &[(&str, &str)]) -> String {
     // A request that fits the contract can still be rejected for its values: 400 `InvalidRequest`.
     settings.push_str(
         "\n[checks.positive_data_acceptance]\n\
-         expected-statuses = [\"2xx\", \"400\", \"401\", \"403\", \"404\", \"409\", \"429\"]\n",
+         expected-statuses = [\"2xx\", \"400\", \"401\", \"403\", \"404\", \"409\", \"412\", \"429\"]\n",
     );
     settings
 }

@@ -27,7 +27,8 @@ pub struct FirewallDetachSubnet<'a> {
     project_id: runtime::Argument<api_types::ProjectId>,
     location: runtime::Argument<api_types::Location>,
     firewall_reference: runtime::Argument<api_types::Reference>,
-    body: runtime::Argument<api_types::FirewallDetachSubnet>,
+    if_match: runtime::Argument<Option<api_types::IfMatch>>,
+    body: runtime::Argument<runtime::Payload>,
 }
 
 impl<'a> FirewallDetachSubnet<'a> {
@@ -37,6 +38,7 @@ impl<'a> FirewallDetachSubnet<'a> {
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             firewall_reference: runtime::missing("firewall_reference"),
+            if_match: Ok(None),
             body: runtime::missing("body"),
         }
     }
@@ -74,6 +76,15 @@ impl<'a> FirewallDetachSubnet<'a> {
         self
     }
 
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", "IfMatch", value);
+        self
+    }
+
     /// The private subnet to detach.
     ///
     /// Request body, `application/json`, required.
@@ -81,7 +92,11 @@ impl<'a> FirewallDetachSubnet<'a> {
         mut self,
         value: V,
     ) -> Self {
-        self.body = runtime::argument("body", "FirewallDetachSubnet", value);
+        self.body = runtime::argument("body", "FirewallDetachSubnet", value)
+            .and_then(|value: api_types::FirewallDetachSubnet| runtime::Payload::json(
+                "application/json",
+                &value,
+            ));
         self
     }
 
@@ -95,27 +110,51 @@ impl<'a> FirewallDetachSubnet<'a> {
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Firewall, api_types::Error> {
-        let url = runtime::url(
+        let url = runtime::escaped_url(
             self.client,
             "/project/{}/location/{}/firewall/{}/detach-subnet",
-            &[&self.project_id?, &self.location?, &self.firewall_reference?],
+            [
+                runtime::path_text(
+                    "project_id",
+                    &self.project_id?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "location",
+                    &self.location?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "firewall_reference",
+                    &self.firewall_reference?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+            ],
         )?;
-        let request = self
+        let mut request = self
             .client
             .http()
-            .post(url)
-            .json(&self.body?)
+            .request(runtime::reqwest::Method::POST, url)
             .header("accept", "application/json");
+        if let Some(value) = &self.if_match? {
+            request = request
+                .header("If-Match", runtime::header_text("If-Match", value, false)?);
+        }
+        request = self.body?.on(request);
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+            400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),

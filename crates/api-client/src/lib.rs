@@ -29,15 +29,14 @@
 //! 3. The path, query, content type and body, against this contract (400, 413, 415).
 //! 4. The project (404), then the location (404), then the resource (404).
 //! 5. The permission of the token (403).
-//! 6. The values (400).
-//! 7. Uniqueness (400).
-//! 8. The quota of the project (403), when something is created.
+//! 6. The condition in `If-Match` (412).
+//! 7. The values (400).
+//! 8. Uniqueness (400).
 //!
 //! ## Validation
 //!
 //! A wrong JSON type, an unknown property, null for a property that is not nullable, a missing required property or a duplicate key is rejected with 400 `BadRequest`.
 //! All errors in a body are reported at once, each with its position.
-//! Every array in a request has a largest number of items, and every text a largest length; the schemas name them.
 //!
 //! New values may be added to an enumeration that is marked `x-extensible-enum`.
 //! Accept unknown values of it in responses, and send only listed values in requests.
@@ -57,6 +56,16 @@
 //! `BadRequest` means that the request does not match this contract; `InvalidRequest` means that it does, but contains values that cannot be used.
 //! In both, `details` says what is wrong with each parameter or property; see `ErrorDetails`.
 //!
+//! ## Conditional requests
+//!
+//! A response that contains a resource as a whole has an `ETag` header, the entity tag of what it shows.
+//! The tag changes whenever a property of the response changes, also if the service changes it, as in the `state` of a database that is being created.
+//! To change a resource only if it is still as you have seen it, send the tag back in `If-Match`.
+//! If the resource has changed since then, the response is 412 `PreconditionFailed`, and nothing is changed: get the resource again, decide again, and send the new tag.
+//! Of several changes that are sent at the same time with the same tag, at most one that alters the resource succeeds.
+//! Tags are strong and opaque, and compared as RFC 9110 (section 13.1.1) says; without `If-Match`, the last change wins.
+//! `If-None-Match` is ignored.
+//!
 //! ## Ids, names and references
 //!
 //! An id has 26 characters: a prefix of two characters for its type, and 24 characters of lowercase Crockford base 32 (`0-9` and `a-z`, without `i`, `l`, `o` and `u`).
@@ -72,10 +81,8 @@
 //!
 //! A list returns one page: its `items`, and in `count` the number of all items that you can see.
 //! To get the next page, set `start_after` to the last item's value in the column that orders the list.
-//! A page may hold fewer items than `page_size`: it also ends with the item that brings its size to about 2 MiB.
-//! So a short page is not the end of the list.
-//! After the last item, `items` is empty and `count` stays the same; the list also ends with a first page that holds `count` items.
-//! The extension `x-paging` of this document describes paging for programs, by the same rules.
+//! After the last page, `items` is empty and `count` stays the same.
+//! The extension `x-paging` of this document describes paging for programs.
 //!
 //! ## Versions
 //!

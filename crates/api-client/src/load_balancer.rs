@@ -322,7 +322,8 @@ pub struct LoadBalancerUpdate<'a> {
     project_id: runtime::Argument<api_types::ProjectId>,
     location: runtime::Argument<api_types::Location>,
     load_balancer_reference: runtime::Argument<api_types::Reference>,
-    body: runtime::Argument<api_types::LoadBalancerUpdate>,
+    if_match: runtime::Argument<Option<api_types::IfMatch>>,
+    body: runtime::Argument<runtime::Payload>,
 }
 
 impl<'a> LoadBalancerUpdate<'a> {
@@ -332,6 +333,7 @@ impl<'a> LoadBalancerUpdate<'a> {
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             load_balancer_reference: runtime::missing("load_balancer_reference"),
+            if_match: Ok(None),
             body: runtime::missing("body"),
         }
     }
@@ -369,11 +371,24 @@ impl<'a> LoadBalancerUpdate<'a> {
         self
     }
 
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", "IfMatch", value);
+        self
+    }
+
     /// The new settings of the load balancer.
     ///
     /// Request body, `application/json`, required.
     pub fn body<V: TryInto<api_types::LoadBalancerUpdate>>(mut self, value: V) -> Self {
-        self.body = runtime::argument("body", "LoadBalancerUpdate", value);
+        self.body = runtime::argument("body", "LoadBalancerUpdate", value)
+            .and_then(|value: api_types::LoadBalancerUpdate| runtime::Payload::json(
+                "application/json",
+                &value,
+            ));
         self
     }
 
@@ -387,6 +402,7 @@ impl<'a> LoadBalancerUpdate<'a> {
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
@@ -395,21 +411,44 @@ impl<'a> LoadBalancerUpdate<'a> {
     pub async fn send(
         self,
     ) -> runtime::Result<api_types::LoadBalancer, api_types::Error> {
-        let url = runtime::url(
+        let url = runtime::escaped_url(
             self.client,
             "/project/{}/location/{}/load-balancer/{}",
-            &[&self.project_id?, &self.location?, &self.load_balancer_reference?],
+            [
+                runtime::path_text(
+                    "project_id",
+                    &self.project_id?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "location",
+                    &self.location?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "load_balancer_reference",
+                    &self.load_balancer_reference?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+            ],
         )?;
-        let request = self
+        let mut request = self
             .client
             .http()
-            .patch(url)
-            .json(&self.body?)
+            .request(runtime::reqwest::Method::PATCH, url)
             .header("accept", "application/json");
+        if let Some(value) = &self.if_match? {
+            request = request
+                .header("If-Match", runtime::header_text("If-Match", value, false)?);
+        }
+        request = self.body?.on(request);
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+            400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),
@@ -424,7 +463,8 @@ pub struct LoadBalancerDetachVm<'a> {
     project_id: runtime::Argument<api_types::ProjectId>,
     location: runtime::Argument<api_types::Location>,
     load_balancer_reference: runtime::Argument<api_types::Reference>,
-    body: runtime::Argument<api_types::LoadBalancerDetachVm>,
+    if_match: runtime::Argument<Option<api_types::IfMatch>>,
+    body: runtime::Argument<runtime::Payload>,
 }
 
 impl<'a> LoadBalancerDetachVm<'a> {
@@ -434,6 +474,7 @@ impl<'a> LoadBalancerDetachVm<'a> {
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             load_balancer_reference: runtime::missing("load_balancer_reference"),
+            if_match: Ok(None),
             body: runtime::missing("body"),
         }
     }
@@ -471,6 +512,15 @@ impl<'a> LoadBalancerDetachVm<'a> {
         self
     }
 
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", "IfMatch", value);
+        self
+    }
+
     /// The virtual machine to detach.
     ///
     /// Request body, `application/json`, required.
@@ -478,7 +528,11 @@ impl<'a> LoadBalancerDetachVm<'a> {
         mut self,
         value: V,
     ) -> Self {
-        self.body = runtime::argument("body", "LoadBalancerDetachVm", value);
+        self.body = runtime::argument("body", "LoadBalancerDetachVm", value)
+            .and_then(|value: api_types::LoadBalancerDetachVm| runtime::Payload::json(
+                "application/json",
+                &value,
+            ));
         self
     }
 
@@ -492,6 +546,7 @@ impl<'a> LoadBalancerDetachVm<'a> {
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
@@ -500,21 +555,44 @@ impl<'a> LoadBalancerDetachVm<'a> {
     pub async fn send(
         self,
     ) -> runtime::Result<api_types::LoadBalancer, api_types::Error> {
-        let url = runtime::url(
+        let url = runtime::escaped_url(
             self.client,
             "/project/{}/location/{}/load-balancer/{}/detach-vm",
-            &[&self.project_id?, &self.location?, &self.load_balancer_reference?],
+            [
+                runtime::path_text(
+                    "project_id",
+                    &self.project_id?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "location",
+                    &self.location?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "load_balancer_reference",
+                    &self.load_balancer_reference?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+            ],
         )?;
-        let request = self
+        let mut request = self
             .client
             .http()
-            .post(url)
-            .json(&self.body?)
+            .request(runtime::reqwest::Method::POST, url)
             .header("accept", "application/json");
+        if let Some(value) = &self.if_match? {
+            request = request
+                .header("If-Match", runtime::header_text("If-Match", value, false)?);
+        }
+        request = self.body?.on(request);
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+            400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),

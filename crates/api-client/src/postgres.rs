@@ -387,6 +387,7 @@ pub struct PostgresUpdate<'a> {
     project_id: runtime::Argument<api_types::ProjectId>,
     location: runtime::Argument<api_types::Location>,
     postgres_database_reference: runtime::Argument<api_types::Reference>,
+    if_match: runtime::Argument<Option<api_types::IfMatch>>,
     body: runtime::Argument<Option<runtime::Payload>>,
 }
 
@@ -397,6 +398,7 @@ impl<'a> PostgresUpdate<'a> {
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
+            if_match: Ok(None),
             body: Ok(None),
         }
     }
@@ -435,6 +437,15 @@ impl<'a> PostgresUpdate<'a> {
         self
     }
 
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", "IfMatch", value);
+        self
+    }
+
     /// The properties to change.
     ///
     /// Request body, `application/json`, optional.
@@ -458,6 +469,7 @@ impl<'a> PostgresUpdate<'a> {
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
@@ -493,13 +505,17 @@ impl<'a> PostgresUpdate<'a> {
             .http()
             .request(runtime::reqwest::Method::PATCH, url)
             .header("accept", "application/json");
+        if let Some(value) = &self.if_match? {
+            request = request
+                .header("If-Match", runtime::header_text("If-Match", value, false)?);
+        }
         if let Some(body) = self.body? {
             request = body.on(request);
         }
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+            400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),
@@ -514,7 +530,8 @@ pub struct PostgresResetSuperuserPassword<'a> {
     project_id: runtime::Argument<api_types::ProjectId>,
     location: runtime::Argument<api_types::Location>,
     postgres_database_reference: runtime::Argument<api_types::Reference>,
-    body: runtime::Argument<api_types::PostgresResetSuperuserPassword>,
+    if_match: runtime::Argument<Option<api_types::IfMatch>>,
+    body: runtime::Argument<runtime::Payload>,
 }
 
 impl<'a> PostgresResetSuperuserPassword<'a> {
@@ -524,6 +541,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
+            if_match: Ok(None),
             body: runtime::missing("body"),
         }
     }
@@ -562,6 +580,15 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
         self
     }
 
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    ///
+    /// Header `If-Match`, optional.
+    pub fn if_match<V: TryInto<api_types::IfMatch>>(mut self, value: V) -> Self {
+        self.if_match = runtime::optional("if_match", "IfMatch", value);
+        self
+    }
+
     /// The new password.
     ///
     /// Request body, `application/json`, required.
@@ -569,7 +596,11 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
         mut self,
         value: V,
     ) -> Self {
-        self.body = runtime::argument("body", "PostgresResetSuperuserPassword", value);
+        self.body = runtime::argument("body", "PostgresResetSuperuserPassword", value)
+            .and_then(|value: api_types::PostgresResetSuperuserPassword| runtime::Payload::json(
+                "application/json",
+                &value,
+            ));
         self
     }
 
@@ -583,27 +614,51 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
     /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
     /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
-        let url = runtime::url(
+        let url = runtime::escaped_url(
             self.client,
             "/project/{}/location/{}/postgres/{}/reset-superuser-password",
-            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            [
+                runtime::path_text(
+                    "project_id",
+                    &self.project_id?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "location",
+                    &self.location?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "postgres_database_reference",
+                    &self.postgres_database_reference?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+            ],
         )?;
-        let request = self
+        let mut request = self
             .client
             .http()
-            .post(url)
-            .json(&self.body?)
+            .request(runtime::reqwest::Method::POST, url)
             .header("accept", "application/json");
+        if let Some(value) = &self.if_match? {
+            request = request
+                .header("If-Match", runtime::header_text("If-Match", value, false)?);
+        }
+        request = self.body?.on(request);
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
-            400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 => {
+            400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 => {
                 Err(runtime::Error::listed(runtime::decode(response).await?))
             }
             _ => Err(runtime::Error::unlisted(response)),

@@ -40,6 +40,10 @@ pub struct FirewallDetachSubnetRequest {
     /// The id (prefix `fw`) or the name of the firewall.
     #[parameter(path)]
     pub firewall_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
     /// The private subnet to detach.
     #[body(json, schema = "/components/schemas/FirewallDetachSubnet", required)]
     pub body: api_types::FirewallDetachSubnet,
@@ -49,8 +53,8 @@ pub struct FirewallDetachSubnetRequest {
 #[derive(Debug, Clone, server::Responses)]
 pub enum FirewallDetachSubnetResponse {
     /// The firewall, without the subnet.
-    #[response(200, json)]
-    Ok(api_types::Firewall),
+    #[response(200)]
+    Ok(FirewallDetachSubnetOk),
 }
 
 /// The errors of `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.
@@ -71,6 +75,9 @@ pub enum FirewallDetachSubnetError {
     /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
     /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
@@ -86,6 +93,17 @@ pub enum FirewallDetachSubnetError {
     /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
+}
+
+/// The firewall, without the subnet.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct FirewallDetachSubnetOk {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::Firewall,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
 }
 
 /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.

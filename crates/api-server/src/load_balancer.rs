@@ -228,6 +228,10 @@ pub struct LoadBalancerUpdateRequest {
     /// The id (prefix `1b`) or the name of the load balancer.
     #[parameter(path)]
     pub load_balancer_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
     /// The new settings of the load balancer.
     #[body(json, schema = "/components/schemas/LoadBalancerUpdate", required)]
     pub body: api_types::LoadBalancerUpdate,
@@ -237,8 +241,8 @@ pub struct LoadBalancerUpdateRequest {
 #[derive(Debug, Clone, server::Responses)]
 pub enum LoadBalancerUpdateResponse {
     /// The updated load balancer.
-    #[response(200, json)]
-    Ok(api_types::LoadBalancer),
+    #[response(200)]
+    Ok(LoadBalancerUpdateOk),
 }
 
 /// The errors of `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
@@ -259,6 +263,9 @@ pub enum LoadBalancerUpdateError {
     /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
     /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
@@ -274,6 +281,17 @@ pub enum LoadBalancerUpdateError {
     /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
+}
+
+/// The updated load balancer.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct LoadBalancerUpdateOk {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::LoadBalancer,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
 }
 
 /// `PATCH /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}`.
@@ -304,6 +322,10 @@ pub struct LoadBalancerDetachVmRequest {
     /// The id (prefix `1b`) or the name of the load balancer.
     #[parameter(path)]
     pub load_balancer_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
     /// The virtual machine to detach.
     #[body(json, schema = "/components/schemas/LoadBalancerDetachVm", required)]
     pub body: api_types::LoadBalancerDetachVm,
@@ -313,8 +335,8 @@ pub struct LoadBalancerDetachVmRequest {
 #[derive(Debug, Clone, server::Responses)]
 pub enum LoadBalancerDetachVmResponse {
     /// The load balancer, without the virtual machine.
-    #[response(200, json)]
-    Ok(api_types::LoadBalancer),
+    #[response(200)]
+    Ok(LoadBalancerDetachVmOk),
 }
 
 /// The errors of `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`.
@@ -335,6 +357,9 @@ pub enum LoadBalancerDetachVmError {
     /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
     /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
@@ -350,6 +375,17 @@ pub enum LoadBalancerDetachVmError {
     /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
+}
+
+/// The load balancer, without the virtual machine.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct LoadBalancerDetachVmOk {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::LoadBalancer,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
 }
 
 /// `POST /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}/detach-vm`.

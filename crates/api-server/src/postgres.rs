@@ -221,6 +221,9 @@ pub struct PostgresViewOk {
     /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
 }
 
 /// `GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
@@ -309,6 +312,9 @@ pub struct PostgresCreateOk {
     /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
 }
 
 /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
@@ -340,6 +346,10 @@ pub struct PostgresUpdateRequest {
     /// To create a database, use the name of the new one.
     #[parameter(path)]
     pub postgres_database_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
     /// The properties to change.
     #[body(json, schema = "/components/schemas/PostgresUpdate")]
     pub body: Option<api_types::PostgresUpdate>,
@@ -371,6 +381,9 @@ pub enum PostgresUpdateError {
     /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
     /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
@@ -397,6 +410,9 @@ pub struct PostgresUpdateOk {
     /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
 }
 
 /// `PATCH /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
@@ -428,6 +444,10 @@ pub struct PostgresResetSuperuserPasswordRequest {
     /// To create a database, use the name of the new one.
     #[parameter(path)]
     pub postgres_database_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
     /// The new password.
     #[body(
         json,
@@ -463,6 +483,9 @@ pub enum PostgresResetSuperuserPasswordError {
     /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
     /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
@@ -489,6 +512,9 @@ pub struct PostgresResetSuperuserPasswordOk {
     /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
 }
 
 /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`.

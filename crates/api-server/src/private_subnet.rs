@@ -79,8 +79,8 @@ pub struct PrivateSubnetViewRequest {
 #[derive(Debug, Clone, server::Responses)]
 pub enum PrivateSubnetViewResponse {
     /// The private subnet.
-    #[response(200, json)]
-    Ok(api_types::PrivateSubnet),
+    #[response(200)]
+    Ok(PrivateSubnetViewOk),
 }
 
 /// The errors of `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
@@ -104,6 +104,17 @@ pub enum PrivateSubnetViewError {
     /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
+}
+
+/// The private subnet.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PrivateSubnetViewOk {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::PrivateSubnet,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
 }
 
 /// `GET /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
@@ -144,8 +155,8 @@ pub struct PrivateSubnetCreateRequest {
 #[derive(Debug, Clone, server::Responses)]
 pub enum PrivateSubnetCreateResponse {
     /// The new private subnet.
-    #[response(200, json)]
-    Ok(api_types::PrivateSubnet),
+    #[response(200)]
+    Ok(PrivateSubnetCreateOk),
 }
 
 /// The errors of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
@@ -183,6 +194,17 @@ pub enum PrivateSubnetCreateError {
     ServiceUnavailable(responses::Unavailable),
 }
 
+/// The new private subnet.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PrivateSubnetCreateOk {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::PrivateSubnet,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
+}
+
 /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
 pub static PRIVATE_SUBNET_CREATE: server::Operation = server::Operation {
     id: "private_subnet_create",
@@ -212,6 +234,10 @@ pub struct PrivateSubnetConnectRequest {
     /// To create a subnet, use the name of the new one.
     #[parameter(path)]
     pub private_subnet_reference: api_types::Reference,
+    /// The entity tags that the resource may have, or `*` for any.
+    /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
+    #[parameter(header, name = "If-Match")]
+    pub if_match: Option<api_types::IfMatch>,
     /// The private subnet to connect to.
     #[body(json, schema = "/components/schemas/PrivateSubnetConnect", required)]
     pub body: api_types::PrivateSubnetConnect,
@@ -221,8 +247,8 @@ pub struct PrivateSubnetConnectRequest {
 #[derive(Debug, Clone, server::Responses)]
 pub enum PrivateSubnetConnectResponse {
     /// The private subnet of the path.
-    #[response(200, json)]
-    Ok(api_types::PrivateSubnet),
+    #[response(200)]
+    Ok(PrivateSubnetConnectOk),
 }
 
 /// The errors of `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.
@@ -243,6 +269,9 @@ pub enum PrivateSubnetConnectError {
     /// The request conflicts with a concurrent change (`Conflict`).
     #[response(409)]
     Conflict(responses::Conflict),
+    /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+    #[response(412)]
+    PreconditionFailed(responses::PreconditionFailed),
     /// The body is larger than the service accepts (`PayloadTooLarge`).
     #[response(413)]
     PayloadTooLarge(responses::PayloadTooLarge),
@@ -258,6 +287,17 @@ pub enum PrivateSubnetConnectError {
     /// The service is temporarily unavailable (`Unavailable`).
     #[response(503)]
     ServiceUnavailable(responses::Unavailable),
+}
+
+/// The private subnet of the path.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PrivateSubnetConnectOk {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::PrivateSubnet,
+    /// The entity tag of the resource. It changes whenever a property of the response changes.
+    #[header(name = "ETag", required)]
+    pub e_tag: api_types::EntityTag,
 }
 
 /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.

@@ -51,6 +51,15 @@ pub struct PayloadTooLarge {
     pub body: api_types::Error,
 }
 
+/// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
+/// Nothing was changed.
+#[derive(Debug, Clone, server::ResponseParts)]
+pub struct PreconditionFailed {
+    /// The body.
+    #[body(json)]
+    pub body: api_types::Error,
+}
+
 /// The token has made too many requests (`TooManyRequests`).
 /// Wait for the number of seconds in `Retry-After`.
 /// `RateLimit-Policy` describes the limit, and `RateLimit` when the next request is possible.

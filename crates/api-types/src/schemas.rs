@@ -62,8 +62,6 @@ api_runtime::components! {
     #[cfg(feature = "load_balancer")]
     "LoadBalancerUpdate": crate::LoadBalancerUpdate,
     #[cfg(feature = "load_balancer")]
-    "VmIdInputs": crate::VmIdInputs,
-    #[cfg(feature = "load_balancer")]
     "LoadBalancerDetachVm": crate::LoadBalancerDetachVm,
     "VmSize": crate::VmSize,
     "VmState": crate::VmState,
@@ -103,8 +101,6 @@ api_runtime::components! {
     #[cfg(feature = "postgres")]
     "TagInput": crate::TagInput,
     #[cfg(feature = "postgres")]
-    "TagInputs": crate::TagInputs,
-    #[cfg(feature = "postgres")]
     "PostgresFirewallRule": crate::PostgresFirewallRule,
     #[cfg(feature = "postgres")]
     "PostgresSummary": crate::PostgresSummary,
@@ -143,7 +139,8 @@ api_runtime::components! {
     "InferenceApiKey": crate::InferenceApiKey,
     "NoStore": crate::NoStore,
     "BearerChallenge": crate::BearerChallenge,
-    "RateLimitText": crate::RateLimitText,
+    "EntityTag": crate::EntityTag,
+    "IfMatch": crate::IfMatch,
     "RetryAfterSeconds": crate::RetryAfterSeconds,
     "ErrorCode": crate::ErrorCode,
     "ErrorType": crate::ErrorType,

@@ -227,11 +227,21 @@ pub enum BearerChallenge {
     Bearer,
 }
 
-/// A list of structured fields (RFC 9651) about a rate limit.
+/// A strong entity tag (RFC 9110, section 8.8.3), an opaque text in double quotes.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
-#[schema(examples = r#"["\"default\";q=100;w=10"]"#)]
-#[scalar(max_length = 255)]
-pub struct RateLimitText(String);
+#[schema(examples = r#"["\"pxTk3SQh5sLZ2yWc9vJ0Bw\""]"#)]
+#[scalar(pattern = r#"^"[!#-~]{1,62}"$"#)]
+pub struct EntityTag(String);
+
+/// Entity tags, separated by commas, or `*` for any (RFC 9110, section 13.1.1), in at most 1024 characters.
+/// A weak tag, which begins with `W/`, never matches.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["\"pxTk3SQh5sLZ2yWc9vJ0Bw\""]"#)]
+#[scalar(
+    max_length = 1024,
+    pattern = r#"^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$"#
+)]
+pub struct IfMatch(String);
 
 /// A number of seconds to wait, from 1 to 86400.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
@@ -252,11 +262,11 @@ pub struct ErrorCode(i32);
 /// - 401 `MissingCredentials`: the request has no credentials
 /// - 401 `InvalidCredentials`: the credentials are not valid
 /// - 403 `Forbidden`: the token has read-only access
-/// - 403 `QuotaExceeded`: the project has as many resources of the kind as its quota allows
 /// - 404 `ResourceNotFound`: the project, the resource or the path does not exist
 /// - 404 `InvalidLocation`: the location does not exist
 /// - 405 `MethodNotAllowed`: the path does not have this method; the `Allow` header lists those that it has
 /// - 409 `Conflict`: the request conflicts with a concurrent change
+/// - 412 `PreconditionFailed`: the resource does not have an entity tag that `If-Match` lists
 /// - 413 `PayloadTooLarge`: the body is too large
 /// - 415 `UnsupportedMediaType`: the content type of the body is not `application/json`
 /// - 429 `TooManyRequests`: the token has made too many requests
@@ -277,8 +287,6 @@ pub enum ErrorType {
     InvalidCredentials,
     #[value("Forbidden")]
     Forbidden,
-    #[value("QuotaExceeded")]
-    QuotaExceeded,
     #[value("ResourceNotFound")]
     ResourceNotFound,
     #[value("InvalidLocation")]
@@ -287,6 +295,8 @@ pub enum ErrorType {
     MethodNotAllowed,
     #[value("Conflict")]
     Conflict,
+    #[value("PreconditionFailed")]
+    PreconditionFailed,
     #[value("PayloadTooLarge")]
     PayloadTooLarge,
     #[value("UnsupportedMediaType")]

@@ -4,6 +4,7 @@
 //! applies the rules to what is stored.
 
 pub mod catalogue;
+pub mod entity_tag;
 pub mod id;
 pub mod list;
 pub mod network;

@@ -33,6 +33,7 @@ pub mod inventory;
 pub mod lease;
 pub mod load_balancer;
 pub mod location;
+pub mod lock;
 pub mod page;
 pub mod private_subnet;
 pub mod project;

@@ -1,7 +1,7 @@
 //! The generated server with prepared responses.
 
 use api_server::firewall::{
-    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetOk, FirewallDetachSubnetRequest,
     FirewallDetachSubnetResponse,
 };
 use api_server::inference_api_key::{
@@ -9,11 +9,11 @@ use api_server::inference_api_key::{
     InferenceApiKeyCreateRequest, InferenceApiKeyCreateResponse,
 };
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
-    LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,
-    LoadBalancerListResponse, LoadBalancerUpdateError, LoadBalancerUpdateRequest,
-    LoadBalancerUpdateResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
-    ProjectLoadBalancerListResponse,
+    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmOk,
+    LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse, LoadBalancerListError,
+    LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
+    LoadBalancerUpdateOk, LoadBalancerUpdateRequest, LoadBalancerUpdateResponse,
+    ProjectLoadBalancerListError, ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
 };
 use api_server::postgres::{
     PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
@@ -24,15 +24,16 @@ use api_server::postgres::{
     ProjectPostgresListError, ProjectPostgresListRequest, ProjectPostgresListResponse,
 };
 use api_server::private_subnet::{
-    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
-    PrivateSubnetConnectResponse, PrivateSubnetCreateError, PrivateSubnetCreateRequest,
-    PrivateSubnetCreateResponse, PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectOk,
+    PrivateSubnetConnectRequest, PrivateSubnetConnectResponse, PrivateSubnetCreateError,
+    PrivateSubnetCreateOk, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse,
+    PrivateSubnetViewError, PrivateSubnetViewOk, PrivateSubnetViewRequest,
     PrivateSubnetViewResponse,
 };
 use api_server::server::Config;
 use api_server::vm::{VmApi, VmListError, VmListRequest, VmListResponse};
 use api_types::{Count, LoadBalancerPage, NoStore, PostgresPage, VmPage};
-use tests::memory::{Caller, ContractErrors, Gate, State};
+use tests::memory::{Caller, ContractErrors, Gate, State, entity_tag};
 use tests::seed;
 
 struct Ready {
@@ -70,7 +71,7 @@ impl PrivateSubnetApi<Caller> for Ready {
         _: Caller,
         _: PrivateSubnetViewRequest,
     ) -> Result<PrivateSubnetViewResponse, PrivateSubnetViewError> {
-        Ok(self.state.subnets[0].clone().into())
+        Ok(PrivateSubnetViewOk::new(self.state.subnets[0].clone(), entity_tag()).into())
     }
 
     async fn private_subnet_create(
@@ -78,7 +79,7 @@ impl PrivateSubnetApi<Caller> for Ready {
         _: Caller,
         _: PrivateSubnetCreateRequest,
     ) -> Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError> {
-        Ok(self.state.subnets[0].clone().into())
+        Ok(PrivateSubnetCreateOk::new(self.state.subnets[0].clone(), entity_tag()).into())
     }
 
     async fn private_subnet_connect(
@@ -86,7 +87,7 @@ impl PrivateSubnetApi<Caller> for Ready {
         _: Caller,
         _: PrivateSubnetConnectRequest,
     ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
-        Ok(self.state.subnets[0].clone().into())
+        Ok(PrivateSubnetConnectOk::new(self.state.subnets[0].clone(), entity_tag()).into())
     }
 }
 
@@ -104,7 +105,12 @@ impl PostgresApi<Caller> for Ready {
         _: Caller,
         _: PostgresViewRequest,
     ) -> Result<PostgresViewResponse, PostgresViewError> {
-        Ok(PostgresViewOk::new(self.state.databases[0].clone(), NoStore::NoStore).into())
+        Ok(PostgresViewOk::new(
+            self.state.databases[0].clone(),
+            NoStore::NoStore,
+            entity_tag(),
+        )
+        .into())
     }
 
     async fn postgres_create(
@@ -114,7 +120,7 @@ impl PostgresApi<Caller> for Ready {
     ) -> Result<PostgresCreateResponse, PostgresCreateError> {
         let mut made = self.state.databases[0].clone();
         made.flavor = request.body.flavor;
-        Ok(PostgresCreateOk::new(made, NoStore::NoStore).into())
+        Ok(PostgresCreateOk::new(made, NoStore::NoStore, entity_tag()).into())
     }
 
     async fn postgres_update(
@@ -122,7 +128,12 @@ impl PostgresApi<Caller> for Ready {
         _: Caller,
         _: PostgresUpdateRequest,
     ) -> Result<PostgresUpdateResponse, PostgresUpdateError> {
-        Ok(PostgresUpdateOk::new(self.state.databases[0].clone(), NoStore::NoStore).into())
+        Ok(PostgresUpdateOk::new(
+            self.state.databases[0].clone(),
+            NoStore::NoStore,
+            entity_tag(),
+        )
+        .into())
     }
 
     async fn postgres_reset_superuser_password(
@@ -130,13 +141,12 @@ impl PostgresApi<Caller> for Ready {
         _: Caller,
         _: PostgresResetSuperuserPasswordRequest,
     ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
-        Ok(
-            PostgresResetSuperuserPasswordOk::new(
-                self.state.databases[0].clone(),
-                NoStore::NoStore,
-            )
-            .into(),
+        Ok(PostgresResetSuperuserPasswordOk::new(
+            self.state.databases[0].clone(),
+            NoStore::NoStore,
+            entity_tag(),
         )
+        .into())
     }
 }
 
@@ -162,7 +172,7 @@ impl LoadBalancerApi<Caller> for Ready {
         _: Caller,
         _: LoadBalancerUpdateRequest,
     ) -> Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError> {
-        Ok(self.state.load_balancers[0].clone().into())
+        Ok(LoadBalancerUpdateOk::new(self.state.load_balancers[0].clone(), entity_tag()).into())
     }
 
     async fn load_balancer_detach_vm(
@@ -170,7 +180,7 @@ impl LoadBalancerApi<Caller> for Ready {
         _: Caller,
         _: LoadBalancerDetachVmRequest,
     ) -> Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError> {
-        Ok(self.state.load_balancers[0].clone().into())
+        Ok(LoadBalancerDetachVmOk::new(self.state.load_balancers[0].clone(), entity_tag()).into())
     }
 }
 
@@ -180,7 +190,7 @@ impl FirewallApi<Caller> for Ready {
         _: Caller,
         _: FirewallDetachSubnetRequest,
     ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
-        Ok(self.state.firewalls[0].clone().into())
+        Ok(FirewallDetachSubnetOk::new(self.state.firewalls[0].clone(), entity_tag()).into())
     }
 }
 

@@ -1,11 +1,11 @@
 //! The operations tagged `firewall`.
 
 use api_server::firewall::{
-    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetOk, FirewallDetachSubnetRequest,
     FirewallDetachSubnetResponse,
 };
 
-use super::{Caller, Memory, admit_change, invalid, not_found};
+use super::{Caller, Memory, admit_conditional, entity_tag, invalid, not_found};
 
 impl FirewallApi<Caller> for Memory {
     async fn firewall_detach_subnet(
@@ -14,7 +14,11 @@ impl FirewallApi<Caller> for Memory {
         request: FirewallDetachSubnetRequest,
     ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
         let location = Some(request.location.as_str());
-        admit_change::<FirewallDetachSubnetError>(&caller, request.project_id.as_str(), location)?;
+        admit_conditional::<FirewallDetachSubnetError>(
+            &caller,
+            request.project_id.as_str(),
+            location,
+        )?;
         let mut state = self.state();
         let reference = request.firewall_reference.as_str();
         let subnet = request.body.private_subnet_id.as_str();
@@ -35,6 +39,6 @@ impl FirewallApi<Caller> for Memory {
         firewall
             .private_subnets
             .retain(|attached| attached.as_str() != subnet);
-        Ok(firewall.clone().into())
+        Ok(FirewallDetachSubnetOk::new(firewall.clone(), entity_tag()).into())
     }
 }

@@ -1,11 +1,11 @@
 //! The operations tagged `load_balancer`.
 
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
-    LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,
-    LoadBalancerListResponse, LoadBalancerUpdateError, LoadBalancerUpdateRequest,
-    LoadBalancerUpdateResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
-    ProjectLoadBalancerListResponse,
+    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmOk,
+    LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse, LoadBalancerListError,
+    LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
+    LoadBalancerUpdateOk, LoadBalancerUpdateRequest, LoadBalancerUpdateResponse,
+    ProjectLoadBalancerListError, ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
 };
 use api_server::responses;
 use api_types::{
@@ -13,7 +13,9 @@ use api_types::{
     Reference, StartAfter, Vm,
 };
 
-use super::{Caller, Memory, State, admit, admit_change, invalid, not_found, page};
+use super::{
+    Caller, Memory, State, admit, admit_conditional, entity_tag, invalid, not_found, page,
+};
 
 impl LoadBalancerApi<Caller> for Memory {
     async fn load_balancer_list(
@@ -56,7 +58,11 @@ impl LoadBalancerApi<Caller> for Memory {
         request: LoadBalancerUpdateRequest,
     ) -> Result<LoadBalancerUpdateResponse, LoadBalancerUpdateError> {
         let location = Some(request.location.as_str());
-        admit_change::<LoadBalancerUpdateError>(&caller, request.project_id.as_str(), location)?;
+        admit_conditional::<LoadBalancerUpdateError>(
+            &caller,
+            request.project_id.as_str(),
+            location,
+        )?;
         let mut state = self.state();
         let mut vms = Vec::new();
         for id in &request.body.vms {
@@ -74,7 +80,7 @@ impl LoadBalancerApi<Caller> for Memory {
         found.stack = request.body.stack.or(found.stack.take());
         // Null leaves the value as it is.
         found.cert_enabled = request.body.cert_enabled.flatten().or(found.cert_enabled);
-        Ok(found.clone().into())
+        Ok(LoadBalancerUpdateOk::new(found.clone(), entity_tag()).into())
     }
 
     async fn load_balancer_detach_vm(
@@ -83,7 +89,11 @@ impl LoadBalancerApi<Caller> for Memory {
         request: LoadBalancerDetachVmRequest,
     ) -> Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError> {
         let location = Some(request.location.as_str());
-        admit_change::<LoadBalancerDetachVmError>(&caller, request.project_id.as_str(), location)?;
+        admit_conditional::<LoadBalancerDetachVmError>(
+            &caller,
+            request.project_id.as_str(),
+            location,
+        )?;
         let mut state = self.state();
         let id = request.body.vm_id.as_str();
         if vm(&state, id).is_none() {
@@ -91,7 +101,7 @@ impl LoadBalancerApi<Caller> for Memory {
         }
         let found = find(&mut state, &request.load_balancer_reference)?;
         found.vms.retain(|vm| vm.id.as_str() != id);
-        Ok(found.clone().into())
+        Ok(LoadBalancerDetachVmOk::new(found.clone(), entity_tag()).into())
     }
 }
 

@@ -14,7 +14,10 @@ use api_types::{
     PostgresSummaryFields, Reference, StorageSizeGib, Tag, TagInputs,
 };
 
-use super::{Caller, Memory, State, admit, admit_change, invalid, not_found, page};
+use super::{
+    Caller, Memory, State, admit, admit_change, admit_conditional, entity_tag, invalid, not_found,
+    page,
+};
 
 impl PostgresApi<Caller> for Memory {
     async fn project_postgres_list(
@@ -53,7 +56,7 @@ impl PostgresApi<Caller> for Memory {
         )?;
         let mut state = self.state();
         let found = find(&mut state, &request.postgres_database_reference)?;
-        Ok(PostgresViewOk::new(found.clone(), NoStore::NoStore).into())
+        Ok(PostgresViewOk::new(found.clone(), NoStore::NoStore, entity_tag()).into())
     }
 
     async fn postgres_create(
@@ -96,7 +99,7 @@ impl PostgresApi<Caller> for Memory {
             primary: true,
         });
         state.databases.push(made.clone());
-        Ok(PostgresCreateOk::new(made, NoStore::NoStore).into())
+        Ok(PostgresCreateOk::new(made, NoStore::NoStore, entity_tag()).into())
     }
 
     async fn postgres_update(
@@ -105,7 +108,7 @@ impl PostgresApi<Caller> for Memory {
         request: PostgresUpdateRequest,
     ) -> Result<PostgresUpdateResponse, PostgresUpdateError> {
         let location = Some(request.location.as_str());
-        admit_change::<PostgresUpdateError>(&caller, request.project_id.as_str(), location)?;
+        admit_conditional::<PostgresUpdateError>(&caller, request.project_id.as_str(), location)?;
         let mut state = self.state();
         let found = find(&mut state, &request.postgres_database_reference)?;
         let body = request.body.unwrap_or_default();
@@ -121,7 +124,7 @@ impl PostgresApi<Caller> for Memory {
         if body.tags.is_some() {
             found.tags = tags(body.tags);
         }
-        Ok(PostgresUpdateOk::new(found.clone(), NoStore::NoStore).into())
+        Ok(PostgresUpdateOk::new(found.clone(), NoStore::NoStore, entity_tag()).into())
     }
 
     async fn postgres_reset_superuser_password(
@@ -130,7 +133,7 @@ impl PostgresApi<Caller> for Memory {
         request: PostgresResetSuperuserPasswordRequest,
     ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
         let location = Some(request.location.as_str());
-        admit_change::<PostgresResetSuperuserPasswordError>(
+        admit_conditional::<PostgresResetSuperuserPasswordError>(
             &caller,
             request.project_id.as_str(),
             location,
@@ -140,7 +143,10 @@ impl PostgresApi<Caller> for Memory {
         }
         let mut state = self.state();
         let found = find(&mut state, &request.postgres_database_reference)?;
-        Ok(PostgresResetSuperuserPasswordOk::new(found.clone(), NoStore::NoStore).into())
+        Ok(
+            PostgresResetSuperuserPasswordOk::new(found.clone(), NoStore::NoStore, entity_tag())
+                .into(),
+        )
     }
 }
 

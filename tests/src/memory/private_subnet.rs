@@ -1,14 +1,17 @@
 //! The operations tagged `private_subnet`.
 
 use api_server::private_subnet::{
-    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
-    PrivateSubnetConnectResponse, PrivateSubnetCreateError, PrivateSubnetCreateRequest,
-    PrivateSubnetCreateResponse, PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectOk,
+    PrivateSubnetConnectRequest, PrivateSubnetConnectResponse, PrivateSubnetCreateError,
+    PrivateSubnetCreateOk, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse,
+    PrivateSubnetViewError, PrivateSubnetViewOk, PrivateSubnetViewRequest,
     PrivateSubnetViewResponse,
 };
 use api_types::{Name, PrivateSubnetFields, PrivateSubnetState};
 
-use super::{Caller, Memory, State, admit, admit_change, invalid, not_found};
+use super::{
+    Caller, Memory, State, admit, admit_change, admit_conditional, entity_tag, invalid, not_found,
+};
 
 impl PrivateSubnetApi<Caller> for Memory {
     async fn private_subnet_view(
@@ -23,7 +26,7 @@ impl PrivateSubnetApi<Caller> for Memory {
         )?;
         let found =
             find(&self.state(), request.private_subnet_reference.as_str()).ok_or_else(not_found)?;
-        Ok(found.into())
+        Ok(PrivateSubnetViewOk::new(found, entity_tag()).into())
     }
 
     async fn private_subnet_create(
@@ -57,7 +60,7 @@ impl PrivateSubnetApi<Caller> for Memory {
             state: PrivateSubnetState::Creating,
         });
         state.subnets.push(made.clone());
-        Ok(made.into())
+        Ok(PrivateSubnetCreateOk::new(made, entity_tag()).into())
     }
 
     async fn private_subnet_connect(
@@ -66,13 +69,19 @@ impl PrivateSubnetApi<Caller> for Memory {
         request: PrivateSubnetConnectRequest,
     ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
         let location = Some(request.location.as_str());
-        admit_change::<PrivateSubnetConnectError>(&caller, request.project_id.as_str(), location)?;
+        admit_conditional::<PrivateSubnetConnectError>(
+            &caller,
+            request.project_id.as_str(),
+            location,
+        )?;
         let state = self.state();
         let found =
             find(&state, request.private_subnet_reference.as_str()).ok_or_else(not_found)?;
         let other = request.body.connected_subnet_id;
         match other.and_then(|other| find(&state, other.as_str())) {
-            Some(other) if other.id != found.id => Ok(found.into()),
+            Some(other) if other.id != found.id => {
+                Ok(PrivateSubnetConnectOk::new(found, entity_tag()).into())
+            }
             _ => Err(invalid(
                 "connected-subnet-id",
                 "must be the id of another private subnet",

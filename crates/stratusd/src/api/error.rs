@@ -15,7 +15,7 @@ use api_server::private_subnet::{
     PrivateSubnetConnectError, PrivateSubnetCreateError, PrivateSubnetViewError,
 };
 use api_server::responses::{
-    BadRequest, Conflict, Forbidden, NotFound, Unavailable, UnexpectedError,
+    BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, Unavailable, UnexpectedError,
 };
 use api_server::server::{IntoResponse, Response, StatusCode, serde_json};
 use api_server::vm::VmListError;
@@ -64,15 +64,16 @@ errors! {
         ProjectPostgresListError,
         VmListError;
     of_change:
-        FirewallDetachSubnetError,
         InferenceApiKeyCreateError,
+        PostgresCreateError,
+        PrivateSubnetCreateError;
+    of_conditional_change:
+        FirewallDetachSubnetError,
         LoadBalancerDetachVmError,
         LoadBalancerUpdateError,
-        PostgresCreateError,
         PostgresResetSuperuserPasswordError,
         PostgresUpdateError,
-        PrivateSubnetConnectError,
-        PrivateSubnetCreateError;
+        PrivateSubnetConnectError;
 }
 
 /// Returns the error response of a query.
@@ -84,6 +85,9 @@ where
         // The contract lists no 403 for queries, and every caller may read.
         Aborted::Refused(Refusal::ReadOnly | Refusal::QuotaExceeded(_)) => {
             unexpected("a query refused what only a change can").into()
+        }
+        Aborted::Refused(Refusal::Stale) => {
+            unexpected("an operation without `If-Match` has checked it").into()
         }
         Aborted::Refused(Refusal::Invalid(_)) => bad_request(aborted).into(),
         Aborted::Refused(refusal) => not_found(&refusal).into(),
@@ -119,6 +123,26 @@ where
             Conflict::new(error(409, ErrorType::Conflict, message, None)).into()
         }
         other => of_query(other),
+    }
+}
+
+/// Returns the error response of a change that may depend on `If-Match`.
+fn of_conditional_change<E>(aborted: Aborted<Refusal>) -> E
+where
+    E: From<BadRequest>
+        + From<NotFound>
+        + From<Unavailable>
+        + From<UnexpectedError>
+        + From<Forbidden>
+        + From<Conflict>
+        + From<PreconditionFailed>,
+{
+    match aborted {
+        Aborted::Refused(refusal @ Refusal::Stale) => {
+            let kind = ErrorType::PreconditionFailed;
+            PreconditionFailed::new(error(412, kind, refusal.to_string(), None)).into()
+        }
+        other => of_change(other),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Handlers of the tag `firewall`.
 
 use api_server::firewall::{
-    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetRequest,
+    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetOk, FirewallDetachSubnetRequest,
     FirewallDetachSubnetResponse,
 };
 
 use super::Service;
 use crate::domain::Caller;
+use crate::domain::entity_tag::Tagged;
 use crate::operations::firewall::DetachSubnet;
 
 impl FirewallApi<Caller> for Service {
@@ -22,7 +23,9 @@ impl FirewallApi<Caller> for Service {
             scope,
             reference: request.firewall_reference,
             body: request.body,
+            if_match: request.if_match,
         };
-        Ok(self.store.change(detach).await?.into())
+        let Tagged { shown, tag } = self.store.change(detach).await?;
+        Ok(FirewallDetachSubnetOk::new(shown, tag).into())
     }
 }

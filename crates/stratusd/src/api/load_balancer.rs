@@ -1,15 +1,16 @@
 //! Handlers of the tag `load_balancer`.
 
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmRequest,
-    LoadBalancerDetachVmResponse, LoadBalancerListError, LoadBalancerListRequest,
-    LoadBalancerListResponse, LoadBalancerUpdateError, LoadBalancerUpdateRequest,
-    LoadBalancerUpdateResponse, ProjectLoadBalancerListError, ProjectLoadBalancerListRequest,
-    ProjectLoadBalancerListResponse,
+    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmOk,
+    LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse, LoadBalancerListError,
+    LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
+    LoadBalancerUpdateOk, LoadBalancerUpdateRequest, LoadBalancerUpdateResponse,
+    ProjectLoadBalancerListError, ProjectLoadBalancerListRequest, ProjectLoadBalancerListResponse,
 };
 
 use super::Service;
 use crate::domain::Caller;
+use crate::domain::entity_tag::Tagged;
 use crate::domain::list::ListQuery;
 use crate::operations::load_balancer::{self, DetachVm, Update};
 
@@ -72,9 +73,11 @@ impl LoadBalancerApi<Caller> for Service {
             scope,
             reference: request.load_balancer_reference,
             body: request.body,
+            if_match: request.if_match,
             service_domain: self.context.service_domain.clone(),
         };
-        Ok(self.store.change(update).await?.into())
+        let Tagged { shown, tag } = self.store.change(update).await?;
+        Ok(LoadBalancerUpdateOk::new(shown, tag).into())
     }
 
     async fn load_balancer_detach_vm(
@@ -89,8 +92,10 @@ impl LoadBalancerApi<Caller> for Service {
             scope,
             reference: request.load_balancer_reference,
             body: request.body,
+            if_match: request.if_match,
             service_domain: self.context.service_domain.clone(),
         };
-        Ok(self.store.change(detach).await?.into())
+        let Tagged { shown, tag } = self.store.change(detach).await?;
+        Ok(LoadBalancerDetachVmOk::new(shown, tag).into())
     }
 }

@@ -12,6 +12,7 @@ use api_types::NoStore;
 
 use super::Service;
 use crate::domain::Caller;
+use crate::domain::entity_tag::Tagged;
 use crate::domain::list::ListQuery;
 use crate::operations::postgres::{self, Create, ResetSuperuserPassword, Update, offered_in};
 
@@ -46,14 +47,14 @@ impl PostgresApi<Caller> for Service {
             .scope(&caller, &request.project_id, request.location)
             .await?;
         let mut reader = self.store.reader().await?;
-        let found = postgres::view(
+        let Tagged { shown, tag } = postgres::view(
             &mut reader.connection(),
             &scope,
             &request.postgres_database_reference,
             &self.context.sealer,
         )
         .await?;
-        Ok(PostgresViewOk::new(found, NoStore::NoStore).into())
+        Ok(PostgresViewOk::new(shown, NoStore::NoStore, tag).into())
     }
 
     async fn postgres_create(
@@ -71,8 +72,8 @@ impl PostgresApi<Caller> for Service {
             offered_in: offered_in(&self.locations().await?),
             context: self.context.clone(),
         };
-        let created = self.store.change(create).await?;
-        Ok(PostgresCreateOk::new(created, NoStore::NoStore).into())
+        let Tagged { shown, tag } = self.store.change(create).await?;
+        Ok(PostgresCreateOk::new(shown, NoStore::NoStore, tag).into())
     }
 
     async fn postgres_update(
@@ -87,10 +88,11 @@ impl PostgresApi<Caller> for Service {
             scope,
             reference: request.postgres_database_reference,
             body: request.body,
+            if_match: request.if_match,
             context: self.context.clone(),
         };
-        let updated = self.store.change(update).await?;
-        Ok(PostgresUpdateOk::new(updated, NoStore::NoStore).into())
+        let Tagged { shown, tag } = self.store.change(update).await?;
+        Ok(PostgresUpdateOk::new(shown, NoStore::NoStore, tag).into())
     }
 
     async fn postgres_reset_superuser_password(
@@ -105,9 +107,10 @@ impl PostgresApi<Caller> for Service {
             scope,
             reference: request.postgres_database_reference,
             body: request.body,
+            if_match: request.if_match,
             context: self.context.clone(),
         };
-        let reset = self.store.change(reset).await?;
-        Ok(PostgresResetSuperuserPasswordOk::new(reset, NoStore::NoStore).into())
+        let Tagged { shown, tag } = self.store.change(reset).await?;
+        Ok(PostgresResetSuperuserPasswordOk::new(shown, NoStore::NoStore, tag).into())
     }
 }

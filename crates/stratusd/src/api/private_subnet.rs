@@ -1,14 +1,16 @@
 //! Handlers of the tag `private_subnet`.
 
 use api_server::private_subnet::{
-    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectRequest,
-    PrivateSubnetConnectResponse, PrivateSubnetCreateError, PrivateSubnetCreateRequest,
-    PrivateSubnetCreateResponse, PrivateSubnetViewError, PrivateSubnetViewRequest,
+    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectOk,
+    PrivateSubnetConnectRequest, PrivateSubnetConnectResponse, PrivateSubnetCreateError,
+    PrivateSubnetCreateOk, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse,
+    PrivateSubnetViewError, PrivateSubnetViewOk, PrivateSubnetViewRequest,
     PrivateSubnetViewResponse,
 };
 
 use super::Service;
 use crate::domain::Caller;
+use crate::domain::entity_tag::Tagged;
 use crate::operations::private_subnet::{self, Connect, Create};
 
 impl PrivateSubnetApi<Caller> for Service {
@@ -22,13 +24,13 @@ impl PrivateSubnetApi<Caller> for Service {
             .await?;
         // The view takes several statements, which must all see the same state.
         let mut snapshot = self.store.snapshot().await?;
-        let found = private_subnet::view(
+        let Tagged { shown, tag } = private_subnet::view(
             &mut snapshot.connection(),
             &scope,
             &request.private_subnet_reference,
         )
         .await?;
-        Ok(found.into())
+        Ok(PrivateSubnetViewOk::new(shown, tag).into())
     }
 
     async fn private_subnet_create(
@@ -46,7 +48,8 @@ impl PrivateSubnetApi<Caller> for Service {
             world: self.context.world.clone(),
             quotas: self.context.quotas,
         };
-        Ok(self.store.change(create).await?.into())
+        let Tagged { shown, tag } = self.store.change(create).await?;
+        Ok(PrivateSubnetCreateOk::new(shown, tag).into())
     }
 
     async fn private_subnet_connect(
@@ -61,7 +64,9 @@ impl PrivateSubnetApi<Caller> for Service {
             scope,
             reference: request.private_subnet_reference,
             body: request.body,
+            if_match: request.if_match,
         };
-        Ok(self.store.change(connect).await?.into())
+        let Tagged { shown, tag } = self.store.change(connect).await?;
+        Ok(PrivateSubnetConnectOk::new(shown, tag).into())
     }
 }

@@ -17,6 +17,8 @@ pub enum Refusal {
     ReadOnly,
     /// The project has as many resources of a kind as its quota allows.
     QuotaExceeded(Usage),
+    /// The resource has none of the entity tags that the caller knows of it.
+    Stale,
     /// The request fits the contract, but has values that cannot be used.
     Invalid(Invalid),
 }
@@ -74,6 +76,9 @@ impl fmt::Display for Refusal {
                      a larger quota"
                 )
             }
+            Self::Stale => f.write_str(
+                "the resource has changed since you saw it: get it again, and send its new entity tag",
+            ),
             Self::Invalid(invalid) => f.write_str(&invalid.message),
         }
     }

@@ -1,14 +1,16 @@
 //! Operations on firewalls.
 
-use api_types::{
-    Firewall, FirewallDetachSubnet, FirewallFields, FirewallRule, PrivateSubnetId, Reference,
-};
+use api_types::{Firewall, FirewallDetachSubnet, FirewallFields, FirewallRule, IfMatch, Reference};
 
 use super::{Result, Scope};
 use crate::domain::Refusal;
+use crate::domain::entity_tag::{Tagged, ensure_match};
 use crate::domain::id::{Kind, Referred};
 use crate::storage::firewall::Rule;
 use crate::storage::{self, Change, Connection};
+
+/// A row of a firewall.
+type Row = storage::firewall::Firewall;
 
 /// The change `firewall_detach_subnet`: takes a private subnet out of a firewall.
 #[derive(Debug)]
@@ -19,31 +21,52 @@ pub struct DetachSubnet {
     pub reference: Reference,
     /// The private subnet.
     pub body: FirewallDetachSubnet,
+    /// The tags that the firewall may have.
+    pub if_match: Option<IfMatch>,
 }
 
 impl Change for DetachSubnet {
-    type Output = Firewall;
+    type Output = Tagged<Firewall>;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Firewall> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Firewall>> {
         let project = &self.scope.project;
-        let firewall = match Referred::of(Kind::Firewall, &self.reference) {
-            Referred::Id(id) => storage::firewall::lookup_id(tx, self.scope.key(), id).await?,
-            Referred::Name(name) => {
-                storage::firewall::lookup_name(tx, self.scope.key(), name).await?
-            }
-        };
-        let firewall = firewall.ok_or(Refusal::NotFound)?;
+        let firewall = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
+        let firewall = matching(tx, &self.scope, self.if_match.as_ref(), firewall).await?;
         let field = "private_subnet_id";
         let subnet =
             find_subnet(tx, &self.scope, field, self.body.private_subnet_id.as_str()).await?;
         // Whether the subnet was attached makes no difference: detaching it again changes nothing.
         storage::firewall::detach(tx, project, &firewall.id, &subnet.id).await?;
-        let subnets = storage::firewall::subnets(tx, project, &firewall.id).await?;
-        let rules = storage::firewall::rules(tx, project, &firewall.id).await?;
-        Ok(shown(firewall, rules, subnets))
+        shown(tx, &self.scope, firewall).await
     }
+}
+
+async fn lookup(tx: &mut Connection<'_>, scope: &Scope, reference: &Reference) -> Result<Row> {
+    let found = match Referred::of(Kind::Firewall, reference) {
+        Referred::Id(id) => storage::firewall::lookup_id(tx, scope.key(), id).await?,
+        Referred::Name(name) => storage::firewall::lookup_name(tx, scope.key(), name).await?,
+    };
+    Ok(found.ok_or(Refusal::NotFound)?)
+}
+
+/// Returns a firewall, after checking that it has one of the tags in `if_match`, if there is one.
+/// It then stays as it is until the end of the change.
+async fn matching(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    if_match: Option<&IfMatch>,
+    found: Row,
+) -> Result<Row> {
+    let Some(if_match) = if_match else {
+        return Ok(found);
+    };
+    storage::lock::firewall(tx, &scope.project, &found.id).await?;
+    let locked = storage::firewall::lookup_id(tx, scope.key(), found.id.as_str()).await?;
+    let locked = locked.ok_or(Refusal::NotFound)?;
+    ensure_match(if_match, &shown(tx, scope, locked.clone()).await?.tag)?;
+    Ok(locked)
 }
 
 /// Looks up the subnet that a field of a body names by its id.
@@ -62,19 +85,19 @@ pub(super) async fn find_subnet(
     Ok(found.ok_or_else(|| Refusal::invalid(field, wrong))?)
 }
 
-fn shown(
-    firewall: storage::firewall::Firewall,
-    rules: Vec<Rule>,
-    subnets: Vec<PrivateSubnetId>,
-) -> Firewall {
-    Firewall::from(FirewallFields {
+/// Returns a firewall as responses show it, with its rules and subnets.
+async fn shown(tx: &mut Connection<'_>, scope: &Scope, firewall: Row) -> Result<Tagged<Firewall>> {
+    let project = &scope.project;
+    let subnets = storage::firewall::subnets(tx, project, &firewall.id).await?;
+    let rules = storage::firewall::rules(tx, project, &firewall.id).await?;
+    Ok(Tagged::of(Firewall::from(FirewallFields {
         description: firewall.description,
         firewall_rules: rules.into_iter().map(shown_rule).collect(),
         id: firewall.id,
         location: firewall.location,
         name: firewall.name,
         private_subnets: subnets,
-    })
+    })))
 }
 
 /// Returns a rule as responses show it.

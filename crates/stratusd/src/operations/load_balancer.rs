@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use api_types::{
-    Hostname, LoadBalancer, LoadBalancerDetachVm, LoadBalancerFields, LoadBalancerPage,
+    Hostname, IfMatch, LoadBalancer, LoadBalancerDetachVm, LoadBalancerFields, LoadBalancerPage,
     LoadBalancerSummary, LoadBalancerSummaryFields, LoadBalancerUpdate, Location, ObjectIdInput,
     ProjectId, Reference,
 };
 
 use super::{Result, Scope, vm};
+use crate::domain::entity_tag::{Tagged, ensure_match};
 use crate::domain::id::{Kind, Referred};
 use crate::domain::list::ListQuery;
 use crate::domain::{Caller, Refusal, ensure_project};
@@ -75,17 +76,27 @@ pub struct Update {
     pub reference: Reference,
     /// The new values.
     pub body: LoadBalancerUpdate,
+    /// The tags that the load balancer may have.
+    pub if_match: Option<IfMatch>,
     /// The domain that host names end in.
     pub service_domain: String,
 }
 
 impl Change for Update {
-    type Output = LoadBalancer;
+    type Output = Tagged<LoadBalancer>;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<LoadBalancer> {
-        let mut found = lookup(tx, &self.scope, &self.reference).await?;
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<LoadBalancer>> {
+        let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
+        let mut found = matching(
+            tx,
+            &self.scope,
+            self.if_match.as_ref(),
+            found,
+            &self.service_domain,
+        )
+        .await?;
         if self
             .body
             .health_check_endpoint
@@ -180,17 +191,27 @@ pub struct DetachVm {
     pub reference: Reference,
     /// The virtual machine.
     pub body: LoadBalancerDetachVm,
+    /// The tags that the load balancer may have.
+    pub if_match: Option<IfMatch>,
     /// The domain that host names end in.
     pub service_domain: String,
 }
 
 impl Change for DetachVm {
-    type Output = LoadBalancer;
+    type Output = Tagged<LoadBalancer>;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<LoadBalancer> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<LoadBalancer>> {
         let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
+        let found = matching(
+            tx,
+            &self.scope,
+            self.if_match.as_ref(),
+            found,
+            &self.service_domain,
+        )
+        .await?;
         let (project, location) = self.scope.key();
         let vm = self.body.vm_id.as_str();
         let vms = if Kind::Vm.is_id(vm) {
@@ -213,6 +234,26 @@ async fn lookup(tx: &mut Connection<'_>, scope: &Scope, reference: &Reference) -
         Referred::Name(name) => storage::load_balancer::lookup_name(tx, scope.key(), name).await?,
     };
     Ok(found.ok_or(Refusal::NotFound)?)
+}
+
+/// Returns a load balancer, after checking that it has one of the tags in `if_match`, if there is
+/// one. It then stays as it is until the end of the change.
+async fn matching(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    if_match: Option<&IfMatch>,
+    found: Row,
+    service_domain: &str,
+) -> Result<Row> {
+    let Some(if_match) = if_match else {
+        return Ok(found);
+    };
+    storage::lock::load_balancer(tx, &scope.project, &found.id).await?;
+    let locked = storage::load_balancer::lookup_id(tx, scope.key(), found.id.as_str()).await?;
+    let locked = locked.ok_or(Refusal::NotFound)?;
+    let vms = storage::load_balancer::vms(tx, &scope.project, &locked.id).await?;
+    ensure_match(if_match, &shown(locked.clone(), vms, service_domain)?.tag)?;
+    Ok(locked)
 }
 
 /// Returns the host name of a load balancer: its name, the end of its subnet's id, and the
@@ -255,7 +296,7 @@ fn shown(
     of: Row,
     vms: Vec<storage::vm::Vm>,
     service_domain: &str,
-) -> std::result::Result<LoadBalancer, StorageError> {
+) -> std::result::Result<Tagged<LoadBalancer>, StorageError> {
     let mut shown = LoadBalancer::from(LoadBalancerFields {
         hostname: hostname(&of, service_domain)?,
         algorithm: of.algorithm,
@@ -271,5 +312,5 @@ fn shown(
     });
     shown.stack = Some(of.stack);
     shown.cert_enabled = Some(of.cert_enabled);
-    Ok(shown)
+    Ok(Tagged::of(shown))
 }

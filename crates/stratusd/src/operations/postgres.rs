@@ -1,8 +1,8 @@
 //! Operations on Postgres databases.
 
 use api_types::{
-    Cidr, ConnectionString, Location, MaintenanceHour, Postgres, PostgresCreate, PostgresFields,
-    PostgresFirewallRule, PostgresFirewallRuleId, PostgresId, PostgresPage,
+    Cidr, ConnectionString, IfMatch, Location, MaintenanceHour, Postgres, PostgresCreate,
+    PostgresFields, PostgresFirewallRule, PostgresFirewallRuleId, PostgresId, PostgresPage,
     PostgresResetSuperuserPassword, PostgresSize, PostgresState, PostgresStorageSizeInput,
     PostgresSummary, PostgresSummaryFields, PostgresUpdate, ProjectId, Reference, StorageSizeGib,
     Tag, TagInput, Timestamp,
@@ -11,6 +11,7 @@ use jiff::Timestamp as Moment;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{Context, Result, Scope, ensure_room};
+use crate::domain::entity_tag::{self, Tagged, ensure_match};
 use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::list::ListQuery;
 use crate::domain::postgres::{fits, sealed_for};
@@ -43,7 +44,7 @@ pub async fn view(
     scope: &Scope,
     reference: &Reference,
     sealer: &Sealer,
-) -> Result<Postgres> {
+) -> Result<Tagged<Postgres>> {
     let found = lookup(c, scope, reference).await?;
     Ok(shown(found, scope, sealer)?)
 }
@@ -74,10 +75,10 @@ pub fn offered_in(locations: &[location::Location]) -> Vec<Location> {
 }
 
 impl Change for Create {
-    type Output = Postgres;
+    type Output = Tagged<Postgres>;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Postgres> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
         self.scope.access.ensure_full()?;
         let (size, storage_size) = self.checked()?;
         let name = self.reference.as_str();
@@ -202,18 +203,22 @@ pub struct Update {
     pub reference: Reference,
     /// The new values.
     pub body: Option<PostgresUpdate>,
+    /// The tags that the database may have.
+    pub if_match: Option<IfMatch>,
     /// Time, randomness, and what opens the password.
     pub context: Context,
 }
 
 impl Change for Update {
-    type Output = Postgres;
+    type Output = Tagged<Postgres>;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Postgres> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
         let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
-        let changed = match &self.body {
+        let if_match = self.if_match.as_ref();
+        let found = matching(tx, &self.scope, if_match, found, &self.context.sealer).await?;
+        let mut changed = match &self.body {
             Some(body) => merged(&found, body)?,
             None => found.clone(),
         };
@@ -221,6 +226,7 @@ impl Change for Update {
         if changed != found {
             let now = storage::clock::now(tx, &self.context.world).await?;
             storage::database::retarget(tx, &self.scope.project, &changed, now).await?;
+            changed.revision += 1;
         }
         Ok(shown(changed, &self.scope, &self.context.sealer)?)
     }
@@ -275,24 +281,29 @@ pub struct ResetSuperuserPassword {
     pub reference: Reference,
     /// The password.
     pub body: PostgresResetSuperuserPassword,
+    /// The tags that the database may have.
+    pub if_match: Option<IfMatch>,
     /// Time, randomness, and what seals the password.
     pub context: Context,
 }
 
 impl Change for ResetSuperuserPassword {
-    type Output = Postgres;
+    type Output = Tagged<Postgres>;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Postgres> {
-        let mut found = lookup(tx, &self.scope, &self.reference).await?;
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<Postgres>> {
+        let (world, sealer) = (&self.context.world, &self.context.sealer);
+        let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
+        let if_match = self.if_match.as_ref();
+        let mut found = matching(tx, &self.scope, if_match, found, sealer).await?;
         let asked = self.body.password.expose();
         password::ensure_strong(asked)?;
-        let (world, sealer) = (&self.context.world, &self.context.sealer);
         let project = &self.scope.project;
         found.password = sealer.seal(asked, world, &sealed_for(project, &found.id));
         let now = storage::clock::now(tx, world).await?;
         storage::database::set_password(tx, project, &found, now).await?;
+        found.revision += 1;
         Ok(shown(found, &self.scope, sealer)?)
     }
 }
@@ -303,6 +314,25 @@ async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) ->
         Referred::Name(name) => storage::database::lookup_name(c, scope.key(), name).await?,
     };
     Ok(found.ok_or(Refusal::NotFound)?)
+}
+
+/// Returns a database, after checking that it has one of the tags in `if_match`, if there is one.
+/// It then stays as it is until the end of the change.
+async fn matching(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    if_match: Option<&IfMatch>,
+    found: Database,
+    sealer: &Sealer,
+) -> Result<Database> {
+    let Some(if_match) = if_match else {
+        return Ok(found);
+    };
+    storage::lock::database(tx, &scope.project, &found.id).await?;
+    let locked = storage::database::lookup_id(tx, scope.key(), found.id.as_str()).await?;
+    let locked = locked.ok_or(Refusal::NotFound)?;
+    ensure_match(if_match, &shown(locked.clone(), scope, sealer)?.tag)?;
+    Ok(locked)
 }
 
 /// Merges several refusals of values into one.
@@ -389,9 +419,10 @@ fn shown(
     of: Database,
     scope: &Scope,
     sealer: &Sealer,
-) -> std::result::Result<Postgres, StorageError> {
+) -> std::result::Result<Tagged<Postgres>, StorageError> {
+    let connection_string = connection_string(&of, scope, sealer)?;
     let mut shown = Postgres::from(PostgresFields {
-        connection_string: connection_string(&of, scope, sealer)?,
+        connection_string: None,
         earliest_restore_time: of
             .earliest_restore_time
             .map(|time| timestamp(time, "earliest_restore_time"))
@@ -417,5 +448,8 @@ fn shown(
     shown.target_vm_size = Some(of.target_vm_size);
     shown.ca_certificates = Some(of.ca_certificates);
     shown.parent = Some(of.parent);
-    Ok(shown)
+    // The revision stands for the password: each new one increases it.
+    let tag = entity_tag::hash(&(&shown, &of.host, of.revision));
+    shown.connection_string = connection_string;
+    Ok(Tagged { shown, tag })
 }

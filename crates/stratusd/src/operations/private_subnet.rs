@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 
 use api_types::{
-    Cidr, FirewallId, FirewallRuleId, FirewallSummary, FirewallSummaryFields, Name, Nic, NicFields,
-    PortRange, PrivateSubnet, PrivateSubnetConnect, PrivateSubnetCreate, PrivateSubnetFields,
-    PrivateSubnetId, PrivateSubnetState, ProjectId, Reference,
+    Cidr, FirewallId, FirewallRuleId, FirewallSummary, FirewallSummaryFields, IfMatch, Name, Nic,
+    NicFields, PortRange, PrivateSubnet, PrivateSubnetConnect, PrivateSubnetCreate,
+    PrivateSubnetFields, PrivateSubnetId, PrivateSubnetState, ProjectId, Reference,
 };
 
 use super::firewall::{find_subnet, shown_rule};
 use super::{Result, Scope, ensure_room};
 use crate::domain::Refusal;
+use crate::domain::entity_tag::{Tagged, ensure_match};
 use crate::domain::id::{Id, Kind, Referred, name_of};
 use crate::domain::network::{Net4, Net6};
 use crate::domain::quota::{self, Quotas};
@@ -30,7 +31,7 @@ pub async fn view(
     c: &mut Connection<'_>,
     scope: &Scope,
     reference: &Reference,
-) -> Result<PrivateSubnet> {
+) -> Result<Tagged<PrivateSubnet>> {
     let found = lookup(c, scope, reference).await?;
     shown(c, scope, found).await
 }
@@ -52,10 +53,10 @@ pub struct Create {
 }
 
 impl Change for Create {
-    type Output = PrivateSubnet;
+    type Output = Tagged<PrivateSubnet>;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<PrivateSubnet> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<PrivateSubnet>> {
         self.scope.access.ensure_full()?;
         let project = &self.scope.project;
         let name = match Referred::of(Kind::PrivateSubnet, &self.reference) {
@@ -242,16 +243,19 @@ pub struct Connect {
     pub reference: Reference,
     /// The request body, which names the second subnet.
     pub body: PrivateSubnetConnect,
+    /// The tags that the one subnet may have.
+    pub if_match: Option<IfMatch>,
 }
 
 impl Change for Connect {
-    type Output = PrivateSubnet;
+    type Output = Tagged<PrivateSubnet>;
     type Refusal = Refusal;
 
-    async fn apply(&self, tx: &mut Connection<'_>) -> Result<PrivateSubnet> {
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<Tagged<PrivateSubnet>> {
         let field = "connected-subnet-id";
         let found = lookup(tx, &self.scope, &self.reference).await?;
         self.scope.access.ensure_full()?;
+        let found = matching(tx, &self.scope, self.if_match.as_ref(), found).await?;
         let Some(other) = &self.body.connected_subnet_id else {
             return Err(Refusal::invalid(field, "is required").into());
         };
@@ -279,14 +283,36 @@ async fn lookup(c: &mut Connection<'_>, scope: &Scope, reference: &Reference) ->
     Ok(found.ok_or(Refusal::NotFound)?)
 }
 
+/// Returns a subnet, after checking that it has one of the tags in `if_match`, if there is one. It
+/// then stays as it is until the end of the change.
+async fn matching(
+    tx: &mut Connection<'_>,
+    scope: &Scope,
+    if_match: Option<&IfMatch>,
+    found: Row,
+) -> Result<Row> {
+    let Some(if_match) = if_match else {
+        return Ok(found);
+    };
+    storage::lock::private_subnet(tx, &scope.project, &found.id).await?;
+    let locked = storage::private_subnet::lookup_id(tx, scope.key(), found.id.as_str()).await?;
+    let locked = locked.ok_or(Refusal::NotFound)?;
+    ensure_match(if_match, &shown(tx, scope, locked.clone()).await?.tag)?;
+    Ok(locked)
+}
+
 /// Returns a subnet as responses show it, with its firewalls and interfaces.
-async fn shown(c: &mut Connection<'_>, scope: &Scope, subnet: Row) -> Result<PrivateSubnet> {
+async fn shown(
+    c: &mut Connection<'_>,
+    scope: &Scope,
+    subnet: Row,
+) -> Result<Tagged<PrivateSubnet>> {
     let project = &scope.project;
     let firewalls = storage::firewall::of_subnet(c, project, &subnet.id).await?;
     // One statement for the rules of all firewalls: one for each would cost a round trip for each.
     let rules = storage::firewall::rules_of_subnet(c, project, &subnet.id).await?;
     let nics = storage::private_subnet::nics(c, project, &subnet.id).await?;
-    Ok(PrivateSubnet::from(PrivateSubnetFields {
+    Ok(Tagged::of(PrivateSubnet::from(PrivateSubnetFields {
         firewalls: firewalls
             .into_iter()
             .map(|firewall| summary(firewall, &rules))
@@ -298,7 +324,7 @@ async fn shown(c: &mut Connection<'_>, scope: &Scope, subnet: Row) -> Result<Pri
         net6: subnet.net6.into(),
         nics: nics.into_iter().map(shown_nic).collect(),
         state: subnet.state,
-    }))
+    })))
 }
 
 /// Returns a firewall as responses about its subnet show it. `rules` are those of all the subnet's

@@ -45,8 +45,14 @@ impl Target {
     /// Opens the service's database, to change it without the service.
     fn database(&self) -> SqliteConnection {
         let file = self.home.database_url.strip_prefix("sqlite://");
-        SqliteConnection::establish(file.expect("the store is a SQLite file"))
-            .expect("the SQLite file opens")
+        let file = file.expect("the store is a SQLite file");
+        let mut connection = SqliteConnection::establish(file).expect("the SQLite file opens");
+        // The reconciler may be writing at the moment.
+        let patient = "PRAGMA busy_timeout = 5000";
+        connection
+            .batch_execute(patient)
+            .expect("the time limit can be set");
+        connection
     }
 
     /// Returns a request without credentials, for a path below the project.
@@ -110,6 +116,13 @@ impl Target {
                     .expect("the trigger is created");
                 self.request(Method::POST, key)
             }
+            "precondition_failed" => self
+                .request(
+                    Method::POST,
+                    &format!("{LOCATION}/firewall/web-only/detach-subnet"),
+                )
+                .header("if-match", "\"pxTk3SQh5sLZ2yWc9vJ0Bw\"")
+                .json(&json!({ "private_subnet_id": "unknown" })),
             "payload_too_large" => return Some(self.announce(key, (1 << 20) + 1)),
             "unsupported_media_type" => self
                 .request(Method::POST, key)
@@ -247,12 +260,13 @@ async fn every_request_example_is_accepted_where_it_stands() {
 }
 
 /// Returns whether a service accepts an example: in full, or except for the id of a resource that
-/// does not exist or a name that is taken.
+/// does not exist, a name that is taken, or the tag of another resource.
 fn is_accepted(operation: &Operation<'_>, status: u16, body: &Value) -> bool {
     let takes_references = operation.path.contains("reference}");
     match (status, body["error"]["type"].as_str()) {
         (200, _) => true,
         (404, Some("ResourceNotFound")) => takes_references,
+        (412, Some("PreconditionFailed")) => true,
         (400, Some("InvalidRequest")) => {
             let of_resources = [
                 "name",
@@ -324,12 +338,17 @@ fn request(
             .map_or_else(|| value.to_string(), str::to_owned)
     };
     let (mut path, mut query) = (operation.path.to_owned(), Vec::new());
-    for (name, value) in choice {
-        let in_path = format!("{{{name}}}");
-        if path.contains(&in_path) {
-            path = path.replace(&in_path, &text(value));
-        } else {
-            query.push((*name, text(value)));
+    let mut headers = reqwest::header::HeaderMap::new();
+    for parameter in &operation.parameters {
+        let name = parameter["name"].as_str().expect("a parameter has a name");
+        let value = text(choice[name]);
+        match parameter["in"].as_str() {
+            Some("path") => path = path.replace(&format!("{{{name}}}"), &value),
+            Some("header") => {
+                let name: reqwest::header::HeaderName = name.parse().expect("it is a name");
+                headers.insert(name, value.parse().expect("it is a value"));
+            }
+            _ => query.push((name, value)),
         }
     }
     let method = operation.method.to_uppercase();
@@ -338,6 +357,7 @@ fn request(
         .http
         .request(method, format!("{}{path}", target.service.base))
         .bearer_auth(&target.token)
+        .headers(headers)
         .query(&query);
     match body {
         Some(body) => request.json(body),

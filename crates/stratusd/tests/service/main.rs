@@ -3,6 +3,7 @@
 mod backups;
 mod commands;
 mod concurrency;
+mod conditional;
 mod crash;
 mod differential;
 mod examples;

@@ -65,10 +65,24 @@ impl Caller {
         path: &str,
         body: Option<&Value>,
     ) -> reqwest::Result<Response> {
-        let request = self
+        self.send_with(&[], method, path, body).await
+    }
+
+    /// Sends a request with further headers and returns the raw response.
+    pub async fn send_with(
+        &self,
+        headers: &[(&'static str, &str)],
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> reqwest::Result<Response> {
+        let mut request = self
             .http
             .request(method, format!("{}{path}", self.base))
             .bearer_auth(&self.token);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
         match body {
             Some(body) => request.json(body).send().await,
             None => request.send().await,
