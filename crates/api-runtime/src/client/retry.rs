@@ -18,9 +18,11 @@ use super::retry_after::retry_after;
 /// How often a failed call is repeated, and after which pauses.
 ///
 /// A call of an idempotent method (GET, HEAD, OPTIONS, TRACE, PUT, DELETE) is repeated if its
-/// connection failed or its status was 408, 429, 502, 503 or 504. A call of another method is
-/// repeated only if no connection was made, so that the server cannot have run it. A call whose
-/// body is a stream is not repeated, since the stream is consumed.
+/// connection failed or its status was 408, 429, 502, 503 or 504, and so is a call with the header
+/// `Idempotency-Key`, by which the server recognises a repeat. An operation that takes this header
+/// gets a random key if the caller sets none. Any other call is repeated only if no connection was
+/// made, so that the server cannot have run it. A call whose body is a stream is not repeated, since
+/// the stream is consumed.
 ///
 /// Each pause is twice as long as the one before, and half of it is random, unless the response has
 /// `Retry-After`. A response that asks for more than the longest pause, or than what is left of the
@@ -68,7 +70,7 @@ impl Retries {
     where
         F: Future<Output = reqwest::Result<Response>>,
     {
-        let idempotent = is_idempotent(request.method());
+        let idempotent = is_idempotent(&request);
         let deadline = request
             .timeout()
             .and_then(|timeout| Instant::now().checked_add(*timeout));
@@ -134,9 +136,38 @@ impl Retries {
     }
 }
 
-/// Returns whether repeating a call of this method has the effect of a single call (RFC 9110,
-/// section 9.2.2).
-fn is_idempotent(method: &Method) -> bool {
+/// The header by which a server recognises a request that is sent again (the IETF's draft
+/// `httpapi-idempotency-key-header`).
+pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// Returns a random key, in the form of a UUID (version 4).
+///
+/// The hashes of the standard library are keyed with randomness of the system, and 122 bits of them
+/// do not repeat. They need not be secret, so this needs no further crate. A forked process has the
+/// keys of its parent, but not its id.
+pub(super) fn idempotency_key() -> String {
+    let process = std::process::id();
+    let (one, other) = (
+        RandomState::new().hash_one(process),
+        RandomState::new().hash_one(process),
+    );
+    let (version, variant) = (one & 0x0fff | 0x4000, other >> 48 & 0x3fff | 0x8000);
+    format!(
+        "{:08x}-{:04x}-{version:04x}-{variant:04x}-{:012x}",
+        one >> 32,
+        one >> 16 & 0xffff,
+        other & 0xffff_ffff_ffff,
+    )
+}
+
+/// Returns whether repeating a call has the effect of a single call: by its method (RFC 9110,
+/// section 9.2.2), or because the server recognises the repeat by its key.
+fn is_idempotent(request: &Request) -> bool {
+    let has_key = request.headers().contains_key(IDEMPOTENCY_KEY);
+    has_key || has_idempotent_method(request.method())
+}
+
+fn has_idempotent_method(method: &Method) -> bool {
     [
         Method::GET,
         Method::HEAD,
@@ -232,6 +263,22 @@ mod tests {
         );
     }
 
+    #[test]
+    fn random_keys_are_uuids_and_differ() {
+        let keys: std::collections::HashSet<String> =
+            (0..10_000).map(|_| idempotency_key()).collect();
+        assert_eq!(keys.len(), 10_000);
+        for key in keys {
+            let parts: Vec<&str> = key.split('-').collect();
+            let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+            assert_eq!(lengths, [8, 4, 4, 4, 12], "{key}");
+            assert!(
+                parts[2].starts_with('4') && parts[3].starts_with(['8', '9', 'a', 'b']),
+                "{key}"
+            );
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn only_what_is_safe_is_repeated() {
         let retries = Retries::new(1);
@@ -247,6 +294,10 @@ mod tests {
             let times = attempts(&retries, request(method.clone()), status, &[]).await;
             assert_eq!(times.len(), count, "{method} {status}");
         }
+        let mut keyed = request(Method::POST);
+        let key = idempotency_key().parse().unwrap();
+        keyed.headers_mut().insert(IDEMPOTENCY_KEY, key);
+        assert_eq!(attempts(&retries, keyed, 503, &[]).await.len(), 2);
         let mut streamed = request(Method::PUT);
         let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>("x")]);
         *streamed.body_mut() = Some(reqwest::Body::wrap_stream(pieces));

@@ -9,6 +9,7 @@ use reqwest::{Request, RequestBuilder, Response};
 
 use super::config::Target;
 use super::credential::Credential;
+use super::retry::idempotency_key;
 use super::{Error, Retries};
 
 /// Sends the requests of a client. Cheap to clone.
@@ -43,6 +44,13 @@ impl Transport {
     #[must_use]
     pub fn http(&self) -> &reqwest::Client {
         &self.http
+    }
+
+    /// Returns a new key for a call that takes an `Idempotency-Key` and has none, if calls are
+    /// retried: with it, this call can be.
+    #[must_use]
+    pub fn idempotency_key(&self) -> Option<String> {
+        self.settings.retries.as_ref().map(|_| idempotency_key())
     }
 
     /// Sends the request of an operation, and returns the head of its response.

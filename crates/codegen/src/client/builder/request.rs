@@ -10,6 +10,10 @@ use super::super::responses::{Body, Choice, essence};
 use super::Builder;
 use crate::ir::Parameter;
 
+/// The header by which a server recognises a request that is sent again (the IETF's draft
+/// `httpapi-idempotency-key-header`).
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
 impl Builder<'_> {
     /// Returns the statements that make `request`, a `reqwest::RequestBuilder`, of the builder's
     /// arguments.
@@ -174,6 +178,22 @@ impl Builder<'_> {
         })
     }
 
+    /// Returns what happens if an optional parameter has no value: the idempotency key of a call
+    /// that may be retried is drawn at random.
+    fn absent(&self, parameter: &Parameter) -> Option<TokenStream> {
+        let name = &parameter.wire;
+        let is_key =
+            parameter.location == Location::Header && name.eq_ignore_ascii_case(IDEMPOTENCY_KEY);
+        let transport = self.transport();
+        is_key.then(|| {
+            quote! {
+                else if let Some(key) = self.#transport.idempotency_key() {
+                    request = request.header(#name, key);
+                }
+            }
+        })
+    }
+
     /// Returns a statement for each parameter of a location, run if the parameter has a value.
     fn each(
         &self,
@@ -187,7 +207,8 @@ impl Builder<'_> {
                     return statement(parameter, quote!(&self.#field?));
                 }
                 let statement = statement(parameter, quote!(value));
-                quote!(if let Some(value) = &self.#field? { #statement })
+                let absent = self.absent(parameter);
+                quote!(if let Some(value) = &self.#field? { #statement } #absent)
             })
             .collect();
         (!statements.is_empty()).then(|| quote!(#(#statements)*))
