@@ -136,6 +136,23 @@ fn every_tagged_resource_can_be_changed_under_the_condition_of_its_tag() {
     }
 }
 
+/// Every POST can be repeated by its key, and its success says whether it is a repeat.
+#[test]
+fn every_post_takes_an_idempotency_key() {
+    let contract = seed::contract();
+    for (method, operation) in operations(&contract) {
+        let id = &operation["operationId"];
+        let parameters = operation.get("parameters").and_then(Value::as_array);
+        let mut parameters = parameters.into_iter().flatten();
+        let takes_key = parameters
+            .any(|parameter| parameter["$ref"] == "#/components/parameters/IdempotencyKey");
+        assert_eq!(takes_key, method == "post", "{id}");
+        let headers = &operation["responses"]["200"]["headers"];
+        let says_so = headers.get("Idempotency-Replayed").is_some();
+        assert_eq!(says_so, method == "post", "{id}");
+    }
+}
+
 #[test]
 fn every_request_and_response_has_an_example() {
     let contract = seed::contract();

@@ -9,6 +9,7 @@ pub trait ClientInferenceApiKeyExt: crate::sealed::Sealed {
     ///
     /// Creates a new key with every call.
     /// Store the key: it is returned only in this response, and the service keeps only its hash.
+    /// With an `Idempotency-Key`, the response is kept too, encrypted, for repeats within 24 hours.
     ///
     /// `POST /project/{project_id}/inference-api-key`
     fn inference_api_key_create(&self) -> InferenceApiKeyCreate<'_> {
@@ -23,6 +24,7 @@ impl ClientInferenceApiKeyExt for crate::Client {}
 pub struct InferenceApiKeyCreate<'a> {
     client: &'a runtime::Transport,
     project_id: runtime::Argument<api_types::ProjectId>,
+    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
     body: runtime::Argument<Option<runtime::Payload>>,
 }
 
@@ -31,6 +33,7 @@ impl<'a> InferenceApiKeyCreate<'a> {
         Self {
             client,
             project_id: runtime::missing("project_id"),
+            idempotency_key: Ok(None),
             body: Ok(None),
         }
     }
@@ -41,6 +44,22 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// Path parameter `project_id`, required.
     pub fn project_id<V: TryInto<api_types::ProjectId>>(mut self, value: V) -> Self {
         self.project_id = runtime::argument("project_id", "ProjectId", value);
+        self
+    }
+
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.idempotency_key = runtime::optional(
+            "idempotency_key",
+            "IdempotencyKey",
+            value,
+        );
         self
     }
 
@@ -69,10 +88,10 @@ impl<'a> InferenceApiKeyCreate<'a> {
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(
@@ -95,6 +114,15 @@ impl<'a> InferenceApiKeyCreate<'a> {
             .http()
             .request(runtime::reqwest::Method::POST, url)
             .header("accept", "application/json");
+        if let Some(value) = &self.idempotency_key? {
+            request = request
+                .header(
+                    "Idempotency-Key",
+                    runtime::header_text("Idempotency-Key", value, false)?,
+                );
+        } else if let Some(key) = self.client.idempotency_key() {
+            request = request.header("Idempotency-Key", key);
+        }
         if let Some(body) = self.body? {
             request = body.on(request);
         }

@@ -66,6 +66,19 @@
 //! Tags are strong and opaque, and compared as RFC 9110 (section 13.1.1) says; without `If-Match`, the last change wins.
 //! `If-None-Match` is ignored.
 //!
+//! ## Idempotent requests
+//!
+//! Creates and actions (every POST) take an `Idempotency-Key`, a text of your choice that no other request of yours has, such as a random UUID.
+//! If you do not know whether a request has reached the service, send it again with the same key.
+//! If it was done before, you get the response to the first request again, with the header `Idempotency-Replayed: true`, and nothing is changed; else it is done now.
+//! A repeat that arrives while the first request is in progress waits for its response.
+//!
+//! - A key belongs to one token and one operation. If you send it with another path or body, the response is 409 `IdempotencyConflict`, and nothing is changed.
+//! - A response is kept for 24 hours, encrypted; after that, the key is as good as new.
+//! - Only successes are kept: a request that was refused can be corrected and sent with the same key. If a 500 has hidden a change that was made, the repeat gets its response.
+//! - A repeat is compared and answered after the location is checked, before the resource is looked up: neither `If-Match` nor what has changed since then matters to it.
+//! - A project can have only so many keys in use; the limit is that of the service. A new key over it is rejected with 429 `TooManyRequests`.
+//!
 //! ## Ids, names and references
 //!
 //! An id has 26 characters: a prefix of two characters for its type, and 24 characters of lowercase Crockford base 32 (`0-9` and `a-z`, without `i`, `l`, `o` and `u`).

@@ -140,7 +140,7 @@ impl<'a> ProjectPostgresList<'a> {
     /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(
@@ -258,7 +258,7 @@ impl<'a> PostgresView<'a> {
     /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
@@ -286,7 +286,8 @@ pub struct PostgresCreate<'a> {
     project_id: runtime::Argument<api_types::ProjectId>,
     location: runtime::Argument<api_types::Location>,
     postgres_database_reference: runtime::Argument<api_types::Reference>,
-    body: runtime::Argument<api_types::PostgresCreate>,
+    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
+    body: runtime::Argument<runtime::Payload>,
 }
 
 impl<'a> PostgresCreate<'a> {
@@ -296,6 +297,7 @@ impl<'a> PostgresCreate<'a> {
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
+            idempotency_key: Ok(None),
             body: runtime::missing("body"),
         }
     }
@@ -334,11 +336,31 @@ impl<'a> PostgresCreate<'a> {
         self
     }
 
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.idempotency_key = runtime::optional(
+            "idempotency_key",
+            "IdempotencyKey",
+            value,
+        );
+        self
+    }
+
     /// The size, storage and options of the new database.
     ///
     /// Request body, `application/json`, required.
     pub fn body<V: TryInto<api_types::PostgresCreate>>(mut self, value: V) -> Self {
-        self.body = runtime::argument("body", "PostgresCreate", value);
+        self.body = runtime::argument("body", "PostgresCreate", value)
+            .and_then(|value: api_types::PostgresCreate| runtime::Payload::json(
+                "application/json",
+                &value,
+            ));
         self
     }
 
@@ -351,24 +373,52 @@ impl<'a> PostgresCreate<'a> {
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
-        let url = runtime::url(
+        let url = runtime::escaped_url(
             self.client,
             "/project/{}/location/{}/postgres/{}",
-            &[&self.project_id?, &self.location?, &self.postgres_database_reference?],
+            [
+                runtime::path_text(
+                    "project_id",
+                    &self.project_id?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "location",
+                    &self.location?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+                runtime::path_text(
+                    "postgres_database_reference",
+                    &self.postgres_database_reference?,
+                    runtime::Style::Simple,
+                    false,
+                )?,
+            ],
         )?;
-        let request = self
+        let mut request = self
             .client
             .http()
-            .post(url)
-            .json(&self.body?)
+            .request(runtime::reqwest::Method::POST, url)
             .header("accept", "application/json");
+        if let Some(value) = &self.idempotency_key? {
+            request = request
+                .header(
+                    "Idempotency-Key",
+                    runtime::header_text("Idempotency-Key", value, false)?,
+                );
+        } else if let Some(key) = self.client.idempotency_key() {
+            request = request.header("Idempotency-Key", key);
+        }
+        request = self.body?.on(request);
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;
         match response.status().as_u16() {
             200 => runtime::decode(response).await,
@@ -468,11 +518,11 @@ impl<'a> PostgresUpdate<'a> {
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
@@ -531,6 +581,7 @@ pub struct PostgresResetSuperuserPassword<'a> {
     location: runtime::Argument<api_types::Location>,
     postgres_database_reference: runtime::Argument<api_types::Reference>,
     if_match: runtime::Argument<Option<api_types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
     body: runtime::Argument<runtime::Payload>,
 }
 
@@ -542,6 +593,7 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
             location: runtime::missing("location"),
             postgres_database_reference: runtime::missing("postgres_database_reference"),
             if_match: Ok(None),
+            idempotency_key: Ok(None),
             body: runtime::missing("body"),
         }
     }
@@ -589,6 +641,22 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
         self
     }
 
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.idempotency_key = runtime::optional(
+            "idempotency_key",
+            "IdempotencyKey",
+            value,
+        );
+        self
+    }
+
     /// The new password.
     ///
     /// Request body, `application/json`, required.
@@ -613,11 +681,11 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::Postgres, api_types::Error> {
@@ -653,6 +721,15 @@ impl<'a> PostgresResetSuperuserPassword<'a> {
         if let Some(value) = &self.if_match? {
             request = request
                 .header("If-Match", runtime::header_text("If-Match", value, false)?);
+        }
+        if let Some(value) = &self.idempotency_key? {
+            request = request
+                .header(
+                    "Idempotency-Key",
+                    runtime::header_text("Idempotency-Key", value, false)?,
+                );
+        } else if let Some(key) = self.client.idempotency_key() {
+            request = request.header("Idempotency-Key", key);
         }
         request = self.body?.on(request);
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;

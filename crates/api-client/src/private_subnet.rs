@@ -105,7 +105,7 @@ impl<'a> PrivateSubnetView<'a> {
     /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(
@@ -135,6 +135,7 @@ pub struct PrivateSubnetCreate<'a> {
     project_id: runtime::Argument<api_types::ProjectId>,
     location: runtime::Argument<api_types::Location>,
     private_subnet_reference: runtime::Argument<api_types::Reference>,
+    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
     body: runtime::Argument<Option<runtime::Payload>>,
 }
 
@@ -145,6 +146,7 @@ impl<'a> PrivateSubnetCreate<'a> {
             project_id: runtime::missing("project_id"),
             location: runtime::missing("location"),
             private_subnet_reference: runtime::missing("private_subnet_reference"),
+            idempotency_key: Ok(None),
             body: Ok(None),
         }
     }
@@ -183,6 +185,22 @@ impl<'a> PrivateSubnetCreate<'a> {
         self
     }
 
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.idempotency_key = runtime::optional(
+            "idempotency_key",
+            "IdempotencyKey",
+            value,
+        );
+        self
+    }
+
     /// The firewall of the new subnet.
     ///
     /// Request body, `application/json`, optional.
@@ -205,10 +223,10 @@ impl<'a> PrivateSubnetCreate<'a> {
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(
@@ -243,6 +261,15 @@ impl<'a> PrivateSubnetCreate<'a> {
             .http()
             .request(runtime::reqwest::Method::POST, url)
             .header("accept", "application/json");
+        if let Some(value) = &self.idempotency_key? {
+            request = request
+                .header(
+                    "Idempotency-Key",
+                    runtime::header_text("Idempotency-Key", value, false)?,
+                );
+        } else if let Some(key) = self.client.idempotency_key() {
+            request = request.header("Idempotency-Key", key);
+        }
         if let Some(body) = self.body? {
             request = body.on(request);
         }
@@ -265,6 +292,7 @@ pub struct PrivateSubnetConnect<'a> {
     location: runtime::Argument<api_types::Location>,
     private_subnet_reference: runtime::Argument<api_types::Reference>,
     if_match: runtime::Argument<Option<api_types::IfMatch>>,
+    idempotency_key: runtime::Argument<Option<api_types::IdempotencyKey>>,
     body: runtime::Argument<runtime::Payload>,
 }
 
@@ -276,6 +304,7 @@ impl<'a> PrivateSubnetConnect<'a> {
             location: runtime::missing("location"),
             private_subnet_reference: runtime::missing("private_subnet_reference"),
             if_match: Ok(None),
+            idempotency_key: Ok(None),
             body: runtime::missing("body"),
         }
     }
@@ -323,6 +352,22 @@ impl<'a> PrivateSubnetConnect<'a> {
         self
     }
 
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    ///
+    /// Header `Idempotency-Key`, optional.
+    pub fn idempotency_key<V: TryInto<api_types::IdempotencyKey>>(
+        mut self,
+        value: V,
+    ) -> Self {
+        self.idempotency_key = runtime::optional(
+            "idempotency_key",
+            "IdempotencyKey",
+            value,
+        );
+        self
+    }
+
     /// The private subnet to connect to.
     ///
     /// Request body, `application/json`, required.
@@ -347,11 +392,11 @@ impl<'a> PrivateSubnetConnect<'a> {
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 403 | `Error` | The token has read-only access, and the operation changes something (`Forbidden`), or it creates something and the project has as many resources of that kind as its quota allows (`QuotaExceeded`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`). |
+    /// | 409 | `Error` | The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`). |
     /// | 412 | `Error` | The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it. |
     /// | 413 | `Error` | The body is larger than the service accepts (`PayloadTooLarge`). |
     /// | 415 | `Error` | The body's content type is not `application/json` (`UnsupportedMediaType`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(
@@ -389,6 +434,15 @@ impl<'a> PrivateSubnetConnect<'a> {
         if let Some(value) = &self.if_match? {
             request = request
                 .header("If-Match", runtime::header_text("If-Match", value, false)?);
+        }
+        if let Some(value) = &self.idempotency_key? {
+            request = request
+                .header(
+                    "Idempotency-Key",
+                    runtime::header_text("Idempotency-Key", value, false)?,
+                );
+        } else if let Some(key) = self.client.idempotency_key() {
+            request = request.header("Idempotency-Key", key);
         }
         request = self.body?.on(request);
         let response = self.client.send(request, &[&[crate::schemes::BEARER]]).await?;

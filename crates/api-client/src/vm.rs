@@ -98,7 +98,7 @@ impl<'a> VmList<'a> {
     /// | 400 | `Error` | The request does not match the contract (`BadRequest`), or it does but contains values that cannot be used (`InvalidRequest`). |
     /// | 401 | `Error` | The request has no credentials (`MissingCredentials`), or they are not valid (`InvalidCredentials`). |
     /// | 404 | `Error` | The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`). |
-    /// | 429 | `Error` | The token has made too many requests (`TooManyRequests`). |
+    /// | 429 | `Error` | The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`). |
     /// | 500 | `Error` | An error occurred in the service (`UnexpectedError`). |
     /// | 503 | `Error` | The service is temporarily unavailable (`Unavailable`). |
     pub async fn send(self) -> runtime::Result<api_types::VmPage, api_types::Error> {

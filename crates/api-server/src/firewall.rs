@@ -44,6 +44,10 @@ pub struct FirewallDetachSubnetRequest {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     #[parameter(header, name = "If-Match")]
     pub if_match: Option<api_types::IfMatch>,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
     /// The private subnet to detach.
     #[body(json, schema = "/components/schemas/FirewallDetachSubnet", required)]
     pub body: api_types::FirewallDetachSubnet,
@@ -72,7 +76,7 @@ pub enum FirewallDetachSubnetError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The request conflicts with a concurrent change (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
     #[response(409)]
     Conflict(responses::Conflict),
     /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
@@ -84,7 +88,7 @@ pub enum FirewallDetachSubnetError {
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
     #[response(415)]
     UnsupportedMediaType(responses::UnsupportedMediaType),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -104,6 +108,9 @@ pub struct FirewallDetachSubnetOk {
     /// The entity tag of the resource. It changes whenever a property of the response changes.
     #[header(name = "ETag", required)]
     pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
 }
 
 /// `POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/detach-subnet`.

@@ -13,6 +13,7 @@ pub trait InferenceApiKeyApi<P>: Send + Sync + 'static {
     ///
     /// Creates a new key with every call.
     /// Store the key: it is returned only in this response, and the service keeps only its hash.
+    /// With an `Idempotency-Key`, the response is kept too, encrypted, for repeats within 24 hours.
     ///
     /// `POST /project/{project_id}/inference-api-key`
     fn inference_api_key_create(
@@ -31,6 +32,10 @@ pub struct InferenceApiKeyCreateRequest {
     /// Returns 400 if the value does not have the form of a project's id, and 404 if the project is unknown or does not belong to the token.
     #[parameter(path)]
     pub project_id: api_types::ProjectId,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
     /// An empty object, or an empty body.
     #[body(json, schema = "/components/schemas/InferenceApiKeyCreate")]
     pub body: Option<api_types::InferenceApiKeyCreate>,
@@ -59,7 +64,7 @@ pub enum InferenceApiKeyCreateError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The request conflicts with a concurrent change (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
     #[response(409)]
     Conflict(responses::Conflict),
     /// The body is larger than the service accepts (`PayloadTooLarge`).
@@ -68,7 +73,7 @@ pub enum InferenceApiKeyCreateError {
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
     #[response(415)]
     UnsupportedMediaType(responses::UnsupportedMediaType),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -88,6 +93,9 @@ pub struct InferenceApiKeyCreateOk {
     /// Tells caches not to store a response that contains a secret.
     #[header(name = "Cache-Control", required)]
     pub cache_control: api_types::NoStore,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
 }
 
 /// `POST /project/{project_id}/inference-api-key`.

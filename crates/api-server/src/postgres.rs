@@ -139,7 +139,7 @@ pub enum ProjectPostgresListError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -201,7 +201,7 @@ pub enum PostgresViewError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -255,6 +255,10 @@ pub struct PostgresCreateRequest {
     /// To create a database, use the name of the new one.
     #[parameter(path)]
     pub postgres_database_reference: api_types::Reference,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
     /// The size, storage and options of the new database.
     #[body(json, schema = "/components/schemas/PostgresCreate", required)]
     pub body: api_types::PostgresCreate,
@@ -283,7 +287,7 @@ pub enum PostgresCreateError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The request conflicts with a concurrent change (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
     #[response(409)]
     Conflict(responses::Conflict),
     /// The body is larger than the service accepts (`PayloadTooLarge`).
@@ -292,7 +296,7 @@ pub enum PostgresCreateError {
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
     #[response(415)]
     UnsupportedMediaType(responses::UnsupportedMediaType),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -315,6 +319,9 @@ pub struct PostgresCreateOk {
     /// The entity tag of the resource. It changes whenever a property of the response changes.
     #[header(name = "ETag", required)]
     pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
 }
 
 /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}`.
@@ -378,7 +385,7 @@ pub enum PostgresUpdateError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The request conflicts with a concurrent change (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
     #[response(409)]
     Conflict(responses::Conflict),
     /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
@@ -390,7 +397,7 @@ pub enum PostgresUpdateError {
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
     #[response(415)]
     UnsupportedMediaType(responses::UnsupportedMediaType),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -448,6 +455,10 @@ pub struct PostgresResetSuperuserPasswordRequest {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     #[parameter(header, name = "If-Match")]
     pub if_match: Option<api_types::IfMatch>,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
     /// The new password.
     #[body(
         json,
@@ -480,7 +491,7 @@ pub enum PostgresResetSuperuserPasswordError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The request conflicts with a concurrent change (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
     #[response(409)]
     Conflict(responses::Conflict),
     /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
@@ -492,7 +503,7 @@ pub enum PostgresResetSuperuserPasswordError {
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
     #[response(415)]
     UnsupportedMediaType(responses::UnsupportedMediaType),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -515,6 +526,9 @@ pub struct PostgresResetSuperuserPasswordOk {
     /// The entity tag of the resource. It changes whenever a property of the response changes.
     #[header(name = "ETag", required)]
     pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
 }
 
 /// `POST /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/reset-superuser-password`.

@@ -95,7 +95,7 @@ pub enum PrivateSubnetViewError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -146,6 +146,10 @@ pub struct PrivateSubnetCreateRequest {
     /// To create a subnet, use the name of the new one.
     #[parameter(path)]
     pub private_subnet_reference: api_types::Reference,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
     /// The firewall of the new subnet.
     #[body(json, schema = "/components/schemas/PrivateSubnetCreate")]
     pub body: Option<api_types::PrivateSubnetCreate>,
@@ -174,7 +178,7 @@ pub enum PrivateSubnetCreateError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The request conflicts with a concurrent change (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
     #[response(409)]
     Conflict(responses::Conflict),
     /// The body is larger than the service accepts (`PayloadTooLarge`).
@@ -183,7 +187,7 @@ pub enum PrivateSubnetCreateError {
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
     #[response(415)]
     UnsupportedMediaType(responses::UnsupportedMediaType),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -203,6 +207,9 @@ pub struct PrivateSubnetCreateOk {
     /// The entity tag of the resource. It changes whenever a property of the response changes.
     #[header(name = "ETag", required)]
     pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
 }
 
 /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}`.
@@ -238,6 +245,10 @@ pub struct PrivateSubnetConnectRequest {
     /// If it has another tag by now, the response is 412 `PreconditionFailed`, and nothing is changed.
     #[parameter(header, name = "If-Match")]
     pub if_match: Option<api_types::IfMatch>,
+    /// A text that makes the request safe to repeat: a repeat with the same key within 24 hours gets the same response, and changes nothing.
+    /// With another path or body, it is rejected with 409 `IdempotencyConflict`.
+    #[parameter(header, name = "Idempotency-Key")]
+    pub idempotency_key: Option<api_types::IdempotencyKey>,
     /// The private subnet to connect to.
     #[body(json, schema = "/components/schemas/PrivateSubnetConnect", required)]
     pub body: api_types::PrivateSubnetConnect,
@@ -266,7 +277,7 @@ pub enum PrivateSubnetConnectError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The request conflicts with a concurrent change (`Conflict`).
+    /// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
     #[response(409)]
     Conflict(responses::Conflict),
     /// The resource does not have an entity tag that `If-Match` lists (`PreconditionFailed`): it has changed since you saw it.
@@ -278,7 +289,7 @@ pub enum PrivateSubnetConnectError {
     /// The body's content type is not `application/json` (`UnsupportedMediaType`).
     #[response(415)]
     UnsupportedMediaType(responses::UnsupportedMediaType),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).
@@ -298,6 +309,9 @@ pub struct PrivateSubnetConnectOk {
     /// The entity tag of the resource. It changes whenever a property of the response changes.
     #[header(name = "ETag", required)]
     pub e_tag: api_types::EntityTag,
+    /// The response is that to an earlier request with the same `Idempotency-Key`, and nothing was changed. Missing from any other response.
+    #[header(name = "Idempotency-Replayed")]
+    pub idempotency_replayed: Option<api_types::IdempotencyReplayed>,
 }
 
 /// `POST /project/{project_id}/location/{location}/private-subnet/{private_subnet_reference}/connect`.

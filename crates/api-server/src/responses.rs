@@ -15,8 +15,8 @@ pub struct BadRequest {
     pub body: api_types::Error,
 }
 
-/// The request conflicts with a concurrent change (`Conflict`).
-/// Nothing was changed, and the same request may succeed if you send it again.
+/// The request conflicts with a concurrent change (`Conflict`), and may succeed if you send it again; or its `Idempotency-Key` was used for another request (`IdempotencyConflict`).
+/// Nothing was changed.
 #[derive(Debug, Clone, server::ResponseParts)]
 pub struct Conflict {
     /// The body.
@@ -60,7 +60,7 @@ pub struct PreconditionFailed {
     pub body: api_types::Error,
 }
 
-/// The token has made too many requests (`TooManyRequests`).
+/// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
 /// Wait for the number of seconds in `Retry-After`.
 /// `RateLimit-Policy` describes the limit, and `RateLimit` when the next request is possible.
 /// Nothing was changed.

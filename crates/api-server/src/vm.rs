@@ -71,7 +71,7 @@ pub enum VmListError {
     /// The project or the resource does not exist or does not belong to the token (`ResourceNotFound`), or the location is unknown (`InvalidLocation`).
     #[response(404)]
     NotFound(responses::NotFound),
-    /// The token has made too many requests (`TooManyRequests`).
+    /// The token has made too many requests, or the project has too many idempotency keys in use (`TooManyRequests`).
     #[response(429)]
     TooManyRequests(responses::TooManyRequests),
     /// An error occurred in the service (`UnexpectedError`).

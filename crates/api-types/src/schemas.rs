@@ -140,6 +140,8 @@ api_runtime::components! {
     "NoStore": crate::NoStore,
     "BearerChallenge": crate::BearerChallenge,
     "EntityTag": crate::EntityTag,
+    "IdempotencyKey": crate::IdempotencyKey,
+    "IdempotencyReplayed": crate::IdempotencyReplayed,
     "IfMatch": crate::IfMatch,
     "RetryAfterSeconds": crate::RetryAfterSeconds,
     "ErrorCode": crate::ErrorCode,

@@ -233,6 +233,20 @@ pub enum BearerChallenge {
 #[scalar(pattern = r#"^"[!#-~]{1,62}"$"#)]
 pub struct EntityTag(String);
 
+/// A text of 1 to 255 visible ASCII characters or spaces that no other request of the caller has, such as a random UUID.
+/// It is compared as it stands, with any quotes.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["0b6bd1a2-3c04-4c41-9f3c-5e2d0a7e5a10"]"#)]
+#[scalar(min_length = 1, max_length = 255, pattern = "^[ -~]+$")]
+pub struct IdempotencyKey(String);
+
+/// Says that a response is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
+pub enum IdempotencyReplayed {
+    #[value("true")]
+    True,
+}
+
 /// Entity tags, separated by commas, or `*` for any (RFC 9110, section 13.1.1), in at most 1024 characters.
 /// A weak tag, which begins with `W/`, never matches.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
@@ -266,10 +280,11 @@ pub struct ErrorCode(i32);
 /// - 404 `InvalidLocation`: the location does not exist
 /// - 405 `MethodNotAllowed`: the path does not have this method; the `Allow` header lists those that it has
 /// - 409 `Conflict`: the request conflicts with a concurrent change
+/// - 409 `IdempotencyConflict`: the `Idempotency-Key` was used for another request
 /// - 412 `PreconditionFailed`: the resource does not have an entity tag that `If-Match` lists
 /// - 413 `PayloadTooLarge`: the body is too large
 /// - 415 `UnsupportedMediaType`: the content type of the body is not `application/json`
-/// - 429 `TooManyRequests`: the token has made too many requests
+/// - 429 `TooManyRequests`: the token has made too many requests, or the project has too many idempotency keys in use
 /// - 500 `UnexpectedError`: an error occurred in the service
 /// - 503 `Unavailable`: the service is temporarily unavailable
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Enumeration)]
@@ -295,6 +310,8 @@ pub enum ErrorType {
     MethodNotAllowed,
     #[value("Conflict")]
     Conflict,
+    #[value("IdempotencyConflict")]
+    IdempotencyConflict,
     #[value("PreconditionFailed")]
     PreconditionFailed,
     #[value("PayloadTooLarge")]

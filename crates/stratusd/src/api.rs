@@ -20,11 +20,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_server::server::{self, Router};
-use api_types::{Location, ProjectId};
+use api_types::{IdempotencyKey, IdempotencyReplayed, Location, ProjectId};
+use serde::Serialize;
 
 use crate::domain::{Caller, Refusal};
+use crate::operations::idempotency::{Answer, Key, Once};
 use crate::operations::{self, Context, Scope};
-use crate::storage::{self, StorageError, Store};
+use crate::storage::{self, Aborted, Change, StorageError, Store};
 
 use cache::Cache;
 pub use error::{head_too_large, retry_after, too_many_bytes};
@@ -93,6 +95,34 @@ impl Service {
         }
         let known = self.read_locations().await?;
         Ok(Scope::new(caller, project, location, &known)?)
+    }
+
+    /// Returns the idempotency key of a request, if it has one. `request` is everything of the
+    /// request that its effect depends on, other than the project.
+    fn key(
+        &self,
+        caller: &Caller,
+        operation: &server::Operation,
+        key: Option<&IdempotencyKey>,
+        request: &impl Serialize,
+    ) -> Option<Key> {
+        key.map(|key| Key::new(caller, operation.id, key, request, &self.context))
+    }
+
+    /// Makes a change once for each key. Returns its output, and the header that says whether it was
+    /// made before.
+    async fn once<C>(
+        &self,
+        change: C,
+        key: Option<Key>,
+    ) -> Result<(C::Output, Option<IdempotencyReplayed>), Aborted<Refusal>>
+    where
+        Once<C>: Change<Output = Answer<C::Output>, Refusal = Refusal>,
+        C: Change,
+    {
+        let answer = self.store.change(Once { change, key }).await?;
+        let replayed = answer.is_replayed.then_some(IdempotencyReplayed::True);
+        Ok((answer.output, replayed))
     }
 
     async fn locations(&self) -> Result<Locations, StorageError> {

@@ -25,6 +25,8 @@ pub struct Caller {
     pub project_id: ProjectId,
     /// The kinds of operations that the caller may call.
     pub access: Access,
+    /// The id of the token that the caller sends.
+    pub token_id: String,
 }
 
 /// The kinds of operations that a caller may call.

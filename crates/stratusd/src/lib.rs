@@ -5,7 +5,8 @@
 //! operations in [`operations`], each of which reads rows from [`storage`], which has the SQL,
 //! decides by the rules of [`domain`], and returns types of the contract. Beside them,
 //! [`reconcile`] creates and changes Postgres databases, [`inventory`] applies what the operator
-//! declares, and [`serve`] runs the process: listeners, limits and shutdown.
+//! declares, [`sweep`] deletes what has expired, and [`serve`] runs the process: listeners, limits and
+//! shutdown.
 
 pub mod api;
 mod causes;
@@ -21,4 +22,5 @@ pub mod seal;
 pub mod serve;
 pub mod settings;
 pub mod storage;
+pub mod sweep;
 pub mod world;

@@ -5,6 +5,7 @@
 //! permission, values, uniqueness; the first check that fails is the result.
 
 pub mod firewall;
+pub mod idempotency;
 pub mod inference_api_key;
 pub mod load_balancer;
 pub mod postgres;
@@ -38,6 +39,8 @@ pub struct Context {
     pub service_domain: String,
     /// The quotas of projects without their own.
     pub quotas: Quotas,
+    /// The number of idempotency keys that a project may have in use.
+    pub idempotency_keys: u32,
 }
 
 /// Checks that a project may have one more resource of a kind.

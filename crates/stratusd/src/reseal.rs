@@ -5,13 +5,15 @@ use std::convert::Infallible;
 use anyhow::{Context, Result};
 
 use crate::domain::postgres::sealed_for;
+use crate::operations::idempotency;
 use crate::provision::authority;
 use crate::seal::Sealer;
 use crate::storage::database::{Sealed, reseal, sealed_after};
-use crate::storage::{Aborted, Change, Connection, Store};
+use crate::storage::idempotency::Stored;
+use crate::storage::{self, Aborted, Change, Connection, Store};
 use crate::world::World;
 
-/// The number of passwords that are resealed in one transaction.
+/// The number of rows that are resealed in one transaction.
 const BATCH: i64 = 500;
 
 /// Seals every secret with the current key. Returns the number of secrets that were sealed with
@@ -23,10 +25,11 @@ const BATCH: i64 = 500;
 /// is lost, and the rotation can be run again.
 pub async fn reseal_all(store: &Store, sealer: &Sealer, world: &World) -> Result<usize> {
     let mut count = usize::from(authority::reseal(store, sealer, world).await?);
-    // Until a pass finds none: a service may set a password during a pass, with the old key if it
+    // Until a pass finds none: a service may seal something during a pass, with the old key if it
     // has not been restarted with the new one.
     loop {
-        let resealed = reseal_passwords(store, sealer, world).await?;
+        let resealed = reseal_passwords(store, sealer, world).await?
+            + reseal_responses(store, sealer, world).await?;
         count += resealed;
         if resealed == 0 {
             return Ok(count);
@@ -64,6 +67,60 @@ async fn reseal_passwords(store: &Store, sealer: &Sealer, world: &World) -> Resu
             .change(Reseal { resealed })
             .await
             .map_err(Aborted::failure)?;
+    }
+}
+
+/// Reseals all stored responses in one pass. Returns the number of responses that were sealed with
+/// another key.
+async fn reseal_responses(store: &Store, sealer: &Sealer, world: &World) -> Result<usize> {
+    let mut count = 0;
+    let mut after = (String::new(), Vec::new());
+    loop {
+        let mut reader = store.reader().await?;
+        let from = (after.0.as_str(), after.1.as_slice());
+        let batch = storage::idempotency::after(&mut reader.connection(), from, BATCH).await?;
+        drop(reader);
+        let Some(last) = batch.last() else {
+            return Ok(count);
+        };
+        after = (last.project_id.to_string(), last.id.clone());
+        let mut resealed = Vec::new();
+        for old in batch
+            .into_iter()
+            .filter(|old| !sealer.is_current(&old.sealed))
+        {
+            let owner = idempotency::sealed_for(&old.project_id, &old.id);
+            let response = sealer.open(&old.sealed, &owner);
+            let response = response.with_context(|| {
+                format!(
+                    "failed to open a stored response of project {}",
+                    old.project_id
+                )
+            })?;
+            let sealed = sealer.seal(&response, world, &owner);
+            resealed.push((old, sealed));
+        }
+        count += resealed.len();
+        store
+            .change(ResealResponses { resealed })
+            .await
+            .map_err(Aborted::failure)?;
+    }
+}
+
+struct ResealResponses {
+    resealed: Vec<(Stored, Vec<u8>)>,
+}
+
+impl Change for ResealResponses {
+    type Output = ();
+    type Refusal = Infallible;
+
+    async fn apply(&self, tx: &mut Connection<'_>) -> Result<(), Aborted<Infallible>> {
+        for (old, sealed) in &self.resealed {
+            storage::idempotency::reseal(tx, old, sealed).await?;
+        }
+        Ok(())
     }
 }
 

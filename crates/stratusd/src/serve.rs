@@ -28,6 +28,7 @@ use crate::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use crate::seal::Sealer;
 use crate::settings::{ServiceSettings, StoreSettings};
 use crate::storage::{DatabaseLocation, Store, StoreConfig, claim};
+use crate::sweep;
 use crate::world::World;
 
 use budget::Budget;
@@ -90,7 +91,9 @@ pub async fn run(
         sealer: Arc::new(sealer),
         service_domain: settings.service_domain.as_str().to_owned(),
         quotas,
+        idempotency_keys: settings.idempotency_keys.get(),
     };
+    let sweeping = tokio::spawn(sweep::run(store.clone(), world.clone(), stop.clone()));
     let simulator = Simulator::new(simulator_config(settings), world, authority);
     let config = reconciler_config(settings, is_alone);
     let reconciler = Reconciler::new(store.clone(), context.clone(), simulator, config, steps);
@@ -112,7 +115,7 @@ pub async fn run(
     // Without a signal, if the listener has failed.
     stop.cancel();
     // An error is ignored: the reconciler logs its failures, and the panic hook logs a panic.
-    let _ = reconciling.await;
+    let _ = tokio::join!(reconciling, sweeping);
     // After the reconciler, whose workers write the results of their last steps.
     store.close().await;
     served

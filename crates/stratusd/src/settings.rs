@@ -122,6 +122,8 @@ settings! {
     rate_burst("STRATUS_RATE_BURST", "COUNT"): Rate;
     /// The origins whose pages may call the API from a browser, separated by commas, or `*` for all. None if not set.
     cors_origins("STRATUS_CORS_ORIGINS", "ORIGINS"): text::AllowedOrigins;
+    /// How many idempotency keys a project may have in use, each for 24 hours.
+    idempotency_keys("STRATUS_IDEMPOTENCY_KEYS", "COUNT"): number::Keys = "10000";
     /// How long a worker keeps a database for itself without renewing its lease.
     reconcile_lease("STRATUS_RECONCILE_LEASE", "DURATION"): Duration<1000> = "30s";
     /// How often to check the state of a running database.

@@ -28,6 +28,7 @@ pub mod clock;
 pub mod count;
 pub mod database;
 pub mod firewall;
+pub mod idempotency;
 pub mod inference_api_key;
 pub mod inventory;
 pub mod lease;

@@ -15,7 +15,8 @@ use api_server::private_subnet::{
     PrivateSubnetConnectError, PrivateSubnetCreateError, PrivateSubnetViewError,
 };
 use api_server::responses::{
-    BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, Unavailable, UnexpectedError,
+    BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooManyRequests, Unavailable,
+    UnexpectedError,
 };
 use api_server::server::{IntoResponse, Response, StatusCode, serde_json};
 use api_server::vm::VmListError;
@@ -29,6 +30,7 @@ use crate::causes::Causes;
 use crate::domain::Refusal;
 use crate::domain::refusal::{Wrong, enumerate};
 use crate::storage::{Aborted, Cause, StorageError};
+use crate::sweep::PAUSE;
 
 /// Lets a handler turn what an operation fails with into its own error by `?`.
 macro_rules! errors {
@@ -89,6 +91,9 @@ where
         Aborted::Refused(Refusal::Stale) => {
             unexpected("an operation without `If-Match` has checked it").into()
         }
+        Aborted::Refused(Refusal::KeyReused | Refusal::TooManyKeys(_)) => {
+            unexpected("an operation without `Idempotency-Key` has checked it").into()
+        }
         Aborted::Refused(Refusal::Invalid(_)) => bad_request(aborted).into(),
         Aborted::Refused(refusal) => not_found(&refusal).into(),
         Aborted::Failed(StorageError::Unavailable(error)) => unavailable(&error).into(),
@@ -104,7 +109,8 @@ where
         + From<Unavailable>
         + From<UnexpectedError>
         + From<Forbidden>
-        + From<Conflict>,
+        + From<Conflict>
+        + From<TooManyRequests>,
 {
     match aborted {
         Aborted::Refused(refusal @ Refusal::ReadOnly) => {
@@ -117,6 +123,14 @@ where
             None,
         ))
         .into(),
+        Aborted::Refused(refusal @ Refusal::KeyReused) => {
+            let kind = ErrorType::IdempotencyConflict;
+            Conflict::new(error(409, kind, refusal.to_string(), None)).into()
+        }
+        Aborted::Refused(refusal @ Refusal::TooManyKeys(_)) => {
+            let body = error(429, ErrorType::TooManyRequests, refusal.to_string(), None);
+            TooManyRequests::new(body, retry_after(PAUSE.as_secs())).into()
+        }
         Aborted::Failed(StorageError::Conflict) => {
             let message =
                 "the request conflicts with a concurrent change: send it again".to_owned();
@@ -135,6 +149,7 @@ where
         + From<UnexpectedError>
         + From<Forbidden>
         + From<Conflict>
+        + From<TooManyRequests>
         + From<PreconditionFailed>,
 {
     match aborted {

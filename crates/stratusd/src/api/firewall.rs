@@ -1,8 +1,8 @@
 //! Handlers of the tag `firewall`.
 
 use api_server::firewall::{
-    FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetOk, FirewallDetachSubnetRequest,
-    FirewallDetachSubnetResponse,
+    FIREWALL_DETACH_SUBNET, FirewallApi, FirewallDetachSubnetError, FirewallDetachSubnetOk,
+    FirewallDetachSubnetRequest, FirewallDetachSubnetResponse,
 };
 
 use super::Service;
@@ -16,6 +16,16 @@ impl FirewallApi<Caller> for Service {
         caller: Caller,
         request: FirewallDetachSubnetRequest,
     ) -> Result<FirewallDetachSubnetResponse, FirewallDetachSubnetError> {
+        let key = self.key(
+            &caller,
+            &FIREWALL_DETACH_SUBNET,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.firewall_reference,
+                &request.body,
+            ),
+        );
         let scope = self
             .scope(&caller, &request.project_id, request.location)
             .await?;
@@ -25,7 +35,9 @@ impl FirewallApi<Caller> for Service {
             body: request.body,
             if_match: request.if_match,
         };
-        let Tagged { shown, tag } = self.store.change(detach).await?;
-        Ok(FirewallDetachSubnetOk::new(shown, tag).into())
+        let (Tagged { shown, tag }, replayed) = self.once(detach, key).await?;
+        let mut ok = FirewallDetachSubnetOk::new(shown, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
     }
 }

@@ -171,6 +171,7 @@ impl Security for Gate {
         Ok(Caller {
             project_id: token.project_id,
             access,
+            token_id: token.id,
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Handlers of the tag `inference_api_key`.
 
 use api_server::inference_api_key::{
-    InferenceApiKeyApi, InferenceApiKeyCreateError, InferenceApiKeyCreateOk,
-    InferenceApiKeyCreateRequest, InferenceApiKeyCreateResponse,
+    INFERENCE_API_KEY_CREATE, InferenceApiKeyApi, InferenceApiKeyCreateError,
+    InferenceApiKeyCreateOk, InferenceApiKeyCreateRequest, InferenceApiKeyCreateResponse,
 };
 use api_types::NoStore;
 
@@ -16,8 +16,16 @@ impl InferenceApiKeyApi<Caller> for Service {
         caller: Caller,
         request: InferenceApiKeyCreateRequest,
     ) -> Result<InferenceApiKeyCreateResponse, InferenceApiKeyCreateError> {
+        let key = self.key(
+            &caller,
+            &INFERENCE_API_KEY_CREATE,
+            request.idempotency_key.as_ref(),
+            &request.body.unwrap_or_default(),
+        );
         let create = Create::new(caller, &request.project_id, self.context.clone())?;
-        let created = self.store.change(create).await?;
-        Ok(InferenceApiKeyCreateOk::new(created, NoStore::NoStore).into())
+        let (created, replayed) = self.once(create, key).await?;
+        let mut ok = InferenceApiKeyCreateOk::new(created, NoStore::NoStore);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
     }
 }

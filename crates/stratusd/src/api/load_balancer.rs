@@ -1,7 +1,7 @@
 //! Handlers of the tag `load_balancer`.
 
 use api_server::load_balancer::{
-    LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmOk,
+    LOAD_BALANCER_DETACH_VM, LoadBalancerApi, LoadBalancerDetachVmError, LoadBalancerDetachVmOk,
     LoadBalancerDetachVmRequest, LoadBalancerDetachVmResponse, LoadBalancerListError,
     LoadBalancerListRequest, LoadBalancerListResponse, LoadBalancerUpdateError,
     LoadBalancerUpdateOk, LoadBalancerUpdateRequest, LoadBalancerUpdateResponse,
@@ -85,6 +85,16 @@ impl LoadBalancerApi<Caller> for Service {
         caller: Caller,
         request: LoadBalancerDetachVmRequest,
     ) -> Result<LoadBalancerDetachVmResponse, LoadBalancerDetachVmError> {
+        let key = self.key(
+            &caller,
+            &LOAD_BALANCER_DETACH_VM,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.load_balancer_reference,
+                &request.body,
+            ),
+        );
         let scope = self
             .scope(&caller, &request.project_id, request.location)
             .await?;
@@ -95,7 +105,9 @@ impl LoadBalancerApi<Caller> for Service {
             if_match: request.if_match,
             service_domain: self.context.service_domain.clone(),
         };
-        let Tagged { shown, tag } = self.store.change(detach).await?;
-        Ok(LoadBalancerDetachVmOk::new(shown, tag).into())
+        let (Tagged { shown, tag }, replayed) = self.once(detach, key).await?;
+        let mut ok = LoadBalancerDetachVmOk::new(shown, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
     }
 }

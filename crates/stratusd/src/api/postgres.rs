@@ -1,8 +1,9 @@
 //! Handlers of the tag `postgres`.
 
 use api_server::postgres::{
-    PostgresApi, PostgresCreateError, PostgresCreateOk, PostgresCreateRequest,
-    PostgresCreateResponse, PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
+    POSTGRES_CREATE, POSTGRES_RESET_SUPERUSER_PASSWORD, PostgresApi, PostgresCreateError,
+    PostgresCreateOk, PostgresCreateRequest, PostgresCreateResponse,
+    PostgresResetSuperuserPasswordError, PostgresResetSuperuserPasswordOk,
     PostgresResetSuperuserPasswordRequest, PostgresResetSuperuserPasswordResponse,
     PostgresUpdateError, PostgresUpdateOk, PostgresUpdateRequest, PostgresUpdateResponse,
     PostgresViewError, PostgresViewOk, PostgresViewRequest, PostgresViewResponse,
@@ -62,6 +63,16 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresCreateRequest,
     ) -> Result<PostgresCreateResponse, PostgresCreateError> {
+        let key = self.key(
+            &caller,
+            &POSTGRES_CREATE,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.postgres_database_reference,
+                &request.body,
+            ),
+        );
         let scope = self
             .scope(&caller, &request.project_id, request.location)
             .await?;
@@ -72,8 +83,10 @@ impl PostgresApi<Caller> for Service {
             offered_in: offered_in(&self.locations().await?),
             context: self.context.clone(),
         };
-        let Tagged { shown, tag } = self.store.change(create).await?;
-        Ok(PostgresCreateOk::new(shown, NoStore::NoStore, tag).into())
+        let (Tagged { shown, tag }, replayed) = self.once(create, key).await?;
+        let mut ok = PostgresCreateOk::new(shown, NoStore::NoStore, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
     }
 
     async fn postgres_update(
@@ -100,6 +113,16 @@ impl PostgresApi<Caller> for Service {
         caller: Caller,
         request: PostgresResetSuperuserPasswordRequest,
     ) -> Result<PostgresResetSuperuserPasswordResponse, PostgresResetSuperuserPasswordError> {
+        let key = self.key(
+            &caller,
+            &POSTGRES_RESET_SUPERUSER_PASSWORD,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.postgres_database_reference,
+                &request.body,
+            ),
+        );
         let scope = self
             .scope(&caller, &request.project_id, request.location)
             .await?;
@@ -110,7 +133,9 @@ impl PostgresApi<Caller> for Service {
             if_match: request.if_match,
             context: self.context.clone(),
         };
-        let Tagged { shown, tag } = self.store.change(reset).await?;
-        Ok(PostgresResetSuperuserPasswordOk::new(shown, NoStore::NoStore, tag).into())
+        let (Tagged { shown, tag }, replayed) = self.once(reset, key).await?;
+        let mut ok = PostgresResetSuperuserPasswordOk::new(shown, NoStore::NoStore, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
     }
 }

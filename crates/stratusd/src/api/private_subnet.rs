@@ -1,12 +1,14 @@
 //! Handlers of the tag `private_subnet`.
 
 use api_server::private_subnet::{
-    PrivateSubnetApi, PrivateSubnetConnectError, PrivateSubnetConnectOk,
-    PrivateSubnetConnectRequest, PrivateSubnetConnectResponse, PrivateSubnetCreateError,
-    PrivateSubnetCreateOk, PrivateSubnetCreateRequest, PrivateSubnetCreateResponse,
-    PrivateSubnetViewError, PrivateSubnetViewOk, PrivateSubnetViewRequest,
-    PrivateSubnetViewResponse,
+    PRIVATE_SUBNET_CONNECT, PRIVATE_SUBNET_CREATE, PrivateSubnetApi, PrivateSubnetConnectError,
+    PrivateSubnetConnectOk, PrivateSubnetConnectRequest, PrivateSubnetConnectResponse,
+    PrivateSubnetCreateError, PrivateSubnetCreateOk, PrivateSubnetCreateRequest,
+    PrivateSubnetCreateResponse, PrivateSubnetViewError, PrivateSubnetViewOk,
+    PrivateSubnetViewRequest, PrivateSubnetViewResponse,
 };
+
+use api_types::PrivateSubnetCreate;
 
 use super::Service;
 use crate::domain::Caller;
@@ -38,6 +40,19 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetCreateRequest,
     ) -> Result<PrivateSubnetCreateResponse, PrivateSubnetCreateError> {
+        let key = self.key(
+            &caller,
+            &PRIVATE_SUBNET_CREATE,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.private_subnet_reference,
+                request
+                    .body
+                    .as_ref()
+                    .unwrap_or(&PrivateSubnetCreate::default()),
+            ),
+        );
         let scope = self
             .scope(&caller, &request.project_id, request.location)
             .await?;
@@ -48,8 +63,10 @@ impl PrivateSubnetApi<Caller> for Service {
             world: self.context.world.clone(),
             quotas: self.context.quotas,
         };
-        let Tagged { shown, tag } = self.store.change(create).await?;
-        Ok(PrivateSubnetCreateOk::new(shown, tag).into())
+        let (Tagged { shown, tag }, replayed) = self.once(create, key).await?;
+        let mut ok = PrivateSubnetCreateOk::new(shown, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
     }
 
     async fn private_subnet_connect(
@@ -57,6 +74,16 @@ impl PrivateSubnetApi<Caller> for Service {
         caller: Caller,
         request: PrivateSubnetConnectRequest,
     ) -> Result<PrivateSubnetConnectResponse, PrivateSubnetConnectError> {
+        let key = self.key(
+            &caller,
+            &PRIVATE_SUBNET_CONNECT,
+            request.idempotency_key.as_ref(),
+            &(
+                &request.location,
+                &request.private_subnet_reference,
+                &request.body,
+            ),
+        );
         let scope = self
             .scope(&caller, &request.project_id, request.location)
             .await?;
@@ -66,7 +93,9 @@ impl PrivateSubnetApi<Caller> for Service {
             body: request.body,
             if_match: request.if_match,
         };
-        let Tagged { shown, tag } = self.store.change(connect).await?;
-        Ok(PrivateSubnetConnectOk::new(shown, tag).into())
+        let (Tagged { shown, tag }, replayed) = self.once(connect, key).await?;
+        let mut ok = PrivateSubnetConnectOk::new(shown, tag);
+        ok.idempotency_replayed = replayed;
+        Ok(ok.into())
     }
 }

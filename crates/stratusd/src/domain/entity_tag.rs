@@ -7,7 +7,7 @@
 use api_types::{EntityTag, IfMatch};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Refusal;
@@ -17,7 +17,7 @@ use super::Refusal;
 const BYTES: usize = 16;
 
 /// A resource as responses show it, with its entity tag.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tagged<T> {
     /// The resource.
     pub shown: T,

@@ -19,6 +19,10 @@ pub enum Refusal {
     QuotaExceeded(Usage),
     /// The resource has none of the entity tags that the caller knows of it.
     Stale,
+    /// The idempotency key stands for another request.
+    KeyReused,
+    /// The project has this many idempotency keys in use, and may have no more.
+    TooManyKeys(u32),
     /// The request fits the contract, but has values that cannot be used.
     Invalid(Invalid),
 }
@@ -78,6 +82,13 @@ impl fmt::Display for Refusal {
             }
             Self::Stale => f.write_str(
                 "the resource has changed since you saw it: get it again, and send its new entity tag",
+            ),
+            Self::KeyReused => f.write_str(
+                "the `Idempotency-Key` was used for a request with another path or body: send another key",
+            ),
+            Self::TooManyKeys(most) => write!(
+                f,
+                "the project has {most} idempotency keys in use, each for 24 hours: send the request without one, or later",
             ),
             Self::Invalid(invalid) => f.write_str(&invalid.message),
         }

@@ -48,6 +48,8 @@ bounded! {
     BodyBudget(usize) in 8_388_608..=4_294_967_295;
     /// A number of resources that a project may have.
     Quota(u32) in 0..=1_000_000_000;
+    /// A number of idempotency keys.
+    Keys(u32) in 1..=1_000_000;
     /// A percentage.
     Percent(u8) in 0..=100;
     /// A number of requests per second.

@@ -78,6 +78,8 @@ pub async fn delete(c: &mut Connection<'_>, id: &ProjectId) -> Result<(), Storag
         &[&id],
     )
     .await?;
+    c.execute("DELETE FROM idempotency WHERE project_id = $1", &[&id])
+        .await?;
     c.execute("DELETE FROM resource_count WHERE project_id = $1", &[&id])
         .await?;
     c.execute("DELETE FROM project_quota WHERE project_id = $1", &[&id])

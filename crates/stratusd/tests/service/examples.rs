@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
@@ -24,6 +25,8 @@ struct Target {
     service: Service,
     token: String,
     http: reqwest::Client,
+    /// The number of idempotency keys so far.
+    keys: AtomicU32,
 }
 
 impl Target {
@@ -39,6 +42,7 @@ impl Target {
             service,
             token,
             http: reqwest::Client::new(),
+            keys: AtomicU32::new(0),
         }
     }
 
@@ -115,6 +119,14 @@ impl Target {
                     .batch_execute(trigger)
                     .expect("the trigger is created");
                 self.request(Method::POST, key)
+            }
+            "idempotency_conflict" => {
+                let create = |name: &str| {
+                    self.request(Method::POST, &subnet(name))
+                        .header("idempotency-key", "the same")
+                };
+                assert_eq!(sent(create("once")).await.0, 200);
+                create("twice")
             }
             "precondition_failed" => self
                 .request(
@@ -344,6 +356,12 @@ fn request(
         let value = text(choice[name]);
         match parameter["in"].as_str() {
             Some("path") => path = path.replace(&format!("{{{name}}}"), &value),
+            // A key belongs to one request, and the example stands in many.
+            Some("header") if name == "Idempotency-Key" => {
+                let number = target.keys.fetch_add(1, Ordering::Relaxed);
+                let value = format!("{value}-{number}");
+                headers.insert("idempotency-key", value.parse().expect("it is a value"));
+            }
             Some("header") => {
                 let name: reqwest::header::HeaderName = name.parse().expect("it is a name");
                 headers.insert(name, value.parse().expect("it is a value"));

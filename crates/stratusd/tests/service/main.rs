@@ -8,6 +8,7 @@ mod crash;
 mod differential;
 mod examples;
 mod hostile;
+mod idempotency;
 mod isolation;
 mod postgres_server;
 mod provisioning;

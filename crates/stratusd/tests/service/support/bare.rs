@@ -110,6 +110,7 @@ impl Bare {
             sealer,
             service_domain: "stratus.example".to_owned(),
             quotas: QUOTAS,
+            idempotency_keys: 10,
         };
         let router = stratusd::api::router(&store, &context, None, Config::new());
         Self {
@@ -130,12 +131,27 @@ impl Bare {
     /// Sends a request, a second after the last one. Returns everything in the response that the
     /// service decides.
     pub async fn call(&self, request: &BareRequest) -> BareResponse {
+        self.call_with(&[], request).await
+    }
+
+    /// Moves the clock.
+    pub fn wait(&self, duration: Duration) {
+        let milliseconds = i64::try_from(duration.as_millis()).expect("it is not long");
+        self.clock.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+
+    /// Sends a request with further headers, as [`call`](Self::call) does.
+    pub async fn call_with(&self, headers: &[(&str, &str)], request: &BareRequest) -> BareResponse {
         self.clock.fetch_add(1_000, Ordering::SeqCst);
         let body = request
             .body
             .as_ref()
             .map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let request = Request::builder()
+        let mut builder = Request::builder();
+        for (name, value) in headers {
+            builder = builder.header(*name, *value);
+        }
+        let request = builder
             .method(request.method)
             .uri(&request.path)
             .header("authorization", format!("Bearer {}", self.token))

@@ -58,6 +58,11 @@ impl Caller {
         }
     }
 
+    /// Returns a caller of another service with the same token.
+    pub fn at(&self, base: &str, project: &str) -> Self {
+        Self::new(base, project, &self.token)
+    }
+
     /// Sends a request and returns the raw response.
     pub async fn send(
         &self,

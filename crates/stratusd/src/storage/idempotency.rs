@@ -1,0 +1,172 @@
+//! Responses by idempotency key, so that a repeated request gets the response to the first.
+//!
+//! The number of a project's responses is kept in `resource_count`, as that of its other resources.
+
+use std::collections::BTreeMap;
+
+use api_types::ProjectId;
+
+use super::record::record;
+use super::statement::Sql;
+use super::{Connection, StorageError};
+
+/// The number of slots of the count of a project's responses.
+const SLOTS: u8 = 16;
+
+record! {
+    /// A stored response.
+    #[derive(Debug, Clone)]
+    pub struct Stored in "idempotency" {
+        /// The project.
+        pub project_id: ProjectId,
+        /// The hash of the key and of what it belongs to.
+        pub id: Vec<u8>,
+        /// The request and the response, sealed.
+        pub sealed: Vec<u8>,
+        /// When the response is forgotten, in milliseconds since 1970.
+        pub expires_at: i64,
+    }
+    columns stored_columns;
+}
+
+record! {
+    /// The key of a row that is gone.
+    struct Gone in "idempotency" {
+        project_id: ProjectId,
+        id: Vec<u8>,
+    }
+}
+
+record! {
+    struct Size in "resource_count" {
+        count: i64,
+    }
+}
+
+/// Waits until no other change with this id is running, and keeps others out until the change ends.
+/// On SQLite one change runs at a time.
+pub async fn lock(c: &mut Connection<'_>, id: &[u8; 32]) -> Result<(), StorageError> {
+    let sql = Sql {
+        sqlite: "SELECT 1 WHERE $1 IS NULL",
+        postgres: "SELECT 1 FROM pg_advisory_xact_lock($1)",
+    };
+    let (first, _) = id.split_first_chunk().expect("a hash has 32 bytes");
+    c.exists(sql, &[&i64::from_be_bytes(*first)]).await?;
+    Ok(())
+}
+
+/// Looks up a response, which may have expired.
+pub async fn lookup(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    id: &[u8; 32],
+) -> Result<Option<Stored>, StorageError> {
+    let sql = concat!(
+        "SELECT ",
+        stored_columns!(),
+        " FROM idempotency AS t WHERE t.project_id = $1 AND t.id = $2"
+    );
+    c.fetch_optional::<Stored>(sql, &[&project, &&id[..]]).await
+}
+
+/// Returns the number of a project's responses, including those that have expired since the last
+/// [`sweep`].
+pub async fn count(c: &mut Connection<'_>, project: &ProjectId) -> Result<i64, StorageError> {
+    let sql = "SELECT CAST(COALESCE(SUM(items), 0) AS BIGINT) AS count FROM resource_count \
+               WHERE project_id = $1 AND kind = 'idempotency'";
+    let size = c.fetch_optional::<Size>(sql, &[&project]).await?;
+    Ok(size.map_or(0, |size| size.count))
+}
+
+/// Inserts a response.
+pub async fn insert(c: &mut Connection<'_>, new: &Stored) -> Result<(), StorageError> {
+    c.execute(
+        "INSERT INTO idempotency (project_id, id, sealed, expires_at) VALUES ($1, $2, $3, $4)",
+        &[&new.project_id, &new.id, &new.sealed, &new.expires_at],
+    )
+    .await?;
+    add(c, &new.project_id, slot(&new.id), 1).await
+}
+
+/// Replaces an expired response by a new one with the same id.
+pub async fn replace(c: &mut Connection<'_>, new: &Stored) -> Result<(), StorageError> {
+    c.execute(
+        "UPDATE idempotency SET sealed = $3, expires_at = $4 WHERE project_id = $1 AND id = $2",
+        &[&new.project_id, &new.id, &new.sealed, &new.expires_at],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Deletes up to `limit` responses that have expired, in all projects, and returns their number.
+/// `now` is in milliseconds since 1970.
+pub async fn sweep(c: &mut Connection<'_>, now: i64, limit: i64) -> Result<usize, StorageError> {
+    c.wrote = true;
+    // As for leases, PostgreSQL skips rows that another replica is deleting, and the subquery is
+    // materialized, or the planner could run it again for each row and exceed the limit.
+    let sql = Sql {
+        sqlite: "DELETE FROM idempotency WHERE (project_id, id) IN (SELECT project_id, id FROM idempotency \
+                 WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2) RETURNING project_id, id",
+        postgres: "WITH gone AS MATERIALIZED (SELECT project_id, id FROM idempotency WHERE expires_at <= $1 \
+                   ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED) DELETE FROM idempotency AS t USING gone \
+                   WHERE t.project_id = gone.project_id AND t.id = gone.id RETURNING t.project_id, t.id",
+    };
+    let gone = c.fetch_all::<Gone>(sql, &[&now, &limit]).await?;
+    // In one order for all, so that two sweeps do not wait for each other.
+    let mut slots = BTreeMap::new();
+    for row in &gone {
+        *slots
+            .entry((row.project_id.clone(), slot(&row.id)))
+            .or_insert(0) -= 1;
+    }
+    for ((project, slot), items) in slots {
+        add(c, &project, slot, items).await?;
+    }
+    Ok(gone.len())
+}
+
+/// Returns the next responses after one, in all projects.
+pub async fn after(
+    c: &mut Connection<'_>,
+    (project, id): (&str, &[u8]),
+    limit: i64,
+) -> Result<Vec<Stored>, StorageError> {
+    let sql = concat!(
+        "SELECT ",
+        stored_columns!(),
+        " FROM idempotency AS t WHERE (t.project_id, t.id) > ($1, $2) ORDER BY t.project_id, t.id LIMIT $3"
+    );
+    c.fetch_all::<Stored>(sql, &[&project, &id, &limit]).await
+}
+
+/// Replaces the sealed form of a response, unless it was replaced meanwhile.
+pub async fn reseal(
+    c: &mut Connection<'_>,
+    old: &Stored,
+    sealed: &[u8],
+) -> Result<(), StorageError> {
+    let sql =
+        "UPDATE idempotency SET sealed = $4 WHERE project_id = $1 AND id = $2 AND sealed = $3";
+    c.execute(sql, &[&old.project_id, &old.id, &old.sealed, &sealed])
+        .await?;
+    Ok(())
+}
+
+/// Adds to the number of a project's responses, or subtracts from it.
+async fn add(
+    c: &mut Connection<'_>,
+    project: &ProjectId,
+    slot: i64,
+    items: i64,
+) -> Result<(), StorageError> {
+    let sql = "INSERT INTO resource_count (project_id, kind, location, slot, items) \
+               VALUES ($1, 'idempotency', '', $2, $3) \
+               ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $3";
+    c.execute(sql, &[&project, &slot, &items]).await?;
+    Ok(())
+}
+
+/// Returns the slot of a response. Ids are hashes, so any of their bytes spreads evenly.
+fn slot(id: &[u8]) -> i64 {
+    id.first().map_or(0, |byte| i64::from(byte % SLOTS))
+}
