@@ -29,19 +29,20 @@ use crate::resolve::Resolver;
 use builder::Builder;
 use fields::text;
 
-/// The number of bytes that the contract may copy from the document, including pointers and every
-/// use of a part by reference.
+/// The most bytes that building may copy from the documents. Each use of a part by reference counts
+/// again, and so does the pointer of each schema.
 const MOST_COPIED_BYTES: u64 = 512 << 20;
 
 /// A contract, and the nodes that its parts were read from.
 pub(crate) struct Built<'a> {
-    /// The contract.
+    /// The contract that was built.
     pub(crate) contract: Contract,
-    /// The nodes.
+    /// The nodes that the parts of the contract were read from.
     pub(crate) origins: Origins<'a>,
 }
 
-/// Builds the contract.
+/// Builds the contract of the first document. Adds a diagnostic if more than [`MOST_COPIED_BYTES`]
+/// would be copied.
 pub(crate) fn build<'a>(
     resolver: &Resolver<'a>,
     dialect: Dialect,
@@ -121,8 +122,8 @@ impl<'a> Builder<'_, 'a> {
         components
     }
 
-    /// Reads the components that are not schemas, so that the schemas and examples in them are
-    /// checked even if nothing uses them.
+    /// Reads the parameters, headers, request bodies and responses in `components`, so that the
+    /// schemas and examples in them are checked even if nothing uses them.
     fn unused_parts(&mut self, root: &NodeRef<'a>) {
         let Some(components) = root.key("components") else {
             return;
@@ -143,7 +144,8 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// Returns the declared tags, then the undeclared ones in the order of their first use.
+/// Returns the tags that the document declares, then those that only operations name, in the order
+/// of their first use.
 fn tags(root: &Node, operations: &[Operation]) -> Vec<Tag> {
     let mut tags: IndexMap<String, Tag> = IndexMap::new();
     for node in root

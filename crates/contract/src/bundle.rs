@@ -10,11 +10,11 @@ use crate::format;
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::pointer;
 
-/// Returns every schema of the contract at its pointer, with only the keywords that a validator
-/// needs.
+/// Returns one JSON object that has every schema of the contract at its pointer, with only the
+/// keywords that a validator needs.
 ///
-/// To validate with one schema, compile `{"$ref": …}` with [`schema_reference`], with the bundle as
-/// the same resource.
+/// To validate against one schema, insert `$ref` with its [`schema_reference`] at the top level of
+/// the object, and compile that.
 #[must_use]
 pub fn schema_bundle(contract: &Contract) -> Value {
     let ends = ends(contract);
@@ -69,8 +69,8 @@ pub fn schema_json(contract: &Contract, id: SchemaId) -> Value {
     writer.write(id)
 }
 
-/// Returns the schema at the end of each schema's chain of references, so that a validator follows
-/// one reference instead of the chain.
+/// Returns, for each schema by index, the schema at the end of its chain of references, so that a
+/// validator follows one reference instead of the chain.
 ///
 /// Only references without other constraints beside them are followed.
 pub(crate) fn ends(contract: &Contract) -> Vec<SchemaId> {

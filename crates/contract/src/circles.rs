@@ -3,8 +3,9 @@
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// Calls `found` with each circle of a directed graph: once for every edge that leads back to a
-/// node of the current path.
+/// Calls `found` with the nodes of each circle of a directed graph, which has an edge from each
+/// node to every node in `steps[node]`. A depth-first search reports one circle for each edge that
+/// leads back to a node of its current path.
 ///
 /// The search keeps its path on the heap, because a document can chain more schemas than the stack
 /// has room for.
@@ -51,8 +52,8 @@ enum State {
     Done,
 }
 
-/// Returns the diagnostic of a circle, at the first of its references, or `None` if the circle has
-/// no references.
+/// Returns the error of a circle of references at the first of `spans`, or `None` if there are no
+/// spans. `composed` is whether the circle also runs through keywords such as `allOf`.
 pub(crate) fn diagnostic(mut spans: Vec<Span>, composed: bool) -> Option<Diagnostic> {
     spans.sort();
     let (first, rest) = spans.split_first()?;

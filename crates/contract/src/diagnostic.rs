@@ -53,7 +53,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds how to correct the document.
+    /// Sets the help: how to correct the document.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -68,7 +68,7 @@ impl Diagnostic {
     }
 }
 
-/// The widest excerpt, in characters. Minified documents have lines of megabytes.
+/// The most characters of a line that an excerpt shows. Minified documents have lines of megabytes.
 const WIDTH: usize = 100;
 
 /// Returns diagnostics as the terminal shows them, sorted by position.
@@ -125,7 +125,8 @@ pub fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
 /// The number of diagnostics with the same words that are shown with an excerpt.
 const SHOWN: usize = 3;
 
-/// Returns everything but the span: diagnostics that agree in it are shown as one group.
+/// Returns everything in a diagnostic but its span. Diagnostics for which this is equal are shown
+/// as one group.
 fn words(diagnostic: &Diagnostic) -> (Severity, &str, &str, Option<&str>, &[(Span, String)]) {
     (
         diagnostic.severity,
@@ -136,7 +137,7 @@ fn words(diagnostic: &Diagnostic) -> (Severity, &str, &str, Option<&str>, &[(Spa
     )
 }
 
-/// Lists the positions of further diagnostics, by file.
+/// Appends the positions of diagnostics that are not shown with an excerpt, grouped by file.
 fn others(out: &mut String, sources: &Sources, diagnostics: &[&Diagnostic]) {
     let mut file = None;
     for diagnostic in diagnostics {
@@ -234,8 +235,8 @@ fn excerpt(out: &mut String, sources: &Sources, span: Span) {
     out.push_str(&format!("{:gutter$} |\n", ""));
 }
 
-/// Replaces control characters and those that change the direction of text, so that a document
-/// cannot control the terminal.
+/// Replaces control characters, and those that change the direction of text, by U+FFFD, and tabs by
+/// spaces, so that a document cannot control the terminal.
 fn harmless(text: &str) -> String {
     text.chars()
         .map(|character| match character {

@@ -8,23 +8,24 @@ use jsonschema::Uri;
 use crate::node::Node;
 use crate::pointer;
 
-/// Every file of a contract. The first is the one that the caller asked for.
+/// The documents of a contract, and the paths and addresses that they were read from.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
-    /// The documents that could be read.
+    /// The documents that could be read. The first is the one that the caller asked for.
     pub(crate) list: Vec<Document>,
-    /// The document of each path, or why it is unavailable.
+    /// The index in `list` of the document at each path, or why the document is unavailable.
     pub(crate) paths: HashMap<PathBuf, Result<usize, Unavailable>>,
-    /// The document of each mapped address on another host, or why it is unavailable.
+    /// The index in `list` of the local copy for each address on another host, or why the copy is
+    /// unavailable.
     pub(crate) addresses: HashMap<String, Result<usize, Unavailable>>,
-    /// The index of JSON Schema's metaschema, if a reference leads to it.
+    /// The index in `list` of JSON Schema's metaschema, if a reference leads to it.
     pub(crate) metaschema: Option<usize>,
     /// Whether the document came from memory, so that no other file may be read.
     pub(crate) is_text: bool,
 }
 
 impl Documents {
-    /// Returns the number of files. The metaschema is not a file.
+    /// Returns the number of documents that were read from files. The metaschema is built in.
     pub(crate) fn files(&self) -> usize {
         self.list.len() - usize::from(self.metaschema.is_some())
     }
@@ -33,23 +34,26 @@ impl Documents {
 /// The address of JSON Schema's metaschema, the only document that is built in.
 pub(crate) const METASCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// One document.
+/// A document of a contract.
 #[derive(Debug)]
 pub(crate) struct Document {
     /// The root node.
     pub(crate) root: Node,
-    /// The path relative to the first document; empty for the first document itself.
+    /// The path relative to the folder of the first document, or empty for the first document
+    /// itself.
     pub(crate) label: String,
     /// The base of its relative references.
     pub(crate) base: Base,
     /// Whether a schema in it has `$id` or `$anchor`.
     pub(crate) has_resources: bool,
-    /// The document of each file that its references name, as written, or why it is unavailable.
+    /// The index of the document for each file path in its references, percent-decoded, or why the
+    /// document is unavailable.
     pub(crate) files: HashMap<String, Result<usize, Unavailable>>,
 }
 
 impl Document {
-    /// Returns the pointer of the root, to which the pointers of its nodes are appended.
+    /// Returns the pointer of the root node: empty for the first document, otherwise `/$files/` and
+    /// the label. The pointers of the other nodes are appended to it.
     pub(crate) fn pointer(&self) -> String {
         match self.label.as_str() {
             "" => String::new(),
@@ -68,7 +72,7 @@ pub(crate) enum Base {
 }
 
 impl Base {
-    /// Returns the address, if the base is one.
+    /// Returns the document's address on another host, if it has one.
     pub(crate) fn address(&self) -> Option<&Uri<String>> {
         match self {
             Self::Address(address) => Some(address),

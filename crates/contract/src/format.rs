@@ -1,7 +1,7 @@
 //! The known values of the keyword `format`, in one table for linting and for generating.
 //!
-//! `api_runtime::format` has a function for each format that generated types check: it compiles
-//! into other people's builds and does not depend on this crate.
+//! `api_runtime::format` has a function for each format with [`Check::Function`]. The functions are
+//! there because generated crates depend on `api-runtime`, which does not depend on this crate.
 
 use serde_json::Number;
 
@@ -33,7 +33,8 @@ pub fn lookup(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Returns the least and the greatest integer of an integer format.
+/// Returns the least and the greatest integer of a format such as `int32`, or `None` for a format
+/// without a range.
 #[must_use]
 pub fn integer_range(name: &str) -> Option<(Number, Number)> {
     Some(match name {

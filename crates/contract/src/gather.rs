@@ -21,12 +21,12 @@ use crate::resolve::Resolver;
 use crate::source::Span;
 use crate::syntax::{Reference, Syntax};
 
-/// The number of nodes that may replace references. Each path item can contain callbacks with two
-/// copies of the next, so the number can double at every level.
+/// The most nodes that may be copied in place of references to path items. Each path item can
+/// contain callbacks with two copies of the next, so the number can double at every level.
 const MOST_IN_PLACE: usize = 4_000_000;
 
-/// Returns one document with everything that the files contain, or `None` if there is only one
-/// file, or a `$dynamicRef`.
+/// Returns the first document with everything that references lead to in other files, or `None` if
+/// there is only one file, or a schema has `$dynamicRef`.
 ///
 /// # Errors
 ///
@@ -65,13 +65,13 @@ type Copied<T> = Result<T, Box<Diagnostic>>;
 struct Gathering<'g, 'a> {
     metaschema: Option<usize>,
     documents: &'a [Document],
-    /// References by the address of their text node.
+    /// References by the address of the node that holds the string.
     references: HashMap<usize, &'g Reference<'a>>,
     /// Addresses of schemas with `$id` or `$anchor`.
     identified: &'g HashSet<usize>,
     /// The new pointer of each node that moves, by its old pointer.
     moved_to: HashMap<String, String>,
-    /// Addresses of references that are replaced by a copy of their target.
+    /// Addresses of objects with `$ref` that are replaced by a copy of the target.
     in_place: HashSet<usize>,
     /// The nodes that move: section of `components`, name, node.
     moved: Vec<(&'static str, String, &'a Node)>,
@@ -125,8 +125,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
         }
     }
 
-    /// Chooses a name in `components` for everything that references lead to, in the order of the
-    /// text.
+    /// Chooses a name in `components` for every node of another file that a reference leads to, in
+    /// the order of the references.
     ///
     /// A target inside another target is not moved by itself, since it moves with the outer one.
     fn choose_names(&mut self, root: &NodeRef<'a>) {
@@ -150,7 +150,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
         }
     }
 
-    /// Returns the targets of references in other files, each with its section of `components`.
+    /// Returns the nodes of other files that references lead to, each with its section of
+    /// `components`.
     ///
     /// `components` has no section for path items in 3.0, so these are copied in place of the
     /// reference.
@@ -199,7 +200,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
     }
 
     /// Returns the name that the author gave a node: the last token of its pointer, or the name of
-    /// its file.
+    /// its file. Characters that a component's name cannot contain become `_`.
     fn name_of(&self, at: &NodeRef<'_>) -> String {
         let document = &self.documents[at.document];
         let name = if let Some((_, token)) = at.pointer[document.pointer().len()..].rsplit_once('/')
@@ -224,7 +225,7 @@ impl<'g, 'a> Gathering<'g, 'a> {
         }
     }
 
-    /// Returns the new pointer of a node of another file.
+    /// Returns the new pointer of a node of another file, or `None` if the node does not move.
     fn new_pointer(&self, pointer: &str) -> Option<String> {
         if let Some(new) = self.moved_to.get(pointer) {
             return Some(new.clone());
@@ -238,7 +239,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// Writes the whole document.
+    /// Returns the combined document: a copy of the first one, with the nodes that move in its
+    /// `components`.
     fn write(&mut self, root: &'a Node) -> Copied<Node> {
         let mut made = self.copy(root)?;
         for (section, name, node) in std::mem::take(&mut self.moved) {
@@ -290,7 +292,12 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// Counts one more node that is copied in place of a reference.
+    /// Counts a node against the limit on copies in place of references. Other copies are not
+    /// counted.
+    ///
+    /// # Errors
+    ///
+    /// Returns a diagnostic if the limit is reached, or if the copy nests too deeply.
     fn charge(&mut self) -> Copied<()> {
         // Any other node is copied once at most, so the size of the files bounds their number.
         let Some((_, span)) = self.copying.last() else {
@@ -319,7 +326,11 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// Copies the target of a reference, unless the target contains the reference.
+    /// Returns a copy of the target of a reference.
+    ///
+    /// # Errors
+    ///
+    /// Returns a diagnostic if the target contains the reference, or the copy is too large.
     fn copy_in_place(&mut self, reference: &Reference<'a>) -> Copied<Node> {
         let (target, span) = (address(reference.target.node), reference.text.span);
         // A path item can contain itself through a callback. In place it would never end, so it is
@@ -359,7 +370,8 @@ impl<'g, 'a> Gathering<'g, 'a> {
         })
     }
 
-    /// Returns the text of a node, with the new pointer if it is a reference.
+    /// Returns the string `text` of a node, or the new reference if the string is a reference to a
+    /// node that moves.
     fn rewritten(&self, node: &Node, text: &str) -> String {
         let Some(reference) = self.references.get(&address(node)) else {
             return text.to_owned();
@@ -383,7 +395,7 @@ fn error(code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(code, span, message).help(help))
 }
 
-/// Returns the names in use, by section of `components`.
+/// Returns the names of the components that the document has, by section of `components`.
 fn names(root: &Node) -> HashMap<&str, HashSet<String>> {
     let sections = root
         .get("components")
@@ -412,7 +424,8 @@ fn unique(taken: &mut HashSet<String>, wanted: &str) -> String {
     name
 }
 
-/// Returns the pointers of the nodes that contain the node of a pointer, outermost first.
+/// Returns the prefixes of a pointer that lead to the nodes around its node, outermost first,
+/// without the empty one and the pointer itself.
 fn prefixes(pointer: &str) -> impl Iterator<Item = &str> {
     pointer
         .match_indices('/')
@@ -420,7 +433,8 @@ fn prefixes(pointer: &str) -> impl Iterator<Item = &str> {
         .map(|(at, _)| &pointer[..at])
 }
 
-/// Returns the value of a key, which is created if it is missing.
+/// Returns the value of a key. A missing one is added as an empty object with the given span. A
+/// node that is not an object becomes one first.
 fn entry<'n>(node: &'n mut Node, key: &str, span: Span) -> &'n mut Node {
     if !matches!(node.value, NodeValue::Object(_)) {
         node.value = NodeValue::Object(Vec::new());

@@ -18,7 +18,8 @@ impl Mapping {
         Self::default()
     }
 
-    /// Returns the local file for an address, by the longest address that matches.
+    /// Returns the path of the local copy of an address, or `None` if there is none. If several
+    /// entries match, the one with the longest address is used.
     pub(crate) fn locate(&self, address: &str) -> Option<PathBuf> {
         let found = self
             .0

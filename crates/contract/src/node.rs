@@ -74,7 +74,7 @@ impl Node {
         }
     }
 
-    /// Returns the text, if this is a string.
+    /// Returns the value, if this is a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
@@ -101,7 +101,7 @@ impl Node {
         }
     }
 
-    /// Returns the number if it is an integer from 0, also if it is written `3.0`.
+    /// Returns the number, if this is an integer of at least 0. It may be written `3.0`.
     #[must_use]
     pub fn as_count(&self) -> Option<u64> {
         let number = self.as_number()?;

@@ -19,7 +19,7 @@ pub(crate) struct NodeRef<'a> {
 }
 
 impl<'a> NodeRef<'a> {
-    /// Returns the value of a key.
+    /// Returns the value of a key, if this is an object that has it.
     pub(crate) fn key(&self, key: &str) -> Option<NodeRef<'a>> {
         Some(self.child(key, self.node.get(key)?))
     }
@@ -60,7 +60,7 @@ pub(crate) fn address(node: &Node) -> usize {
     std::ptr::from_ref(node).addr()
 }
 
-/// Returns the text of a node's `$ref`, if it has one.
+/// Returns the value of a node's `$ref`, if it has one that is a string.
 pub(crate) fn reference_of(node: &Node) -> Option<&str> {
     node.get("$ref")?.as_str()
 }

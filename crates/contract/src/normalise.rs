@@ -18,16 +18,18 @@ use crate::validate::{Validation, validate};
 
 /// The changes that were made to a contract, for the lints that report them.
 pub(crate) struct Changes<'a> {
-    /// Circles of schemas that apply to the same value. Each of their schemas now accepts anything.
+    /// The circles of schemas that contain themselves without a property or item in between. Each
+    /// of these schemas now accepts anything.
     pub(crate) circles: Vec<Vec<SchemaId>>,
     /// Required properties that are sent in one direction only. Under 3.0 they are no longer
     /// required.
     pub(crate) one_way: Vec<OneWay>,
-    /// The values that their schemas reject. Rejected defaults are dropped.
+    /// The result of validating defaults, examples and listed values. Rejected defaults are
+    /// dropped.
     pub(crate) validation: Validation<'a>,
 }
 
-/// Normalises a contract.
+/// Normalises a contract, and returns the changes that lints report.
 pub(crate) fn normalise<'a>(
     contract: &mut Contract,
     origins: &Origins<'a>,
@@ -51,6 +53,7 @@ pub(crate) fn normalise<'a>(
 }
 
 /// Makes schemas that contain themselves, without a property or item in between, accept anything.
+/// Returns the circles of these schemas.
 fn break_circles(contract: &mut Contract) -> Vec<Vec<SchemaId>> {
     let steps: Vec<Vec<usize>> = contract
         .schemas
@@ -77,8 +80,8 @@ fn break_circles(contract: &mut Contract) -> Vec<Vec<SchemaId>> {
     found
 }
 
-/// Drops unusable patterns, which are reported, so that a validator can be compiled from the
-/// schemas.
+/// Drops patterns that no regular expression engine supports, so that a validator can be compiled
+/// from the schemas. The check of the syntax has reported them.
 fn drop_unusable_patterns(contract: &mut Contract) {
     for schema in &mut contract.schemas {
         if let SchemaKind::Object(keywords) = &mut schema.kind {

@@ -46,7 +46,7 @@ pub fn escape(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the key that a token stands for.
+/// Returns the key of a token: `~1` becomes `/`, and `~0` becomes `~`.
 #[must_use]
 pub fn unescape(token: &str) -> Cow<'_, str> {
     if token.contains('~') {
@@ -65,7 +65,8 @@ pub fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(unescape)
 }
 
-/// Returns a pointer as a reference within its document, such as `#/components/schemas/Pet`.
+/// Returns a pointer as a percent-encoded reference within its document, such as
+/// `#/components/schemas/Pet`.
 #[must_use]
 pub fn fragment(pointer: &str) -> String {
     format!("#{}", utf8_percent_encode(pointer, FRAGMENT))

@@ -11,7 +11,8 @@ use crate::source::{SourceFile, Sources, Span};
 /// The largest file that is read, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Reads a document of either syntax; none after an error. Diagnostics are added to `diagnostics`.
+/// Parses a JSON or YAML document, and adds its text to `sources`. Returns `None` after an error.
+/// Errors and warnings are added to `diagnostics`.
 pub fn read(
     sources: &mut Sources,
     name: &str,

@@ -48,8 +48,8 @@ pub(crate) struct Resolver<'a> {
     suggestions: Cell<u32>,
 }
 
-/// The number of suggestions that are made. Each one compares a name with thousands of others; a
-/// document with more wrong references usually has one cause for all.
+/// The number of suggestions that are searched for. Each one compares a name with thousands of
+/// others; a document with more wrong references usually has one cause for all.
 const MOST_SUGGESTIONS: u32 = 100;
 
 /// A document, the resource in it that contains the reference, and the reference as written.
@@ -67,7 +67,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Returns the component schema with a name.
+    /// Returns the component schema with a name, if there is one.
     pub(crate) fn component_schema(&self, name: &str) -> Option<NodeRef<'a>> {
         let schemas = self.root().key("components")?.key("schemas")?;
         Some(schemas.child(name, self.value(schemas.node, name)?))
@@ -177,7 +177,8 @@ impl<'a> Resolver<'a> {
             .ok_or(RefProblem::Dangling(None))
     }
 
-    /// Returns the root that the part before `#` names: a schema with that `$id`, or a file.
+    /// Returns the node that `target`, the part of a reference before `#`, names: a schema with
+    /// that `$id`, with the index of its resource, or the root of a document.
     fn base(
         &self,
         document: usize,
@@ -224,7 +225,7 @@ impl<'a> Resolver<'a> {
         )
     }
 
-    /// Returns the root of a document, if it could be read.
+    /// Returns the root of a document, or the problem if the document is unavailable.
     fn fetched(
         &self,
         found: &Result<usize, Unavailable>,
@@ -281,7 +282,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the pointer that was probably meant, if a key similar to the first of `tokens`
-    /// exists.
+    /// exists. Returns `None` once [`MOST_SUGGESTIONS`] have been searched for.
     fn suggest(&self, at: &NodeRef<'_>, tokens: &[String]) -> Option<String> {
         let left = self.suggestions.get().checked_sub(1)?;
         self.suggestions.set(left);

@@ -78,8 +78,8 @@ impl Reversing {
         );
     }
 
-    /// Adds the callbacks of an operation, and theirs. A callback without a tag has the tag of its
-    /// operation.
+    /// Adds the callbacks of an operation, and the callbacks of those. A callback without a tag has
+    /// the tag of its operation.
     fn callbacks(&mut self, operation: &Operation, tag: Option<&str>) {
         // A callback component that is used under two names is one callback.
         let mut pointers = HashSet::new();
@@ -159,7 +159,8 @@ impl Reversing {
     }
 }
 
-/// Returns the declared tags, then the undeclared ones in the order of their first use.
+/// Returns the tags that the document declares, then those that only operations name, in the order
+/// of their first use.
 fn tags(contract: &Contract, operations: &[Operation]) -> Vec<Tag> {
     let mut tags = contract.tags.clone();
     for name in operations
@@ -181,7 +182,8 @@ fn name(callback: &Operation) -> &str {
     callback.pointer.rsplit('/').nth(2).unwrap_or("callback")
 }
 
-/// Replaces the pointer of the path item in the pointers of everything below it.
+/// Replaces `old`, the pointer of the path item, by `new` in the pointers of an operation and its
+/// parts.
 fn move_pointers(operation: &mut Operation, old: &str, new: &str) {
     let moved = |pointer: &mut String| {
         if let Some(rest) = pointer.strip_prefix(old)
@@ -212,7 +214,8 @@ fn move_pointers(operation: &mut Operation, old: &str, new: &str) {
     }
 }
 
-/// Returns the document for the subscribers.
+/// Returns the OpenAPI document of the webhooks and callbacks: the path items of the original at
+/// their new paths, with its tags and components.
 fn document(contract: &Contract, paths: IndexMap<String, String>) -> Value {
     let mut document = Map::new();
     let original = contract.document.as_object();

@@ -60,7 +60,7 @@ impl Sources {
     ///
     /// # Panics
     ///
-    /// Panics after 65,535 files. Loading rejects contracts with far fewer.
+    /// Panics if there are 65,536 files already. Loading rejects contracts with far fewer.
     pub fn add(&mut self, file: SourceFile) -> FileId {
         let id = u16::try_from(self.files.len()).expect("the reader bounds the number of files");
         self.files.push(file);
@@ -74,7 +74,7 @@ impl Sources {
         &self.files[usize::from(id.0)]
     }
 
-    /// Returns the text of a span.
+    /// Returns the text of a span, or an empty string if the span is not in the file.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
         self.file(span.file)

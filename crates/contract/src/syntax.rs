@@ -35,7 +35,8 @@ use crate::resolve::Resolver;
 use grammar::{CALLBACK_GRAMMAR, CALLBACK_ITEM, Need, Shape};
 use walk::{Item, Walk};
 
-/// Checks everything that can be reached from the root.
+/// Checks the document and everything that its references lead to. Adds diagnostics, and returns
+/// what later steps need to know.
 pub(crate) fn check<'a>(
     resolver: &Resolver<'a>,
     dialect: Dialect,

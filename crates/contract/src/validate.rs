@@ -13,13 +13,13 @@ use crate::model::{Contract, Keywords, SchemaId, SchemaKind, Types};
 use crate::node::{Node, NodeValue};
 use violation::{Annotated, violations};
 
-/// The stack of the validating thread. The validator recurses, and documents may nest as deep as
-/// the reader allows.
+/// The stack size in bytes of the thread that validates. The validator recurses, and documents may
+/// nest as deep as the reader allows.
 const STACK_BYTES: usize = 256 << 20;
 
 /// The result of validating the values of a document.
 pub(crate) enum Validation<'a> {
-    /// The values were validated; these are rejected.
+    /// The values were validated. Holds the rejected ones.
     Judged(Vec<(ValueSite<'a>, Violation)>),
     /// No value was validated, because it would take too long. Holds the first value.
     TooCostly(ValueSite<'a>),
@@ -78,8 +78,8 @@ pub(crate) fn validate<'a>(contract: &Contract, values: &[ValueSite<'a>]) -> Val
     Validation::Judged(rejected.collect())
 }
 
-/// Returns whether a value is valid at a glance: the schema constrains only the type, and the value
-/// has that type.
+/// Returns whether a value is certainly valid, without running a validator: the schema constrains
+/// only the type and lists values, the value has that type, and it is listed.
 fn is_plainly_right(contract: &Contract, ends: &[SchemaId], site: &ValueSite<'_>) -> bool {
     let end = ends[site.schema.0 as usize];
     let keywords = match &contract.schema(end).kind {

@@ -8,15 +8,17 @@ use crate::node::Node;
 use crate::node_ref::{NodeRef, address};
 use crate::resolve::Resolver;
 
-/// Builds a contract from nodes. Each `impl` beside this file adds one kind of object.
+/// The state of building a contract from nodes. Each of the other files of this module adds the
+/// methods that build one kind of object.
 pub(super) struct Builder<'r, 'a> {
     pub(super) resolver: &'r Resolver<'a>,
     pub(super) dialect: Dialect,
     /// The schemas read so far, by id.
     pub(super) schemas: Vec<Schema>,
-    /// The schemas by the address of their node.
+    /// The id of each schema, by the address of its node.
     pub(super) ids: HashMap<usize, SchemaId>,
-    /// The schemas of parameters that declare none, by the address of the parameter.
+    /// The ids of the schemas that were added for parameters that declare none, by the address of
+    /// the parameter, or of the media type in its `content`.
     pub(super) untyped: HashMap<usize, SchemaId>,
     /// Schemas whose keywords have not been read yet. They are queued rather than read at once,
     /// since schemas nest and refer to each other without limit.
@@ -25,10 +27,10 @@ pub(super) struct Builder<'r, 'a> {
     pub(super) origins: Origins<'a>,
     /// Addresses of parameters and media types whose examples have been recorded.
     pub(super) examples_seen: HashSet<usize>,
-    /// Pointers of 3.0 schemas that became `anyOf` of themselves and null, with the ids of both.
-    /// What was below them is now below `/anyOf/0`.
+    /// The 3.0 schemas that became `anyOf` of themselves and null: the ids of these two branches,
+    /// by the pointer of the schema. What was below the pointer is now below its `/anyOf/0`.
     pub(super) moved: HashMap<std::rc::Rc<str>, (SchemaId, SchemaId)>,
-    /// The schemas with a discriminator.
+    /// The ids of the schemas with a discriminator.
     pub(super) discriminated: Vec<SchemaId>,
     /// The number of bytes that may still be copied.
     pub(super) budget: u64,
@@ -38,7 +40,8 @@ pub(super) struct Builder<'r, 'a> {
 }
 
 impl<'a> Builder<'_, 'a> {
-    /// Counts a copy of a node against the limit; returns whether there is room left.
+    /// Subtracts the length of a node's text from the number of bytes that may still be copied.
+    /// Returns whether any are left.
     pub(super) fn charge(&mut self, node: &Node) -> bool {
         self.spend(node.span.end.saturating_sub(node.span.start) as usize);
         self.budget > 0

@@ -131,8 +131,8 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// Returns whether examples of a media type are values of its schema: for JSON, forms, text and
-/// ranges they are, for XML, CSV and YAML they are text in another syntax.
+/// Returns whether the examples of a media type are JSON values that its schema can validate.
+/// Returns `false` for XML, CSV and YAML, whose examples are strings in that syntax.
 fn holds_json(name: &str) -> bool {
     let name = name.split(';').next().unwrap_or_default().trim();
     let name = name.to_ascii_lowercase();

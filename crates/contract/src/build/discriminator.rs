@@ -10,7 +10,9 @@ use crate::model::{Keywords, SchemaId, SchemaKind};
 use super::builder::Builder;
 
 impl Builder<'_, '_> {
-    /// Adds the implied values to every discriminator.
+    /// Adds the values that the document implies to the mapping of every discriminator: the
+    /// component name of each schema that it can select, unless the mapping has the schema or the
+    /// value already.
     pub(super) fn finish_discriminators(&mut self, components: &IndexMap<String, SchemaId>) {
         if self.discriminated.is_empty() {
             return;
@@ -40,7 +42,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Returns the components that name each schema in their `allOf`.
+    /// Returns the component schemas that refer to a schema in their `allOf`, by that schema.
     fn heirs(&self, components: &IndexMap<String, SchemaId>) -> HashMap<SchemaId, Vec<SchemaId>> {
         let mut heirs: HashMap<SchemaId, Vec<SchemaId>> = HashMap::new();
         for id in components.values() {
@@ -87,7 +89,8 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Returns every schema that is composed of a schema, directly or through others.
+/// Returns every component schema that extends the schema `id` with `allOf`, directly or through
+/// others.
 fn descendants(id: SchemaId, heirs: &HashMap<SchemaId, Vec<SchemaId>>) -> Vec<SchemaId> {
     let mut found = Vec::new();
     let mut seen = HashSet::from([id]);

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::node::{Entry, Node};
 
-/// Returns the string of a key.
+/// Returns the value of a key, if it is a string.
 pub(super) fn text(node: &Node, key: &str) -> Option<String> {
     node.get(key)?.as_str().map(str::to_owned)
 }

@@ -22,7 +22,8 @@ pub(super) fn derive(method: Method, segments: &[PathPart]) -> String {
     words.join("_")
 }
 
-/// Splits a text into words in lower case. A capital after a small letter starts a new word.
+/// Splits a string into words in lower case. Words are separated by characters other than letters
+/// and digits. A capital after a small letter or digit starts a new word.
 fn snake(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut open = false;
@@ -44,8 +45,8 @@ fn snake(text: &str) -> Vec<String> {
     words
 }
 
-/// Makes equal derived ids distinct, by a suffix that depends only on the operation, so that adding
-/// or moving another operation does not rename this one.
+/// Appends a suffix to each derived id that another operation has as well. The suffix is a hash of
+/// the operation's method and path, so it does not depend on other operations or their order.
 pub(super) fn separate(operations: &mut [Operation]) {
     let mut uses: HashMap<String, usize> = HashMap::new();
     for operation in operations.iter() {
@@ -59,8 +60,8 @@ pub(super) fn separate(operations: &mut [Operation]) {
     }
 }
 
-/// Returns the FNV-1a hash of a text. The standard library's hashes may change between releases,
-/// and ids must not.
+/// Returns the 32-bit FNV-1a hash of a string. The standard library's hashes may change between
+/// releases, and ids must not.
 fn fingerprint(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

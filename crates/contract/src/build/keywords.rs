@@ -12,7 +12,7 @@ use crate::syntax::SCHEMA;
 use super::builder::Builder;
 use super::fields::{extensions, flag, text};
 
-/// Keywords that constrain no value.
+/// The keywords of a schema that constrain no value.
 const ANNOTATIONS: [&str; 16] = [
     "title",
     "description",
@@ -33,7 +33,7 @@ const ANNOTATIONS: [&str; 16] = [
 ];
 
 impl<'a> Builder<'_, 'a> {
-    /// Reads every keyword that constrains values.
+    /// Returns the keywords of a schema that constrain values, in the terms of JSON Schema 2020-12.
     pub(super) fn assertions(&mut self, id: SchemaId, at: &NodeRef<'a>) -> Keywords {
         let node = at.node;
         let mut keywords = Keywords {
@@ -151,8 +151,8 @@ pub(super) fn annotate(keywords: &mut Keywords, node: &Node, entries: &[Entry]) 
     keywords.extensions = extensions(entries);
 }
 
-/// Returns the keywords as the author wrote them, without those that hold schemas: schemas have
-/// ids.
+/// Returns the keywords of a schema that are `wanted`, as a JSON object, as the author wrote them.
+/// Keywords that hold schemas are left out: each of those schemas has an id of its own.
 pub(super) fn raw(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Value {
     let own = entries.iter().filter(|entry| {
         wanted(&entry.key)

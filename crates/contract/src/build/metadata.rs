@@ -26,7 +26,8 @@ pub(super) fn info(root: &Node) -> Info {
     }
 }
 
-/// Returns the servers of a document, path item or operation.
+/// Returns the servers that a document, path item or operation lists, without those that have no
+/// `url`.
 pub(super) fn servers(node: &Node) -> Vec<Server> {
     let listed = node.get("servers").and_then(Node::as_array);
     listed
@@ -64,7 +65,8 @@ fn variables(server: &Node) -> IndexMap<String, ServerVariable> {
         .collect()
 }
 
-/// Returns the security of a document or operation, or `None` if it does not declare any.
+/// Returns the `security` of a document or operation, or `None` if it has none. An empty list is
+/// not `None`.
 pub(super) fn security(node: &Node) -> Option<Security> {
     // An empty list counts as declared: it opens an operation of a document that is protected.
     let alternatives = node.get("security")?.as_array()?;
@@ -129,7 +131,7 @@ fn security_scheme(at: &NodeRef<'_>) -> Option<SecurityScheme> {
     })
 }
 
-/// Returns the paging convention, if it is complete.
+/// Returns the paging convention (`x-paging`), or `None` if a required field is missing.
 pub(super) fn paging(root: &Node) -> Option<Paging> {
     let node = root.get("x-paging")?;
     Some(Paging {

@@ -24,15 +24,16 @@ const METHODS: [Method; 8] = [
     Method::Trace,
 ];
 
-/// The depth to which callbacks of callbacks are built.
+/// The depth to which callbacks within callbacks are built. Deeper ones are dropped.
 const DEEPEST_CALLBACK: usize = 4;
 
 /// The place at which a path item is declared.
 #[derive(Clone, Copy)]
 struct Caller<'a> {
-    /// The template, the webhook's name, or the callback's expression.
+    /// The key of the path item: the path template, the webhook's name, or the callback's
+    /// expression.
     path: &'a str,
-    /// The span of its key.
+    /// The span of that key.
     span: Span,
     kind: Kind,
 }

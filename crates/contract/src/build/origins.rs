@@ -9,16 +9,16 @@ use crate::source::Span;
 pub(crate) struct Origins<'a> {
     /// The node of each schema, by the schema's index.
     pub(crate) nodes: Vec<&'a Node>,
-    /// The values that a schema must accept.
+    /// The defaults, examples and listed values of the document, which their schemas must accept.
     pub(crate) values: Vec<ValueSite<'a>>,
-    /// The operations as written.
+    /// The nodes of the operations, including webhooks and callbacks.
     pub(crate) operations: Vec<OperationSite<'a>>,
 }
 
 /// A value of the document that a schema must accept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ValueSite<'a> {
-    /// The schema.
+    /// The schema that must accept the value.
     pub(crate) schema: SchemaId,
     /// The node of the value.
     pub(crate) node: &'a Node,
@@ -37,13 +37,13 @@ pub(crate) enum Role {
     Member,
 }
 
-/// An operation as written.
+/// The node of an operation, and the spans of its path and parameters.
 pub(crate) struct OperationSite<'a> {
     /// The operation object.
     pub(crate) node: &'a Node,
     /// The span of the key of its path, webhook or callback.
     pub(crate) path_span: Span,
-    /// The template of its path; none for webhooks and callbacks.
+    /// The template of its path, or `None` for webhooks and callbacks.
     pub(crate) template: Option<&'a str>,
     /// The name and the span of each path parameter, including those of the path item.
     pub(crate) path_parameters: Vec<(&'a str, Span)>,

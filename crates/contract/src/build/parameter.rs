@@ -14,8 +14,11 @@ use super::fields::{extensions, flag, text};
 use super::origins::OperationSite;
 
 impl<'a> Builder<'_, 'a> {
-    /// Builds an operation's parameters: first those of the path item, which the operation's own
-    /// replace in place.
+    /// Builds the parameters of an operation: those of the path item (`shared`), then the
+    /// operation's own. An own parameter takes the place of a shared one with the same name and
+    /// location.
+    ///
+    /// The caller sets the path's span and template in the returned [`OperationSite`].
     pub(super) fn parameters(
         &mut self,
         operation: &NodeRef<'a>,
@@ -69,7 +72,8 @@ impl<'a> Builder<'_, 'a> {
         (parameters.collect(), site)
     }
 
-    /// Builds a parameter; returns it with the node of its name.
+    /// Builds a parameter, and returns it with the node of its name. Returns `None` if the
+    /// parameter is not valid or its reference leads to nothing.
     pub(super) fn parameter(&mut self, at: &NodeRef<'a>) -> Option<(Parameter, &'a Node)> {
         let target = self.resolver.follow(at)?;
         let name = target.node.get("name")?;
@@ -84,8 +88,8 @@ impl<'a> Builder<'_, 'a> {
         Some((built, name))
     }
 
-    /// Builds a header of a response or part; none for `Content-Type`, which the media type
-    /// determines.
+    /// Builds a header of a response or part. Returns `None` for `Content-Type`, which the media
+    /// type determines, and for a header that is not valid.
     pub(super) fn header(&mut self, name: &str, at: &NodeRef<'a>) -> Option<Parameter> {
         if name.eq_ignore_ascii_case("content-type") {
             return None;
@@ -154,7 +158,8 @@ impl<'a> Builder<'_, 'a> {
         (schema, encoding)
     }
 
-    /// Returns the value of a key beside a reference, which in 3.1 replaces that of the target.
+    /// Returns the string of a key beside the reference `from`, which in 3.1 replaces that of its
+    /// target `to`. Returns `None` in 3.0, or if `from` is not a reference.
     pub(super) fn sibling(
         &self,
         from: &NodeRef<'a>,
@@ -181,7 +186,8 @@ pub(super) fn style(name: &str) -> Option<Style> {
     })
 }
 
-/// Returns the name of a component, if the node is one in one of the given sections.
+/// Returns the name of a node in `components`, or `None` if it is not a component in one of the
+/// given sections.
 pub(super) fn component(at: &NodeRef<'_>, sections: &[&str]) -> Option<String> {
     let rest = at.pointer.strip_prefix("/components/")?;
     let (section, name) = rest.split_once('/')?;

@@ -18,11 +18,12 @@ use super::fields::{flag, text};
 use super::keywords::{annotate, is_annotation, list, raw};
 use super::origins::{Role, ValueSite};
 
-/// The combinators that would still reject null if it became one more type.
+/// The keywords whose schemas could still reject null if `type` listed it as well.
 const COMBINATORS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 
 impl<'a> Builder<'_, 'a> {
-    /// Returns the id of a schema. Its keywords are read later.
+    /// Returns the id of a schema. A schema without an id gets one, and is queued for its keywords
+    /// to be read.
     pub(super) fn schema(&mut self, at: &NodeRef<'a>) -> SchemaId {
         if let Some(id) = self.ids.get(&address(at.node)) {
             return *id;
@@ -34,7 +35,8 @@ impl<'a> Builder<'_, 'a> {
         id
     }
 
-    /// Returns the id of the schema of a parameter that declares none. It accepts anything.
+    /// Returns the id of a schema that accepts anything, for a parameter or media type that
+    /// declares no schema.
     pub(super) fn anything(&mut self, owner: &NodeRef<'a>) -> SchemaId {
         let key = address(owner.node);
         if let Some(id) = self.untyped.get(&key) {
@@ -58,7 +60,8 @@ impl<'a> Builder<'_, 'a> {
         id
     }
 
-    /// Reads the keywords of every queued schema, including those that are queued meanwhile.
+    /// Reads the keywords of every queued schema, including those that are queued meanwhile, until
+    /// the limit of copied bytes is reached.
     pub(super) fn drain(&mut self) {
         while let Some((id, at)) = self.pending.pop_front() {
             if self.budget == 0 {
@@ -180,7 +183,7 @@ impl<'a> Builder<'_, 'a> {
         Some(self.schema(&target))
     }
 
-    /// Records the values that the schema itself must accept.
+    /// Records the default, the examples and the listed values of a schema, which it must accept.
     fn note_values(&mut self, id: SchemaId, node: &'a Node) {
         let mut keep = |node: &'a Node, role| {
             self.origins.values.push(ValueSite {
@@ -255,7 +258,9 @@ impl<'a> Builder<'_, 'a> {
         Some(Discriminator { property, mapping })
     }
 
-    /// Returns the schema that a mapping names, by a component's name or a reference.
+    /// Returns the schema that `target`, an entry of a discriminator's mapping, names: the
+    /// component schema with that name, or else the target of the reference. Returns `None` if
+    /// neither exists.
     fn mapped(&mut self, at: &NodeRef<'a>, holder: &Node, target: &'a str) -> Option<SchemaId> {
         if let Some(named) = self.resolver.component_schema(target) {
             return Some(self.schema(&named));
@@ -270,7 +275,8 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// Inserts `/anyOf/0` into a pointer after every schema that moved there.
+/// Inserts `/anyOf/0` into a pointer after every prefix that is in `wrapped`, the pointers of the
+/// schemas that became `anyOf` of themselves and null.
 fn rebase(pointer: &str, wrapped: &HashSet<&str>) -> String {
     let mut out = String::with_capacity(pointer.len());
     let mut copied = 0;

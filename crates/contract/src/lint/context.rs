@@ -15,7 +15,7 @@ pub(crate) struct Context<'l, 'a> {
     pub(crate) changes: &'l Changes<'a>,
     /// The nodes that the contract was read from.
     pub(crate) origins: &'l Origins<'a>,
-    /// The records of the check of the syntax.
+    /// What the check of the syntax has recorded, such as the operation ids in links.
     pub(crate) syntax: &'l Syntax<'a>,
     /// The documents, with their references resolved.
     pub(crate) resolver: &'l Resolver<'a>,

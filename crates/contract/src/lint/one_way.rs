@@ -6,7 +6,8 @@ use crate::model::Dialect;
 use crate::normalise::Way;
 use crate::source::Span;
 
-/// Reports required properties that are sent in one direction only.
+/// Reports required properties that are read-only in a request body, or write-only in a response
+/// body.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     for one_way in &context.changes.one_way {
         let node = context.origins.nodes[one_way.schema.index()];

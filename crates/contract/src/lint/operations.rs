@@ -10,7 +10,8 @@ use crate::node_ref::address;
 use crate::source::Span;
 use crate::spelling::nearest;
 
-/// Reports ids and parameters that are used twice, and unknown ids and tags.
+/// Reports operation ids that are empty or used twice, links to unknown operation ids, undeclared
+/// and repeated tags, and parameters that are declared twice in one list.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let ids = ids(&context.origins.operations, diagnostics);
     for (name, span) in &context.syntax.named {

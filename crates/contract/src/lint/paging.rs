@@ -18,7 +18,8 @@ const FIELDS: [(&str, bool); 6] = [
     ("key", true),
 ];
 
-/// Checks `x-paging`, if the document has it.
+/// Reports unknown, missing and wrongly typed fields of `x-paging`, and names in it that no
+/// parameter or property has.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root().node;
     let Some(entry) = root.entry("x-paging") else {
@@ -133,7 +134,8 @@ fn names(contract: &Contract, node: &Node, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Adds the properties of an operation's page and of its items.
+/// Adds the property names of an operation's successful responses to `properties`, and those of the
+/// items in their property `items` to `keys`.
 fn pages<'c>(
     contract: &'c Contract,
     operation: &'c Operation,

@@ -10,7 +10,8 @@ use crate::node::{Entry, Node};
 use crate::source::{Sources, Span};
 use crate::spelling::nearest;
 
-/// Checks the templates, then the parameters of each operation against its template.
+/// Reports path templates that are malformed or match the same paths, and differences between the
+/// path parameters of an operation and those of its template.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root().node;
     templates(root, context.sources, diagnostics);
@@ -70,7 +71,7 @@ fn agreement(site: &OperationSite<'_>, names: &[String], diagnostics: &mut Vec<D
     }
 }
 
-/// Returns the names in a template.
+/// Returns the names of the parameters in a path template.
 fn names(template: &str) -> Vec<String> {
     PathPart::split(template)
         .into_iter()
@@ -183,8 +184,8 @@ fn malformed(template: &str) -> Option<(String, String)> {
     None
 }
 
-/// Returns the span of a text within a span; the whole span if the text is written differently
-/// there, as in a string with escapes.
+/// Returns the span of the last occurrence of `text` within `span`, or `span` itself if the source
+/// spells it differently, as in a string with escapes.
 fn within(sources: &Sources, span: Span, text: &str) -> Span {
     // The last one, since of a name that is used twice the second use is the wrong one.
     let found = sources.text(span).rfind(text);

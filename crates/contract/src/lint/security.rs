@@ -8,7 +8,8 @@ use crate::model::{Dialect, SecurityKind};
 use crate::node::{Entry, Node};
 use crate::spelling::nearest;
 
-/// Checks the requirements of the document and of each operation.
+/// Reports requirements of the document and of operations that name an unknown scheme, or a scope
+/// that their scheme does not declare.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root();
     let components = root.key("components");

@@ -73,7 +73,8 @@ pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>
 
 struct Reach<'r, 'a> {
     resolver: &'r Resolver<'a>,
-    /// The component schemas that name each schema in their `allOf`, by its address.
+    /// The component schemas that refer to a schema in their `allOf`, by the address of that
+    /// schema.
     heirs: HashMap<usize, Vec<NodeRef<'a>>>,
     seen: HashSet<usize>,
     /// The nodes to visit, each with its document.
@@ -139,7 +140,8 @@ impl<'a> Reach<'_, 'a> {
         }
     }
 
-    /// Marks the schemas that a discriminator chooses from, named or implied.
+    /// Marks the schemas that a discriminator can select as used: those in its mapping, and those
+    /// that extend its schema with `allOf`.
     fn discriminator(&mut self, document: usize, schema: &'a Node, node: &'a Node) {
         for heir in self.heirs.remove(&address(schema)).unwrap_or_default() {
             self.take(&heir);

@@ -8,7 +8,8 @@ use crate::node::{Node, NodeValue};
 use crate::source::Span;
 use crate::validate::{Validation, Violation};
 
-/// Reports the values that validation has rejected, or that there was no validation.
+/// Reports the defaults, examples and listed values that their schemas reject, or that values could
+/// not be validated.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     match &context.changes.validation {
         Validation::Judged(rejected) if rejected.is_empty() => {}
@@ -80,7 +81,8 @@ fn unchecked(first: &ValueSite<'_>, why: &str, help: &str) -> Diagnostic {
     Diagnostic::warning("unchecked-values", first.node.span, message).help(help)
 }
 
-/// Returns which schemas the operations use, directly or through others.
+/// Returns, for each schema by index, whether an operation, webhook or callback uses it, directly
+/// or through other schemas.
 fn reachable(contract: &Contract) -> Vec<bool> {
     let mut pending: Vec<SchemaId> = Vec::new();
     let mut operations: Vec<&Operation> = contract

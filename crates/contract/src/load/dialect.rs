@@ -4,7 +4,8 @@ use crate::diagnostic::Diagnostic;
 use crate::model::Dialect;
 use crate::node::{Node, NodeValue};
 
-/// Returns the dialect of the document, or reports that it is not one that is supported.
+/// Returns the version of OpenAPI that a document is written in. Reports an error and returns
+/// `None` if it is not 3.0 or 3.1.
 pub(super) fn dialect(root: &Node, diagnostics: &mut Vec<Diagnostic>) -> Option<Dialect> {
     if !matches!(root.value, NodeValue::Object(_)) {
         diagnostics.push(

@@ -4,7 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::read::MAX_BYTES;
 
-/// Reads a regular file that is not too large. The error completes the sentence "the file …".
+/// Reads a regular file of at most [`MAX_BYTES`] bytes. The error completes the sentence "the file
+/// …".
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let about = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
     if !about.is_file() {
@@ -22,7 +23,8 @@ pub(super) fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| clean(path))
 }
 
-/// Removes `.` and, where the parent is known, `..` from a path.
+/// Removes `.` from a path, and each `..` together with the name before it, without reading the
+/// disk.
 pub(super) fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -40,8 +42,8 @@ pub(super) fn clean(path: &Path) -> PathBuf {
     out
 }
 
-/// Returns a path relative to the folder of the first document, with forward slashes on every
-/// machine.
+/// Returns a path relative to `base`, the folder of the first document, with forward slashes on
+/// every machine.
 pub(super) fn relative(path: &Path, base: &Path) -> String {
     let base = clean(base);
     let mut rest = path;

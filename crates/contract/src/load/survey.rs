@@ -9,7 +9,8 @@ use crate::documents::METASCHEMA;
 use crate::node::{Node, NodeValue};
 use crate::uri::{absolute, local_file};
 
-/// The result of surveying a document.
+/// What surveying a document finds: the documents that it refers to, and whether it has `$id` or
+/// anchors.
 #[derive(Default)]
 pub(super) struct Survey {
     pub(super) targets: Vec<Target>,
@@ -20,14 +21,15 @@ pub(super) struct Survey {
 /// A document that a reference names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Target {
-    /// A file, as written.
+    /// The path of a file, as in the reference but percent-decoded.
     File(String),
     /// An address on another host.
     Address(Uri<String>),
 }
 
 impl Survey {
-    /// Surveys a document. `base` is its address, if it is a copy of a document on another host.
+    /// Searches everything below `root` for references and ids. `base` is the document's address,
+    /// if it is a copy of a document on another host.
     pub(super) fn of(root: &Node, base: Option<&Uri<String>>) -> Self {
         let mut survey = Self::default();
         let mut seen = HashSet::new();
@@ -74,8 +76,8 @@ impl Survey {
     }
 }
 
-/// Returns the references in an object: its own, and those in its discriminator's mapping that are
-/// not names.
+/// Returns the references in an object: its `$ref` and `$dynamicRef`, and the values of its
+/// discriminator's mapping that contain `/` or `#`, since others are names.
 fn references(node: &Node) -> impl Iterator<Item = &str> {
     let own = ["$ref", "$dynamicRef"]
         .into_iter()

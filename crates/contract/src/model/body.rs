@@ -33,7 +33,7 @@ pub struct MediaType {
     pub encoding: IndexMap<String, PropertyEncoding>,
     /// The examples by name; `example` is called `default`.
     pub examples: IndexMap<String, Value>,
-    /// The pointer.
+    /// The pointer of the media type object.
     pub pointer: String,
     /// The span of the object.
     pub span: Span,
@@ -44,9 +44,9 @@ pub struct MediaType {
 pub struct PropertyEncoding {
     /// The media type of the part.
     pub content_type: Option<String>,
-    /// The style, in forms.
+    /// How an array or object is written, in forms (`style`).
     pub style: Option<Style>,
-    /// Whether each item is a pair of its own, in forms.
+    /// Whether each item of an array is a name-value pair of its own, in forms (`explode`).
     pub explode: Option<bool>,
     /// The headers of the part, in multipart bodies.
     pub headers: Vec<Parameter>,

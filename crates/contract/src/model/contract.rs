@@ -22,13 +22,14 @@ pub struct Contract {
     pub info: Info,
     /// The servers of the document.
     pub servers: Vec<Server>,
-    /// The declared tags in order, then the undeclared ones in the order of their first use.
+    /// The tags that the document declares, then those that only operations name, in the order of
+    /// their first use.
     pub tags: Vec<Tag>,
     /// The operations, in the document's order.
     pub operations: Vec<Operation>,
     /// The webhooks (3.1), which the API calls. `path` is the webhook's name.
     pub webhooks: Vec<Operation>,
-    /// Every schema, including inline ones.
+    /// Every schema, including inline ones. A [`SchemaId`] is the index of a schema here.
     pub schemas: Vec<Schema>,
     /// The component schemas by name, in the document's order.
     pub components: IndexMap<String, SchemaId>,
@@ -52,7 +53,8 @@ impl Contract {
         &self.schemas[id.0 as usize]
     }
 
-    /// Follows `$ref`s without other constraints beside them, and returns the schema at the end.
+    /// Follows `$ref`s without other constraints beside them, and returns the id of the schema at
+    /// the end.
     #[must_use]
     pub fn resolve(&self, mut id: SchemaId) -> SchemaId {
         // This ends, because normalising has broken circles of references.

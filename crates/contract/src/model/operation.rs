@@ -21,23 +21,25 @@ pub struct Operation {
     pub path: String,
     /// The parts of the template.
     pub segments: Vec<PathPart>,
-    /// The first tag.
+    /// The first tag of the operation. Others are not used.
     pub tag: Option<String>,
     /// A summary in one line.
     pub summary: Option<String>,
     /// A description in `CommonMark`.
     pub description: Option<String>,
-    /// Whether it is deprecated.
+    /// Whether the operation is deprecated.
     pub deprecated: bool,
-    /// The parameters: first those of the path item, which the operation's own replace in place.
+    /// The parameters: those of the path item, then the operation's own. An own parameter takes the
+    /// place of one of the path item with the same name and location.
     pub parameters: Vec<Parameter>,
     /// The request body.
     pub request_body: Option<RequestBody>,
     /// The responses, in the document's order.
     pub responses: Vec<Response>,
-    /// The security; that of the document if the operation declares none.
+    /// The security that the operation declares. If it declares none, an operation of a path has
+    /// that of the document, and a webhook or callback needs no credential.
     pub security: Security,
-    /// The servers of the operation or its path item, if they declare any.
+    /// The servers of the operation, or else of its path item. Empty if neither declares any.
     pub servers: Vec<Server>,
     /// The operations that the API calls back. `path` is the callback's expression.
     pub callbacks: Vec<Operation>,

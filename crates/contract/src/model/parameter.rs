@@ -41,12 +41,13 @@ pub enum ParameterEncoding {
     Style {
         /// The style.
         style: Style,
-        /// Whether each item is a pair of its own.
+        /// Whether each item of an array, or property of an object, is a name-value pair of its
+        /// own.
         explode: bool,
         /// Whether reserved characters are not percent-encoded, in a query.
         allow_reserved: bool,
     },
-    /// A document of this media type (`content`).
+    /// A string in the syntax of this media type, such as `application/json` (`content`).
     Content(String),
 }
 

@@ -35,7 +35,7 @@ pub enum StatusKey {
 }
 
 impl StatusKey {
-    /// Parses a key of `responses`.
+    /// Parses a key of `responses`, or returns `None` if it is not a status, a range or `default`.
     pub(crate) fn parse(key: &str) -> Option<Self> {
         if key == "default" {
             return Some(Self::Default);

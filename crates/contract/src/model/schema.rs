@@ -33,13 +33,13 @@ pub struct Schema {
     /// are under `/$files`, and those below a 3.0 schema that became `anyOf` of itself and null are
     /// below `/anyOf/0`.
     pub pointer: String,
-    /// The span.
+    /// The span of the schema.
     pub span: Span,
     /// A boolean, or keywords.
     pub kind: SchemaKind,
 }
 
-/// The value of a schema.
+/// The content of a schema: a boolean, or keywords.
 #[derive(Debug, Clone)]
 pub enum SchemaKind {
     /// `true` accepts everything, `false` nothing.
@@ -50,8 +50,8 @@ pub enum SchemaKind {
 
 /// The keywords of a schema, as JSON Schema 2020-12 defines them, for either dialect.
 ///
-/// 3.0's `nullable` has become a type, and its boolean `exclusiveMinimum` a number. A 3.0 schema
-/// with `$ref` has no other keyword.
+/// 3.0's `nullable` has become the type `null` or an `anyOf` with it, and its boolean
+/// `exclusiveMinimum` a number. A 3.0 schema with `$ref` has no other keyword.
 #[derive(Debug, Clone, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -63,7 +63,7 @@ pub struct Keywords {
     /// Whether `$ref` has no keyword beside it that constrains values. Annotations may be beside
     /// it.
     pub only_reference: bool,
-    /// `type`; none accepts any type
+    /// `type`, or `None` if any type is accepted
     pub types: Option<Types>,
     /// `enum`
     pub enumeration: Option<Vec<Value>>,
@@ -157,7 +157,7 @@ pub struct Keywords {
     pub description: Option<String>,
     /// `default`
     pub default: Option<Value>,
-    /// `examples`, and 3.0's `example`
+    /// `examples`, followed by `example`
     pub examples: Vec<Value>,
     /// `deprecated`
     pub deprecated: bool,
@@ -173,11 +173,11 @@ pub struct Keywords {
     pub extensions: IndexMap<String, Value>,
     /// `$defs`
     pub defs: IndexMap<String, SchemaId>,
-    /// The keywords as the author wrote them, without those that hold schemas: schemas have ids.
+    /// The keywords as the author wrote them, as a JSON object, without those that hold schemas.
     pub raw: Value,
 }
 
-/// How a value selects one of several schemas.
+/// OpenAPI's `discriminator`: a property whose value selects one of several schemas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discriminator {
     /// The property that selects the schema.

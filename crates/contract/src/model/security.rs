@@ -40,7 +40,7 @@ pub enum SecurityKind {
     HttpBasic,
     /// `Authorization: Bearer …`
     HttpBearer,
-    /// Another scheme of the `Authorization` header.
+    /// Another scheme of the `Authorization` header. Holds its name as written.
     Http(String),
     /// OAuth 2, with a bearer token.
     OAuth2,

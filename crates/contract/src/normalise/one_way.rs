@@ -73,7 +73,8 @@ fn find(contract: &Contract) -> Vec<OneWay> {
     found
 }
 
-/// Returns the schemas that bodies consist of, in one direction.
+/// Returns the schemas that the bodies of one direction consist of, directly or through others.
+/// `bodies` returns those of an operation.
 fn reached(
     contract: &Contract,
     bodies: impl Fn(&Operation) -> Vec<&MediaType>,
@@ -105,7 +106,8 @@ fn reached(
     seen
 }
 
-/// Returns the required properties that are not sent in a direction.
+/// Returns the required properties of a schema that are read-only, for a request, or write-only,
+/// for a response.
 fn misplaced(contract: &Contract, id: SchemaId, way: Way) -> Vec<String> {
     let SchemaKind::Object(keywords) = &contract.schema(id).kind else {
         return Vec::new();

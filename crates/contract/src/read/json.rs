@@ -11,7 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::node::{Entry, MAX_DEPTH, Node, NodeValue};
 use crate::source::{FileId, Span};
 
-/// Reads a JSON text; none after an error.
+/// Parses a JSON document. Returns `None` after an error, which is added to `diagnostics`.
 pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let before = diagnostics.len();
     let mut reader = Reader {

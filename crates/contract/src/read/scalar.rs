@@ -14,7 +14,7 @@ pub(super) enum Plain {
     Text,
 }
 
-/// Resolves a plain scalar.
+/// Returns the value of a plain scalar in the core schema of YAML 1.2.
 pub(super) fn plain(text: &str) -> Plain {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Plain::Null,
@@ -60,8 +60,8 @@ fn integer(text: &str) -> Option<Number> {
         .or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
 }
 
-/// Returns whether a text matches `[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?` with at least one digit
-/// before the exponent.
+/// Returns whether a number without its sign matches `[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?` with at
+/// least one digit before the exponent.
 fn is_float(unsigned: &str) -> bool {
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -87,8 +87,8 @@ pub(super) fn ambiguous(text: &str, span: Span) -> Option<Diagnostic> {
     Some(diagnostic(text, &other, span))
 }
 
-/// Returns a diagnostic if YAML 1.1 reads a plain key as a boolean. Other keys are safe: tools for
-/// OpenAPI read a status such as `200` as a string.
+/// Returns a diagnostic if YAML 1.1 reads a plain key as a boolean, except for `y` and `n`. Other
+/// keys are safe: tools for OpenAPI read a status such as `200` as a string.
 pub(super) fn ambiguous_key(text: &str, span: Span) -> Option<Diagnostic> {
     // `y` and `n` are common names of coordinates, and hardly any reader still takes them for
     // booleans.
@@ -154,7 +154,8 @@ fn is_old_truth_value(text: &str) -> bool {
     usual_case && matches!(lower.as_str(), "on" | "off" | "yes" | "no" | "y" | "n")
 }
 
-/// Returns whether a text starts with a date such as `2024-01-31`, alone or followed by a time.
+/// Returns whether a string has the shape of a date such as `2024-01-31`, alone or followed by a
+/// time.
 fn is_date(text: &str) -> bool {
     // By hand rather than with a library for RFC 3339: YAML 1.1 readers convert by the shape of the
     // text, also where the date does not exist, so a stricter check would miss some.

@@ -17,7 +17,8 @@ use crate::source::{FileId, Span};
 /// expand to gigabytes.
 const ALIAS_BUDGET: usize = 1_000_000;
 
-/// Reads one YAML document; none after an error that ends the reading.
+/// Parses one YAML document. Returns `None` after an error that prevents reading on. Errors and
+/// warnings are added to `diagnostics`.
 pub(super) fn read(file: FileId, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let mut reader = Reader {
         file,
@@ -51,7 +52,7 @@ struct Reader<'a, 'd> {
 /// A node with an anchor.
 struct Anchored {
     node: Node,
-    /// The number of nodes in it.
+    /// The number of nodes in it, including itself.
     size: usize,
     /// The number of levels below it.
     height: usize,
@@ -350,7 +351,7 @@ fn too_deep(span: Span) -> Box<Diagnostic> {
     )
 }
 
-/// Returns the number of nodes in a node, and the number of levels below it.
+/// Returns the number of nodes in a node, including itself, and the number of levels below it.
 fn measure(node: &Node) -> (usize, usize) {
     let children: Vec<&Node> = match &node.value {
         NodeValue::Array(items) => items.iter().collect(),
@@ -367,8 +368,8 @@ fn measure(node: &Node) -> (usize, usize) {
         })
 }
 
-/// Returns the span of a collection: from its start to the end of its last part, or to its bracket
-/// in flow style.
+/// Returns the span of a collection: from its start to the end of its last part, or to its closing
+/// bracket in flow style.
 ///
 /// In block style, saphyr reports the end where the next token starts, which can be many comment
 /// lines later.

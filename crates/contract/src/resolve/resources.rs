@@ -13,7 +13,7 @@ use crate::uri;
 pub(super) struct Resource<'a> {
     base: Uri<String>,
     pub(super) root: NodeRef<'a>,
-    /// The index of the resource that contains it.
+    /// The index of the resource that contains this one.
     outer: Option<usize>,
 }
 
@@ -104,8 +104,9 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Returns the address that identifies a resource. If nothing gives a base, a relative `$id` is
-    /// used as written, so that references to it still find it.
+    /// Returns the address of an `$id`, or of a reference to one. If neither a resource nor the
+    /// document has an address, a relative one is used as written, so that references still find
+    /// the `$id`.
     fn absolute(
         &self,
         resource: Option<usize>,
@@ -132,7 +133,7 @@ impl<'a> Resources<'a> {
         uri::absolute(base, reference)
     }
 
-    /// Returns the resource that contains an object with a reference.
+    /// Returns the index of the resource that contains an object with a reference, if any does.
     pub(super) fn scope(&self, holder: &Node) -> Option<usize> {
         if self.scopes.is_empty() {
             return None;
@@ -163,7 +164,8 @@ impl<'a> Resources<'a> {
         found
     }
 
-    /// Returns the resource that the part of a reference before `#` identifies.
+    /// Returns the index of the resource that `target`, the part of a reference before `#`,
+    /// identifies.
     pub(super) fn find(
         &self,
         resource: Option<usize>,

@@ -9,8 +9,8 @@ use crate::node_ref::NodeRef;
 /// reported.
 const MOST_LOOKS: usize = 200;
 
-/// Reports schemas with structure whose bodies are passed on as bytes, so that the schema is not
-/// applied.
+/// Reports the media types of a body whose schema describes an object or array, although bodies of
+/// that type are passed on as bytes, so that no schema is applied.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     for entry in item
         .node
@@ -36,7 +36,8 @@ pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     }
 }
 
-/// Returns whether bodies of a media type are parsed by a schema with structure.
+/// Returns whether generated code parses bodies of a media type: JSON, forms, multipart and event
+/// streams.
 fn is_read(name: &str) -> bool {
     let essence = name
         .split(';')
@@ -55,7 +56,8 @@ fn is_read(name: &str) -> bool {
         || essence.starts_with("multipart/")
 }
 
-/// Returns whether a schema describes the parts of an object or array.
+/// Returns whether a schema, or a schema in its `allOf`, `anyOf` or `oneOf`, describes an object or
+/// array.
 fn is_structured<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> bool {
     let mut pending = vec![(document, schema)];
     for _ in 0..MOST_LOOKS {
@@ -132,7 +134,8 @@ fn types(schema: &Node) -> Option<Vec<&str>> {
     ))
 }
 
-/// Follows a schema that may be a reference; returns the schema with its document.
+/// Follows a schema that may be a reference. Returns the schema at the end with the index of its
+/// document, or `None` if there is none.
 fn followed<'a>(
     walk: &Walk<'_, 'a>,
     document: usize,

@@ -9,9 +9,9 @@ use crate::source::Span;
 
 /// Reports circular references.
 ///
-/// Each reference has one target, so every path is a chain. A chain that meets a node of its own
-/// round has found a circle; one that meets a node of an earlier round ends, since the rest has
-/// been checked.
+/// Each reference has one target, so references form chains. The chain of each link is followed to
+/// its end, or to a node that was visited before: by the same chain, which is a circle, or by an
+/// earlier one, whose rest has been checked.
 pub(super) fn check(links: &[Link], diagnostics: &mut Vec<Diagnostic>) {
     let next: HashMap<usize, (usize, Span)> = links
         .iter()

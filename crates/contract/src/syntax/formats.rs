@@ -5,7 +5,7 @@ use crate::format::{self, FORMATS};
 use crate::node::Node;
 use crate::spelling::nearest;
 
-/// Common names for formats that JSON Schema names differently.
+/// Common names of formats, each with its name in JSON Schema or OpenAPI.
 static ALIASES: &[(&str, &str)] = &[
     ("ip4", "ipv4"),
     ("ip6", "ipv6"),
@@ -28,7 +28,7 @@ static ALIASES: &[(&str, &str)] = &[
     ("regexp", "regex"),
 ];
 
-/// Reports a `format` that is probably misspelt.
+/// Reports an unknown `format` that is similar to a known one, or another common name of one.
 pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     let Some(value) = node.get("format") else {
         return;

@@ -27,28 +27,29 @@ pub(crate) enum Shape {
     Number,
     /// An integer from 0.
     Count,
-    /// An array.
+    /// An array with items of this shape.
     List(&'static Shape),
-    /// An object with keys that the author chooses.
+    /// An object with keys that the author chooses, and values of this shape.
     Map(&'static Shape),
-    /// An object with keys that the author chooses, except for extensions (`x-…`).
+    /// An object with keys that the author chooses, and values of this shape, except for extensions
+    /// (`x-…`), whose values are not checked.
     ExtensibleMap(&'static Shape),
-    /// An object of the standard.
+    /// An object of the standard, with these fields.
     Object(&'static Grammar),
     /// A schema.
     Schema,
     /// A schema's `type`.
     Type,
-    /// A schema's `exclusiveMinimum` or `exclusiveMaximum`.
+    /// A schema's `exclusiveMinimum` or `exclusiveMaximum`: a boolean in 3.0, a number in 3.1.
     Exclusive,
     /// A schema's `examples`: an array in 3.1.
     Values,
 }
 
-/// An object of the standard.
+/// A kind of object in the standard: its name and its fields.
 #[derive(Debug)]
 pub(crate) struct Grammar {
-    /// The name with its article, for messages.
+    /// The name with its article, such as `a parameter`, for messages.
     pub(crate) name: &'static str,
     /// The fields.
     pub(crate) fields: &'static [Field],

@@ -5,7 +5,7 @@ use super::walk::Walk;
 use crate::format;
 use crate::node::Node;
 
-/// The keywords that apply to certain types only.
+/// The keywords that apply to certain types only: lists of types, each with its keywords.
 static KEYWORDS: &[(&[&str], &[&str])] = &[
     (
         &["integer", "number"],

@@ -9,7 +9,8 @@ use crate::node::Node;
 use crate::resolve::RefProblem;
 use crate::spelling::nearest;
 
-/// Checks an object whose fields have been checked one by one.
+/// Checks what the table of fields cannot express about an object: fields that depend on each
+/// other, and fixed sets of values.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, grammar: &Grammar) {
     match grammar.name {
         "a parameter" => parameters::parameter(walk, item),

@@ -6,13 +6,13 @@ use super::walk::{Item, Walk};
 use crate::node::Node;
 use crate::spelling::nearest;
 
-/// Checks a header.
+/// Checks the style of a header, and that it has a schema or one media type.
 pub(super) fn header<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     style(walk, item, "header");
     typed(walk, item, "a header");
 }
 
-/// Checks a parameter.
+/// Checks the location and the style of a parameter, and that it has a schema or one media type.
 pub(super) fn parameter<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if let Some(node) = item.node.get("in")
         && let Some(location) = node.as_str()
@@ -121,7 +121,7 @@ fn style<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, location: &str) {
     );
 }
 
-/// Checks that a parameter has either a schema or one media type.
+/// Checks that a parameter or header, as `what` names it, has either a schema or one media type.
 fn typed<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>, what: &str) {
     let content = item.node.entry("content");
     match (item.node.get("schema"), content) {

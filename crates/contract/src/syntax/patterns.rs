@@ -10,7 +10,8 @@ use crate::model::Dialect;
 use crate::node::Node;
 use crate::source::Span;
 
-/// Checks `pattern` and the keys of `patternProperties`.
+/// Reports patterns of a schema, in `pattern` and the keys of `patternProperties`, that are
+/// unusable or not ECMA 262.
 pub(super) fn check(walk: &mut Walk<'_, '_>, node: &Node) {
     if let Some(pattern) = node.get("pattern")
         && let Some(text) = pattern.as_str()
@@ -78,7 +79,7 @@ fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
     Some((written, pattern[..at].chars().count() + 1, help))
 }
 
-/// Returns why no engine supports a pattern, or `None` if one does.
+/// Returns why no regular expression engine supports a pattern, or `None` if one does.
 pub(crate) fn why_unusable(pattern: &str) -> Option<String> {
     // The grammar of ECMA 262 does not decide: documents in use contain patterns of other dialects,
     // and most of those compile.

@@ -190,7 +190,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// Reports a value of the wrong type, unless `holds`.
+    /// Reports that a value is not what is `wanted`, such as "a string", unless `holds` is true.
     pub(super) fn expect(&mut self, item: Item<'a>, holds: bool, wanted: &str) {
         if holds {
             return;
@@ -222,7 +222,8 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// Returns how to replace a field that Swagger 2.0 had in an object.
+/// Returns how to replace a field that Swagger 2.0 had in an object, or `None` if it had no such
+/// field.
 fn swagger_2(object: &str, key: &str) -> Option<String> {
     let help = match (object, key) {
         ("a parameter" | "a header", "collectionFormat") => "write `style` and `explode`",

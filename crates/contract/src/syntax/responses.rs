@@ -4,7 +4,8 @@ use super::walk::{Item, Walk};
 use crate::model::StatusKey;
 use crate::node::Node;
 
-/// Checks the responses of an operation, and that a TRACE request has no body.
+/// Reports keys of an operation's `responses` that are not statuses, `responses` without any
+/// status, and a TRACE request with a body.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if item.node.get("requestBody").is_some() && item.key == "trace" {
         walk.warning(

@@ -89,7 +89,7 @@ fn type_name(walk: &mut Walk<'_, '_>, node: &Node) {
     );
 }
 
-/// Checks a schema whose keywords have been checked one by one.
+/// Checks what the table of keywords cannot express about a schema.
 pub(super) fn check<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     let node = item.node;
     bounds::check(walk, node);
@@ -164,7 +164,7 @@ fn enumeration(walk: &mut Walk<'_, '_>, node: &Node) {
     }
 }
 
-/// Returns a value as JSON, which is equal for `1` and `1.0`.
+/// Returns a value as a string of JSON. The string is the same for `1` and `1.0`.
 fn canonical(node: &Node) -> String {
     match (&node.value, node.as_count()) {
         (NodeValue::Number(_), Some(whole)) => whole.to_string(),
@@ -239,7 +239,8 @@ fn required(walk: &mut Walk<'_, '_>, node: &Node) {
     }
 }
 
-/// Checks a `$dynamicRef`, whose target is the outermost enclosing schema with that anchor.
+/// Resolves a `$dynamicRef` and queues its target, the outermost enclosing schema with that anchor.
+/// Reports a target that does not exist, and a `$ref` beside the `$dynamicRef`.
 fn dynamic<'a>(walk: &mut Walk<'_, 'a>, item: Item<'a>) {
     if walk.dialect == Dialect::V30 {
         return;

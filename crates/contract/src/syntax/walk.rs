@@ -10,7 +10,8 @@ use crate::node_ref::{NodeRef, address, reference_of};
 use crate::resolve::Resolver;
 use crate::source::Span;
 
-/// The state of the walk: the nodes to visit, and what has been found.
+/// The state of the walk through a document: the nodes to visit, the diagnostics, and the records
+/// for later steps.
 pub(super) struct Walk<'w, 'a> {
     pub(super) resolver: &'w Resolver<'a>,
     pub(super) dialect: Dialect,
@@ -35,14 +36,14 @@ pub(super) struct Item<'a> {
     pub(super) shape: Shape,
 }
 
-/// The records of the check of the syntax, for later steps.
+/// What the check of the syntax records about a contract for later steps.
 #[derive(Default)]
 pub(crate) struct Syntax<'a> {
-    /// References to other references, except between schemas.
+    /// The references whose targets are references too, except between schemas.
     pub(super) links: Vec<Link>,
     /// The operation ids that links name, with their spans.
     pub(crate) named: Vec<(&'a str, Span)>,
-    /// Every reference, if there are several files.
+    /// Every resolved reference if there are several documents, otherwise empty.
     pub(crate) references: Vec<Reference<'a>>,
     /// Addresses of schemas with `$id` or `$anchor`.
     pub(crate) identified: HashSet<usize>,
@@ -54,11 +55,12 @@ pub(crate) struct Syntax<'a> {
 
 /// A resolved reference.
 pub(crate) struct Reference<'a> {
-    /// The node of its text.
+    /// The node of the string that is the reference.
     pub(crate) text: &'a Node,
     /// The target.
     pub(crate) target: NodeRef<'a>,
-    /// The section of `components` for the target; none for path items, which have none in 3.0.
+    /// The section of `components` for the target, or `None` for a path item: 3.0 has no section
+    /// for path items.
     pub(crate) section: Option<&'static str>,
 }
 
@@ -100,7 +102,8 @@ impl<'a> Walk<'_, 'a> {
         });
     }
 
-    /// Records a reference, for combining several files.
+    /// Records a resolved reference, so that several files can be combined. Does nothing if there
+    /// is only one document.
     pub(super) fn note(&mut self, text: &'a Node, target: &NodeRef<'a>, shape: Shape) {
         if self.resolver.documents.list.len() > 1 {
             let section = match shape {
@@ -115,7 +118,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// Queues the target of a reference.
+    /// Queues the target of a reference, or reports a reference to the whole first document.
     pub(super) fn enter(
         &mut self,
         item: Item<'a>,

@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use crate::model::{Contract, Keywords, SchemaId, SchemaKind};
 
-/// The number of evaluations that are allowed.
+/// The most evaluations of schemas that validating all values of a document may take.
 const MOST_LOOKS: u64 = 20_000_000;
 /// The number of distinct pairs of schema and value that are counted. With more, the estimate
 /// itself would take too long.
 const MOST_PAIRS: usize = 2_000_000;
 
-/// Returns whether validating the values takes an acceptable time. Schemas must not refer to
-/// themselves without a property or item in between.
+/// Returns whether validating the values takes at most [`MOST_LOOKS`] evaluations of schemas.
+/// Schemas must not refer to themselves without a property or item in between.
 pub(super) fn is_affordable<'v>(
     contract: &Contract,
     sites: impl Iterator<Item = (SchemaId, &'v Value)>,
@@ -97,7 +97,8 @@ fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }
 
-/// Returns every schema that is evaluated for the value or a part of it, each with that part.
+/// Returns every schema that may be evaluated for the value or a direct part of it, each with that
+/// part.
 fn parts<'v>(keywords: &Keywords, value: &'v Value) -> Vec<(SchemaId, &'v Value)> {
     let mut parts: Vec<(SchemaId, &'v Value)> = keywords
         .in_place()

@@ -25,7 +25,8 @@ pub(crate) struct Violation {
     pub(crate) message: String,
 }
 
-/// Returns everything that a validator rejects, or `None` if the schemas cannot be compiled.
+/// Validates the array `values` with the schema `root`. Returns what is rejected, or `None` if the
+/// schemas cannot be compiled.
 pub(super) fn violations(root: &Value, values: &Value, formats: Formats) -> Option<Vec<Violation>> {
     let asserts = formats == Formats::Assertion;
     let validator = jsonschema::draft202012::options()
@@ -80,8 +81,8 @@ fn message(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Read-only and write-only properties: an example of the other direction may omit them although
-/// they are required.
+/// The schemas of a contract, in which to look up whether a missing property is read-only or
+/// write-only. An example of the other direction may omit such a property although it is required.
 pub(super) struct Annotated<'c> {
     contract: &'c Contract,
     by_pointer: HashMap<&'c str, SchemaId>,

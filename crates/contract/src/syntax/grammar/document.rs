@@ -4,7 +4,7 @@ use super::Need::{Essential, Essential30, Expected, Expected30};
 use super::Shape::{Any, ExtensibleMap, Flag, List, Map, Object, Schema, Text};
 use super::{Grammar, Shape, may, must, plain, referable, v31};
 
-/// The document.
+/// The object at the top level of a document.
 pub(crate) static DOCUMENT: Grammar = plain(
     "the document",
     &[
@@ -139,7 +139,7 @@ static CALLBACK: Shape = Object(&CALLBACK_GRAMMAR);
 /// fields.
 pub(crate) static CALLBACK_GRAMMAR: Grammar = referable("a callback", &[]);
 
-/// The value of a callback's key.
+/// The shape of the values in a callback, which are path items.
 pub(crate) static CALLBACK_ITEM: Shape = Object(&PATH_ITEM);
 
 static PARAMETER: Grammar = referable(
