@@ -44,17 +44,17 @@ pub(crate) fn files(api: &Api<'_>) -> Result<Vec<File>, ClientError> {
     Ok(files)
 }
 
-/// Returns the file of each tag. Syntax trees cannot leave their thread, so each thread writes
-/// whole files.
+/// Returns the text of each tag's file, in the order of the tags. Syntax trees cannot leave their
+/// thread, so each thread returns the text of a whole file.
 fn tags(api: &Api<'_>, names: &names::ClientNames) -> Vec<Result<String, ClientError>> {
     let tags: Vec<usize> = (0..api.tags.len()).collect();
     parallel::map(&tags, |at| tag_file(api, names, *at))
 }
 
-/// How many builders are syntax trees at a time, to bound memory.
+/// The most operations whose builders are in memory as syntax trees at once, to bound memory.
 const AT_A_TIME: usize = 64;
 
-/// Generates the file of the tag at `at`.
+/// Generates the text of the file of the tag at index `at`.
 fn tag_file(api: &Api<'_>, names: &names::ClientNames, at: usize) -> Result<String, ClientError> {
     let mut file = RustFile::new();
     file.add(tag::head(api, names, at));
@@ -65,7 +65,7 @@ fn tag_file(api: &Api<'_>, names: &names::ClientNames, at: usize) -> Result<Stri
     Ok(file.finish())
 }
 
-/// Returns the builders of some operations, in their order.
+/// Returns the source of the builders of the given operations, in their order.
 fn builders(
     api: &Api<'_>,
     names: &names::ClientNames,

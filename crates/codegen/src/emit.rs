@@ -88,7 +88,7 @@ pub struct Emitted {
     pub removed: Vec<String>,
 }
 
-/// A file that differs from the generated one.
+/// A file that writing would change, create or remove, with the diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
     /// The path below the output folder.
@@ -246,7 +246,7 @@ fn below(out: &Path, path: &str) -> PathBuf {
         .fold(out.to_owned(), |folder, part| folder.join(part))
 }
 
-/// Returns whether a file marks its crate as generated.
+/// Returns whether a path is that of a `Cargo.toml`, which marks its crate as generated.
 fn is_mark(path: &str) -> bool {
     path.ends_with("Cargo.toml")
 }

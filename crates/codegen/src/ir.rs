@@ -35,10 +35,11 @@ pub struct Api<'c> {
     pub types: Vec<TypeDef>,
     /// Every operation, in the document's order.
     pub operations: Vec<Operation>,
-    /// The security schemes that operations use, in the document's order.
+    /// The security schemes that operations or the document as a whole require, in the document's
+    /// order.
     pub security: Vec<SecurityScheme>,
     /// The type of every error body, if all 4XX, 5XX and default responses with a body have the
-    /// same JSON type.
+    /// same JSON type, and it is a struct.
     pub error: Option<TypeRef>,
 }
 
@@ -127,7 +128,7 @@ pub struct Tag {
     pub description: Option<String>,
 }
 
-/// A security scheme that some operation uses.
+/// A security scheme that some operation or the document as a whole requires.
 #[derive(Debug, Clone)]
 pub struct SecurityScheme {
     /// The name in the document.

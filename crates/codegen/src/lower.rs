@@ -32,13 +32,14 @@ use self::lowering::Lowering;
 use crate::ir::{Api, CrateNames, Operation, Tag, TypeDef, TypeKind, TypeRef};
 use crate::names;
 
-/// Lowers a contract. The names of its crates begin with `prefix`.
+/// Lowers a contract to the IR. The names of the generated crates begin with `prefix`.
 #[must_use]
 pub fn lower<'c>(contract: &'c Contract, prefix: &str) -> Api<'c> {
     lower_both(contract, None, prefix).0
 }
 
-/// Lowers a contract and its [reverse](contract::reversed), which share their types.
+/// Lowers a contract and its [reverse](contract::reversed), the contract of its webhooks and
+/// callbacks. Both APIs have the same types.
 ///
 /// # Panics
 ///
@@ -116,8 +117,8 @@ impl<'c> Direction<'c> {
     }
 }
 
-/// Names the struct of an object's required fields where `…Fields`, the default, is another item's
-/// name.
+/// Chooses a name for the struct of an object's required fields, where another item is called
+/// `…Fields`, which is the default.
 fn name_required_fields(types: &mut [TypeDef]) {
     let mut taken: HashSet<String> = types.iter().map(|def| def.name.clone()).collect();
     for def in types {
@@ -135,8 +136,8 @@ fn name_required_fields(types: &mut [TypeDef]) {
 impl<'c> Lowering<'c> {
     /// Lowers every component.
     ///
-    /// All of them take their names before any inline schema does, so that an added operation,
-    /// which may bring inline schemas of any name, renames no component.
+    /// All components get their names before any inline schema does, so that an added operation,
+    /// which can have inline schemas of any name, renames no component.
     fn components(&mut self) {
         let wanted: Vec<_> = self
             .contract

@@ -1,5 +1,6 @@
-//! The pass that makes folders of sources crates: it writes manifests, READMEs and licences, and
-//! for a contract outside this workspace a copy of the run time.
+//! The pass that makes crates of the generated sources: it generates manifests, READMEs and
+//! licences, and for a contract outside this workspace a copy of the run time, which is
+//! `api-runtime` and `api-macros`.
 
 mod embedded;
 mod example;
@@ -21,8 +22,8 @@ use crate::ir::{Api, Tag};
 use crate::options::Runtime;
 use crate::{names, types};
 
-/// Generates every file of every crate that is not a source, and the sources of the run time if it
-/// is copied.
+/// Generates the manifest, the README and the licence files of every crate. If the run time is
+/// copied, generates its crates as well, and the manifest of a workspace around all of them.
 pub(crate) fn files(api: &Api<'_>, events: Option<&Api<'_>>, runtime: &Runtime) -> Vec<File> {
     let path = match runtime {
         Runtime::Path(path) => path.as_str(),
@@ -64,7 +65,7 @@ fn crates<'a>(api: &'a Api<'a>, events: Option<&'a Api<'a>>) -> Vec<(&'a Api<'a>
 /// Generates a crate's `Cargo.toml`.
 ///
 /// It is written line by line and not built as a `toml_edit` document, since the comments and the
-/// order of the lines are easier to see so. `toml_edit` quotes the texts that come from the
+/// order of the lines are easier to see so. `toml_edit` quotes the strings that come from the
 /// contract.
 fn manifest(api: &Api<'_>, part: Part, runtime: &str) -> String {
     let mut out = mark("#");
@@ -96,7 +97,7 @@ fn manifest(api: &Api<'_>, part: Part, runtime: &str) -> String {
     out
 }
 
-/// Returns the crate's description.
+/// Returns the description in a crate's manifest, cut after 200 characters.
 fn description(api: &Api<'_>, part: Part) -> String {
     let title = one_line(&api.contract.info.title);
     let text = match part {
@@ -127,7 +128,8 @@ fn contract_version(api: &Api<'_>) -> Option<Version> {
     Version::parse(api.contract.info.version.trim()).ok()
 }
 
-/// Returns comments on what the contract says and a manifest cannot.
+/// Returns a comment for the manifest on each of these that a manifest cannot have: a version that
+/// is not a semantic version, and a licence that is not an SPDX expression.
 fn comments(api: &Api<'_>) -> Vec<String> {
     let info = &api.contract.info;
     let mut comments = Vec::new();
@@ -148,8 +150,8 @@ fn comments(api: &Api<'_>) -> Vec<String> {
     comments
 }
 
-/// Generates the features: one for each tag, which are on by default, and those of the kind of
-/// crate.
+/// Generates the entries of `[features]`: one for each tag, which are on by default, and those of
+/// the kind of crate, such as `schemas`.
 fn features(api: &Api<'_>, part: Part) -> String {
     let types = api.names.package("types");
     let mut default: Vec<&str> = api.tags.iter().map(|tag| tag.feature.as_str()).collect();
@@ -217,7 +219,7 @@ fn features(api: &Api<'_>, part: Part) -> String {
     format!("default = [{}]\n{}", default.join(", "), lines.concat())
 }
 
-/// Generates the dependencies.
+/// Generates the entries of `[dependencies]`. `runtime` is the path of `api-runtime`.
 fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     let uses = match part {
         Part::Types if types::needs_validator(api) => "\"jsonschema\"",
@@ -264,7 +266,8 @@ fn dependencies(api: &Api<'_>, part: Part, runtime: &str) -> String {
     lines.concat()
 }
 
-/// Generates the dependencies of the README's example.
+/// Generates the entries of `[dev-dependencies]`, which the README's example of a server needs.
+/// Empty for the other crates.
 fn dev_dependencies(part: Part) -> String {
     let needs: &[(&str, &[&str])] = match part {
         Part::Types | Part::Client => &[],
@@ -285,7 +288,7 @@ fn dev_dependencies(part: Part) -> String {
         .collect()
 }
 
-/// Generates the manifest of a workspace around the crates.
+/// Generates the manifest of a workspace around the given crates and the copy of the run time.
 fn workspace(crates: &[(&Api<'_>, Part)]) -> String {
     let mut members: Vec<String> = crates
         .iter()

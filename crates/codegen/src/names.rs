@@ -141,7 +141,7 @@ pub(crate) fn server_trait(words: &str) -> String {
     )
 }
 
-/// Returns the name of a tag's trait in the client crate, which progenitor decides:
+/// Returns the name of a tag's trait in the client crate, which follows progenitor:
 /// `ClientLoadBalancerExt`.
 pub(crate) fn client_trait(words: &str) -> String {
     format!("Client{}Ext", pascal(words))
@@ -242,8 +242,8 @@ pub(crate) fn first_free(name: String, mut is_free: impl FnMut(&str) -> bool) ->
     }
 }
 
-/// Replaces characters that no identifier can hold by words, where they carry the meaning: `+1` and
-/// `-1` have to differ.
+/// Replaces each character that no identifier can hold: by a word where it has a meaning, such as
+/// `plus` at the start of `+1`, and by a space elsewhere. An empty string becomes `empty`.
 fn spell_out(words: &str) -> String {
     let has_letters = words.chars().any(char::is_alphanumeric);
     let mut spelled = String::with_capacity(words.len());
@@ -293,8 +293,9 @@ fn spell_out(words: &str) -> String {
     }
 }
 
-/// Drops the characters that no identifier can hold, and puts `prefix` before one that none can
-/// begin with.
+/// Drops the characters that no identifier can hold and those after [`MAX_LENGTH`], and puts
+/// `prefix` before a first character that no identifier can begin with. If nothing is left, returns
+/// `Nameless` or `nameless`.
 fn legal_identifier(name: &str, prefix: &str) -> String {
     let kept: String = name
         .chars()

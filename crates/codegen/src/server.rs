@@ -1,4 +1,4 @@
-//! The server crate: per tag a trait, its requests and responses, and its routes.
+//! The server crate: for each tag a trait, its requests and responses, and its routes.
 //!
 //! What the generated code does when it runs is in `api_runtime::server`, and in the derives of
 //! `api-macros`.
@@ -38,7 +38,7 @@ enum Job {
     Json,
     /// The contract as YAML, in `openapi.yaml`.
     Yaml,
-    /// The texts of the contract that Rust does not enforce, in `words.json`.
+    /// The summaries, descriptions, examples and extensions of the contract, in `words.json`.
     Words,
 }
 
@@ -52,8 +52,8 @@ enum Part {
     Document,
 }
 
-/// Returns the files of the server crate. Each is generated on its own, so that all processors can
-/// work.
+/// Returns a job for each file of the server crate. Each job runs on its own, so that all
+/// processors can work.
 fn jobs(api: &Api<'_>) -> Vec<Job> {
     let rust = |name: &str, part: Part| Job::Rust(fixed(api, name), part);
     let tags = || api.tags.iter().enumerate();
@@ -129,8 +129,8 @@ fn yaml(api: &Api<'_>) -> String {
     }
 }
 
-/// Returns whether an operation lists a response that is a component, which has a module of its
-/// own.
+/// Returns whether an operation lists a response that is a component, so that the crate has the
+/// module `responses`.
 fn has_shared_responses(api: &Api<'_>) -> bool {
     api.operations
         .iter()

@@ -24,8 +24,8 @@ pub(crate) fn ident(name: &str) -> Ident {
     }
 }
 
-/// Returns a type as tokens. `named` returns the path of an item of the types crate, `any` is that
-/// of a JSON value.
+/// Returns a type as tokens. `named` returns the path of an item of the types crate. `any` is the
+/// path of the type of any JSON value.
 pub(crate) fn type_tokens(
     ty: &TypeRef,
     any: &TokenStream,
@@ -94,19 +94,22 @@ pub(crate) fn letters(api: &Api<'_>) -> Option<TokenStream> {
     )
 }
 
-/// Returns a text of the contract as a doc comment, one attribute for each line.
+/// Returns a string of the contract as a doc comment, one attribute for each line. rustdoc compiles
+/// no code block in it.
 pub(crate) fn docs(text: &str) -> TokenStream {
     let lines = doc_lines(text);
     quote!(#(#[doc = #lines])*)
 }
 
-/// Returns a text of the contract as an inner doc comment, for the top of a file.
+/// Returns a string of the contract as an inner doc comment, for the top of a file. rustdoc
+/// compiles no code block in it.
 pub(crate) fn inner_docs(text: &str) -> TokenStream {
     let lines = doc_lines(text);
     quote!(#(#![doc = #lines])*)
 }
 
-/// Returns a text of the generator as an inner doc comment, whose examples are compiled.
+/// Returns a string of the generator as an inner doc comment, in which rustdoc compiles the
+/// examples.
 pub(crate) fn inner_docs_with_examples(text: &str) -> TokenStream {
     let lines = text.lines().map(|line| {
         if line.is_empty() {
@@ -250,7 +253,8 @@ impl VisitMut for Layout {
     }
 }
 
-/// The groups of items between which no blank line stands.
+/// The groups of items for blank lines: consecutive imports have none between them, nor have
+/// consecutive module declarations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Use,

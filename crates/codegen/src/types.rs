@@ -105,7 +105,8 @@ fn modules<'a>(api: &'a Api<'_>) -> Vec<Module<'a>> {
         .collect()
 }
 
-/// Returns the tag whose module an item is in; `None` for the shared one.
+/// Returns the index of the tag whose module has an item, or `None` if the item is in the module
+/// `shared`.
 fn tag_of_module(def: &TypeDef) -> Option<usize> {
     // Not the first of several tags: with only the feature of another one the type would be missing.
     match def.tags.len() {
@@ -159,7 +160,8 @@ fn crate_root(api: &Api<'_>) -> TokenStream {
     }
 }
 
-/// Generates `schemas.rs`, which makes the contract's schemas known to the run time.
+/// Generates the part of `schemas.rs` with the static `SCHEMAS`, the contract's schemas for the
+/// checks of `api-runtime`.
 fn schemas(api: &Api<'_>) -> TokenStream {
     let docs = inner_docs(
         "The contract's schemas as JSON Schema 2020-12, for the checks that Rust types cannot express.",
@@ -174,9 +176,9 @@ fn schemas(api: &Api<'_>) -> TokenStream {
     }
 }
 
-/// Returns the list of components as the call of a macro, which expands to the tables of types.
+/// Returns the call of `api_runtime::components!` with the name and the type of each component.
 ///
-/// It is text because the formatter has no rule for the arguments of a macro.
+/// It is a string and not tokens, because the formatter has no rule for the arguments of a macro.
 fn components(api: &Api<'_>) -> String {
     let mut text = "\napi_runtime::components! {\n".to_owned();
     for def in &api.types {

@@ -15,9 +15,10 @@ use super::{paging, parts, text};
 use crate::ir::{Api, Operation, Parameter};
 use crate::tokens::{docs, ident};
 
-/// Returns the builder of an operation, and the enums of its responses.
+/// Returns the source of an operation's builder, and of the enums of its responses.
 ///
-/// The request is progenitor's where progenitor has written one, else ours.
+/// `progenitors` is the request that progenitor has written, or `None` if the request is generated
+/// here.
 pub(super) fn builder(
     api: &Api<'_>,
     names: &ClientNames,
@@ -49,7 +50,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Returns each parameter with the builder's field.
+    /// Returns each parameter with the name of the builder's field for it.
     fn parameters(&self) -> impl Iterator<Item = (&Parameter, Ident)> {
         let names = &self.names.of(self.operation).parameters;
         self.operation
@@ -58,7 +59,7 @@ impl Builder<'_> {
             .zip(names.iter().map(|name| ident(name)))
     }
 
-    /// Returns the field of the transport.
+    /// Returns the name of the builder's field for the transport, which sends requests.
     fn transport(&self) -> Ident {
         ident(&self.names.of(self.operation).transport)
     }
@@ -172,7 +173,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the argument of a setter that has not been called.
+/// Returns the initial value of the builder's field for a parameter: the error that a required
+/// argument is missing, or `Ok(None)`.
 fn initial(name: &str, required: bool) -> TokenStream {
     if required {
         let name = name.trim_start_matches("r#");

@@ -31,25 +31,25 @@ pub(crate) const SETTINGS: [&str; 10] = [
 /// The names that only the client crate has.
 pub(super) struct ClientNames {
     operations: HashMap<usize, OperationNames>,
-    /// The constant of each security scheme.
+    /// The name of the constant for each security scheme, in the order of [`Api::security`].
     pub(super) schemes: Vec<String>,
-    /// The method of `ClientBuilder` for each security scheme.
+    /// The name of the method of `ClientBuilder` for each security scheme, in the same order.
     pub(super) credentials: Vec<String>,
-    /// The modules of the crate's root, in the order of [`MODULES`].
+    /// The names of the modules of the crate's root, in the order of [`MODULES`].
     pub(super) modules: [String; 4],
 }
 
 /// The names that the builder of an operation needs.
 pub(super) struct OperationNames {
-    /// The setter and the field of each parameter.
+    /// The name of the setter and the field of each parameter, in the order of the parameters.
     pub(super) parameters: Vec<String>,
-    /// The field of the transport.
+    /// The name of the field for the transport.
     pub(super) transport: String,
-    /// The field of the request body.
+    /// The name of the field for the request body.
     pub(super) body: String,
-    /// The enum of the successes, used if they have bodies of several types.
+    /// The name of the enum of the successes, used if they have bodies of several types.
     pub(super) response: String,
-    /// The enum of the errors, used if they have bodies of several types.
+    /// The name of the enum of the errors, used if they have bodies of several types.
     pub(super) error: String,
 }
 
@@ -105,7 +105,7 @@ impl ClientNames {
     }
 }
 
-/// Returns a name for a field beside those of the parameters.
+/// Returns `name`, or `name` with a suffix if a parameter has that name.
 fn field(parameters: &[String], name: &str) -> String {
     let mut taken: HashSet<String> = parameters.iter().cloned().collect();
     let name = if taken.contains(name) {
@@ -116,8 +116,8 @@ fn field(parameters: &[String], name: &str) -> String {
     unique(&mut taken, name)
 }
 
-/// Returns the names of the parameters' setters: their own, unless every builder has a method of
-/// that name.
+/// Returns the names of the parameters' setters: the parameter's own name, with a suffix if every
+/// builder has a method of that name.
 fn parameters(operation: &Operation) -> Vec<String> {
     let mut taken: HashSet<String> = operation
         .parameters

@@ -9,7 +9,7 @@ use super::text;
 use crate::ir::{self, Api, Operation, TypeRef};
 use crate::tokens::{ident, type_tokens};
 
-/// Returns a type of the contract as the files of the client name it.
+/// Returns a type as the files of the client crate name it, such as `api_types::Vm`.
 pub(super) fn type_of(api: &Api<'_>, ty: &TypeRef) -> TokenStream {
     let krate = ident(&api.names.krate("types"));
     let any = quote!(runtime::serde_json::Value);
@@ -30,7 +30,7 @@ pub(super) fn optional(ty: &TokenStream, required: bool) -> TokenStream {
 
 /// Returns the expression that converts `value` into the type of an argument.
 ///
-/// `convert` is the function of the run time that does it.
+/// `convert` is the function of `api-runtime` that does it: `argument` or `optional`.
 pub(super) fn argument(api: &Api<'_>, convert: &str, name: &str, ty: &TypeRef) -> TokenStream {
     let (name, ty) = (name.trim_start_matches("r#"), text::type_name(api, ty));
     let convert = ident(convert);
@@ -45,7 +45,7 @@ pub(super) fn body_of(operation: &Operation) -> Option<&ir::Body> {
         .filter(|body| !body.media.is_empty())
 }
 
-/// Returns the type of a response body.
+/// Returns the Rust type of a response body.
 pub(super) fn body_type(api: &Api<'_>, body: &Body) -> TokenStream {
     match body {
         Body::Empty => quote!(()),
@@ -56,7 +56,8 @@ pub(super) fn body_type(api: &Api<'_>, body: &Body) -> TokenStream {
     }
 }
 
-/// Returns the type of a side: that of its body, or the enum if there are bodies of several types.
+/// Returns the type of the successes or the errors: that of their body, or the enum `enumeration`
+/// if the bodies have several types.
 pub(super) fn side_type(api: &Api<'_>, side: &Side, enumeration: &str) -> TokenStream {
     if let Some(body) = side.single() {
         return body_type(api, body);

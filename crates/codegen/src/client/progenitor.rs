@@ -31,10 +31,11 @@ use crate::tokens::ident;
 /// Returns whether progenitor writes the request of an operation without losing anything of the
 /// contract.
 ///
-/// It does if each segment of the path is one parameter or one text, each parameter is a plain
+/// It does if each segment of the path is one parameter or one literal, each parameter is a plain
 /// value of the path or the query (or a repeated list in the query), and the body is required JSON
-/// or absent. Headers and cookies are ours: progenitor has no cookies, and sends a header
-/// `api-version` with every call that has headers.
+/// or absent. An operation with header or cookie parameters is left to this crate: progenitor has
+/// no cookies, and sends a header `api-version` with every call that has headers. So are webhooks
+/// and callbacks.
 #[must_use]
 pub fn writes_request(api: &Api<'_>, operation: &ir::Operation) -> bool {
     // Nothing is put behind the URL of a subscriber.
@@ -47,7 +48,7 @@ pub fn writes_request(api: &Api<'_>, operation: &ir::Operation) -> bool {
         && is_plain_body(operation)
 }
 
-/// Returns whether every parameter of the path is a segment of its own, and used once.
+/// Returns whether every path parameter is a segment of its own, is declared, and is used once.
 fn is_plain_path(operation: &ir::Operation) -> bool {
     let mut after_slash = false;
     let are_segments = operation.segments.iter().all(|part| {
@@ -79,7 +80,7 @@ fn is_plain_path(operation: &ir::Operation) -> bool {
     !operation.segments.is_empty() && are_segments && is_unique && declared == used
 }
 
-/// Returns whether progenitor writes a parameter as the contract wants it.
+/// Returns whether progenitor encodes a parameter as the contract declares it.
 fn is_plain_parameter(api: &Api<'_>, parameter: &ir::Parameter) -> bool {
     let ParameterEncoding::Style {
         style,
@@ -101,7 +102,8 @@ fn is_plain_parameter(api: &Api<'_>, parameter: &ir::Parameter) -> bool {
     }
 }
 
-/// Returns whether `Display` and serde write a value of this type as the same text.
+/// Returns whether `Display` and serde write a value of this type as the same string. This is false
+/// for every list, map, object, union and secret.
 fn is_plain(api: &Api<'_>, ty: &TypeRef) -> bool {
     match ty {
         TypeRef::Primitive(_) => true,
@@ -136,7 +138,7 @@ fn is_plain_list(api: &Api<'_>, ty: &TypeRef) -> bool {
     }
 }
 
-/// Returns whether an operation has no body, or one that progenitor writes.
+/// Returns whether an operation has no body, or a required one with `application/json` only.
 fn is_plain_body(operation: &ir::Operation) -> bool {
     let Some(body) = parts::body_of(operation) else {
         return true;
@@ -172,7 +174,7 @@ pub(super) fn requests(
         .collect()
 }
 
-/// Returns the functions that progenitor writes for some operations.
+/// Returns the bodies of the functions that progenitor writes for the given operations.
 fn functions(operations: &[&ir::Operation]) -> Result<Vec<syn::Block>, ClientError> {
     if operations.is_empty() {
         return Ok(Vec::new());
@@ -223,7 +225,9 @@ fn document(operations: &[&ir::Operation]) -> OpenAPI {
     }
 }
 
-/// Returns the path of the operation at `at`, which no other operation has.
+/// Returns the path template of the operation at index `at` in the document for progenitor: a
+/// unique first segment, such as `/op0`, then the operation's own path with placeholders for its
+/// parameters.
 fn path(at: usize, operation: &ir::Operation) -> String {
     let mut path = format!("/op{at}");
     for part in &operation.segments {
@@ -241,7 +245,7 @@ fn path(at: usize, operation: &ir::Operation) -> String {
     path
 }
 
-/// Returns the path item of the operation at `at`, in which every name is a placeholder.
+/// Returns the path item of the operation at index `at`, in which every name is a placeholder.
 fn path_item(at: usize, operation: &ir::Operation) -> PathItem {
     let parameters = operation.parameters.iter().enumerate();
     let placeholder = Operation {
@@ -305,7 +309,7 @@ fn string() -> Schema {
     }
 }
 
-/// Returns the operation that a path item has for a method.
+/// Returns the field of a path item for a method.
 fn slot(item: &mut PathItem, method: Method) -> &mut Option<Operation> {
     match method {
         Method::Get => &mut item.get,
@@ -319,7 +323,13 @@ fn slot(item: &mut PathItem, method: Method) -> &mut Option<Operation> {
     }
 }
 
-/// Returns the two expressions of a function that progenitor wrote, with the placeholders replaced.
+/// Returns the URL and the request of a function that progenitor wrote, with the fields of the
+/// builder in place of the placeholders.
+///
+/// # Errors
+///
+/// Returns an error if the function does not have the expected form, or does not use each argument
+/// once.
 fn request(
     names: &ClientNames,
     operation: &ir::Operation,
@@ -375,7 +385,7 @@ struct Placeholders<'a> {
 
 impl Placeholders<'_> {
     /// Returns the URL that `format!("{}/op0/x/{}", self.baseurl, encode_path(&p0.to_string()))`
-    /// formats, as a call of our run time: progenitor's `encode_path` would let an argument `..`
+    /// formats, as a call of `api-runtime`: progenitor's `encode_path` would let an argument `..`
     /// change which path is called.
     fn url(&mut self, url: &Expr) -> Option<Expr> {
         let Expr::Macro(format) = url else {
@@ -413,8 +423,8 @@ impl Placeholders<'_> {
         Some(parse_quote!(runtime::url(self.#transport, #path, &[#(&#displayed),*])?))
     }
 
-    /// Returns what `….headers(header_map).build()?` is called on: the header map holds
-    /// `api-version` alone.
+    /// Returns the expression that `.headers(header_map).build()?` is called on, without those
+    /// calls: the only header in the map is `api-version`.
     fn builder(&mut self, request: Expr) -> Option<Expr> {
         let Expr::Try(built) = request else {
             return None;
@@ -425,7 +435,7 @@ impl Placeholders<'_> {
         Some(request)
     }
 
-    /// Returns the field of the builder that a variable of progenitor's stands for.
+    /// Returns the name of the builder's field that a variable of progenitor stands for.
     fn field(&self, variable: &syn::Ident) -> Option<&str> {
         let name = variable.to_string();
         match placeholder(&name, "p") {
@@ -475,7 +485,7 @@ impl VisitMut for Placeholders<'_> {
     }
 }
 
-/// Returns the receiver of a call of `method`.
+/// Returns the receiver of a call of `method`, or `None` for another expression.
 fn receiver(call: Expr, method: &str) -> Option<Expr> {
     match call {
         Expr::MethodCall(call) if call.method == method => Some(*call.receiver),
@@ -483,7 +493,7 @@ fn receiver(call: Expr, method: &str) -> Option<Expr> {
     }
 }
 
-/// Returns the number of a placeholder such as `p7`.
+/// Returns the number in a placeholder such as `p7`, where `kind` is `p`.
 fn placeholder(word: &str, kind: &str) -> Option<usize> {
     word.strip_prefix(kind)?.parse().ok()
 }

@@ -21,7 +21,7 @@ pub(super) enum Body {
     Bytes,
     /// Server-sent events.
     Events,
-    /// The connection, handed over.
+    /// The connection itself, after a response with the status 101.
     Upgrade,
 }
 
@@ -34,12 +34,13 @@ pub(super) struct Side {
     pub(super) several: bool,
 }
 
-/// The response to a code or a range of codes.
+/// The response for a status or a range of statuses.
 #[derive(Debug)]
 pub(super) struct Arm {
     /// The first and the last status.
     pub(super) statuses: (u16, u16),
-    /// The bodies, selected by media type; the first if none is selected.
+    /// The bodies, selected by media type. If none matches, that of `*/*` is selected, or else the
+    /// first.
     pub(super) bodies: Vec<Choice>,
 }
 
@@ -58,7 +59,8 @@ pub(super) struct Choice {
 }
 
 impl Side {
-    /// Returns the body, if all bodies have one type.
+    /// Returns the body, if all bodies have one type. It is empty if the contract lists no
+    /// response.
     pub(super) fn single(&self) -> Option<&Body> {
         match self.arms.first() {
             None => Some(&Body::Empty),
@@ -67,7 +69,7 @@ impl Side {
         }
     }
 
-    /// Creates a side of the responses that the contract lists on it.
+    /// Creates a side from the responses that the contract lists on it.
     fn new(arms: Vec<Arm>) -> Self {
         let mut bodies = arms
             .iter()
@@ -79,11 +81,11 @@ impl Side {
     }
 }
 
-/// The statuses of the success, if the contract lists none.
+/// The first and the last status of a success, for a contract that lists no success.
 const SUCCESSES: (u16, u16) = (200, 299);
 
-/// Returns the successes: the responses below 400. If the contract lists none, `default` is the
-/// success, and without that the bytes of each 2XX.
+/// Returns the successes of an operation: the listed responses below 400 that reach the caller. If
+/// there are none, every 2XX is a success, with the bodies of `default`, or else with its bytes.
 pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
     let mut taken = HashSet::new();
     let mut arms: Vec<Arm> = operation
@@ -121,8 +123,8 @@ pub(super) fn successes(api: &Api<'_>, operation: &Operation) -> Side {
     Side::new(arms)
 }
 
-/// Returns the errors: the responses from 400 on, where `default` is the range of those that are
-/// not listed.
+/// Returns the errors of an operation: the listed responses from 400 on, where `default` stands for
+/// 400 to 599.
 pub(super) fn errors(api: &Api<'_>, operation: &Operation) -> Side {
     let mut taken = HashSet::new();
     let arms = operation
@@ -142,8 +144,8 @@ pub(super) fn errors(api: &Api<'_>, operation: &Operation) -> Side {
     Side::new(arms)
 }
 
-/// Returns whether an HTTP client returns a status: of 1XX only the one that hands the connection
-/// over.
+/// Returns whether an HTTP client returns responses with a status: of 1XX, only 101 (Switching
+/// Protocols).
 fn reaches_the_caller(status: StatusKey) -> bool {
     match status {
         StatusKey::Code(code) => code == 101 || code >= 200,
@@ -161,7 +163,8 @@ fn statuses(status: StatusKey) -> (u16, u16) {
     }
 }
 
-/// Returns the arm of a response. Its variants get names that are not in `taken`.
+/// Returns the arm of a response. Its variants get names that are not in `taken`, and are added to
+/// it.
 fn arm(
     api: &Api<'_>,
     operation: &Operation,
@@ -241,7 +244,7 @@ fn bodies<'o>(
     bodies
 }
 
-/// Returns the body of a media type.
+/// Returns the form in which the client returns a body of a media type.
 fn body(media: &Media) -> Body {
     match (media.kind, &media.ty) {
         (MediaKind::Json, ty) => Body::Json(ty.clone().unwrap_or(TypeRef::Any)),
@@ -254,7 +257,7 @@ fn body(media: &Media) -> Body {
 }
 
 impl Body {
-    /// Returns the word that distinguishes the variants of one status.
+    /// Returns the word that distinguishes the variants of one status, such as `Json`.
     fn kind(&self) -> &'static str {
         match self {
             Self::Empty => "Empty",

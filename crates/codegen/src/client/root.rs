@@ -73,12 +73,12 @@ fn head(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     quote!(#words #example)
 }
 
-/// Returns a text on one line.
+/// Returns a string with a single space in place of each run of white space.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns what the root exports of the types crate and of the run time.
+/// Returns the re-exports of the types crate and of parts of `api-runtime`, with the type `Error`.
 fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let (types, krate) = (ident(&names.modules[0]), ident(&api.names.krate("types")));
     let error = api.error.as_ref().map_or_else(
@@ -107,7 +107,8 @@ fn reexports(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     }
 }
 
-/// Returns the modules of tags, and those that only this crate has.
+/// Returns the declarations of the tags' modules, and the modules `prelude`, `schemes` and
+/// `sealed`.
 fn modules(api: &Api<'_>, names: &ClientNames) -> TokenStream {
     let [_, prelude, schemes, sealed] = names.modules.each_ref().map(|name| ident(name));
     let (declared, traits): (Vec<TokenStream>, Vec<TokenStream>) = api
@@ -172,7 +173,7 @@ fn names_servers(api: &Api<'_>) -> bool {
     api.contract.servers.iter().any(|server| server.url != "/")
 }
 
-/// Returns the constant `SERVERS`, if the contract lists servers.
+/// Returns the static `SERVERS`, if the contract lists a server other than the default `/`.
 fn servers(api: &Api<'_>) -> Option<TokenStream> {
     if !names_servers(api) {
         return None;

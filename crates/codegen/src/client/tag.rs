@@ -8,7 +8,8 @@ use super::text;
 use crate::ir::{Api, Operation};
 use crate::tokens::{docs, ident, inner_docs};
 
-/// Returns the file of the tag at `at` up to the builders.
+/// Returns the part of a tag's file before the builders: its docs, its imports and its trait. `at`
+/// is the index of the tag.
 pub(super) fn head(api: &Api<'_>, names: &ClientNames, at: usize) -> TokenStream {
     let tag = &api.tags[at];
     let name = ident(&tag.client_trait);

@@ -38,7 +38,8 @@ pub(super) fn builder(api: &Api<'_>, operation: &Operation, client_trait: &str) 
     )
 }
 
-/// Returns what is called: method and path, or the URL of a subscriber.
+/// Returns the words for the call of an operation: method and path, or method and "to the
+/// subscriber's URL".
 fn call(api: &Api<'_>, operation: &Operation) -> String {
     let method = operation.method.as_str();
     if api.names.is_reversed {
@@ -94,7 +95,7 @@ pub(super) fn send(api: &Api<'_>, successes: &Side, errors: &Side) -> String {
     docs
 }
 
-/// Returns a range of statuses as the table shows it.
+/// Returns a range of statuses as the table in the docs of `send` shows it, such as `404` or `5XX`.
 fn status((first, last): (u16, u16)) -> String {
     match (first, last) {
         (400, 599) => "other errors".to_owned(),

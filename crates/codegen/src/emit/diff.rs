@@ -13,8 +13,8 @@ const MOST_CHARACTERS: usize = 120;
 /// The time after which `similar` stops looking for the smallest diff.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Returns the diff from the text that was found to the wanted one. An empty text stands for a
-/// missing file.
+/// Returns the diff from the text that was found to the wanted one. An empty string stands for a
+/// missing file. At most [`MOST_LINES`] lines of the diff are returned.
 pub(super) fn unified(path: &str, found: &str, wanted: &str) -> String {
     let name = |side: &str, text: &str| {
         if text.is_empty() {

@@ -24,9 +24,9 @@ pub struct TypeDef {
     /// An item of one tag is in that tag's module, behind its feature; any other is in the module
     /// `shared`.
     pub tags: BTreeSet<usize>,
-    /// Whether some request carries it, in a parameter or body.
+    /// Whether the item is part of a parameter or body of some request.
     pub in_request: bool,
-    /// Whether some response carries it, in a header or body.
+    /// Whether the item is part of a header or body of some response.
     pub in_response: bool,
     /// The form of the item.
     pub kind: TypeKind,

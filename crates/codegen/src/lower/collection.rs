@@ -30,8 +30,9 @@ impl Lowering<'_> {
         }))
     }
 
-    /// Chooses the form of an object without declared properties. `undeclared` is whether one is
-    /// required all the same.
+    /// Chooses the form of an object without declared properties: a map of the standard library if
+    /// nothing but the values is constrained, else an item. `undeclared` is whether a property is
+    /// required although it is not declared.
     pub(super) fn map(
         &mut self,
         flat: &FlatSchema,

@@ -4,7 +4,7 @@ use crate::ir::{MediaKind, Operation, TypeDef, TypeKind, TypeRef};
 
 /// Returns the JSON type of every error body, if all of them have the same one and it is a struct.
 ///
-/// The router makes rejections with it, so a list or a text would not do.
+/// It must be a struct because the generated router makes the bodies of rejections with it.
 pub(super) fn shared_error(types: &[TypeDef], operations: &[Operation]) -> Option<TypeRef> {
     let mut shared: Option<&TypeRef> = None;
     let errors = operations

@@ -56,7 +56,7 @@ pub(super) struct FlatSchema {
     pub min_properties: Option<u64>,
     pub max_properties: Option<u64>,
     pub dependent_required: IndexMap<String, Vec<String>>,
-    /// Every `oneOf` and `anyOf`, of each of which a member has to accept the value.
+    /// Every `oneOf` and `anyOf`. At least one member of each has to accept the value.
     pub choices: Vec<Alternatives>,
     /// Whether there are keywords that only the compiled schema can check.
     pub residual: bool,
@@ -219,7 +219,7 @@ impl FlatSchema {
         }
     }
 
-    /// Keeps the values that are also among these.
+    /// Intersects the listed values with `values`, or lists `values` if none were listed before.
     fn restrict(&mut self, values: &[Value]) {
         self.values = Some(match self.values.take() {
             Some(before) => before
@@ -350,8 +350,8 @@ impl FlatSchema {
     /// Decides what happens to undeclared properties, once all keywords are known.
     ///
     /// They are rejected by `additionalProperties: false` in one member, and by
-    /// `unevaluatedProperties: false` if all members are plain. Where the compiled schema has to
-    /// judge them, the struct keeps all of them.
+    /// `unevaluatedProperties: false` if there are no alternatives and nothing needs the compiled
+    /// schema. Where only the compiled schema can check them, the struct keeps all of them.
     pub(super) fn settle_additional_properties(&mut self, contract: &Contract) {
         if self.closed_as_a_whole {
             // Alternatives declare properties too, which a closed struct would reject.

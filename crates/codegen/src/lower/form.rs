@@ -50,7 +50,7 @@ pub(super) struct Subject<'a> {
     pub ids: &'a [SchemaId],
     /// The name of the item, if the form is one.
     pub name: &'a str,
-    /// The pointer of the compiled check, for a form that needs one.
+    /// The pointer of the compiled check in the schema bundle, for a form that needs a check.
     pub check: String,
 }
 

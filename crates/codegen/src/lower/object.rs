@@ -66,7 +66,8 @@ impl Lowering<'_> {
         (fields, all_exact)
     }
 
-    /// Returns what the struct does with undeclared properties.
+    /// Returns what the struct does with undeclared properties. `undeclared` is whether a property
+    /// is required although it is not declared.
     fn additional(
         &mut self,
         flat: &FlatSchema,
@@ -116,7 +117,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the default that stands at the schema itself, and not behind a reference.
+    /// Returns the `default` of the schema itself, but not that of a schema that it refers to. A
+    /// default of null counts as none.
     ///
     /// A default in a referenced schema describes that schema wherever it is used. It must not fill
     /// in what the body of a partial update leaves out, which would reset the property.

@@ -101,7 +101,8 @@ fn parameters(
     each.collect()
 }
 
-/// Lowers a parameter or a header. An inline schema that needs an item names it `hint`.
+/// Lowers a parameter or a header. If its schema is inline and needs an item, the item is called
+/// `hint`, or by the name of the parameter's component.
 fn lowered_parameter(
     lowering: &mut Lowering<'_>,
     parameter: &model::Parameter,

@@ -6,7 +6,7 @@ use contract::model::{Keywords, SchemaId, SchemaKind};
 use super::lowering::Lowering;
 
 impl Lowering<'_> {
-    /// Follows references from a schema to the one that they mean.
+    /// Returns the schema at the end of a schema's references.
     ///
     /// An `allOf` of one reference, with nothing but annotations beside it, counts as a reference:
     /// documents of 3.0 wrap references so, because 3.0 ignores what stands beside a `$ref`.

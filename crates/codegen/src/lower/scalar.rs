@@ -4,8 +4,8 @@ use super::flatten::FlatSchema;
 use super::form::Form;
 use crate::ir::{Primitive, Scalar, TypeKind, TypeRef};
 
-/// Chooses the form of a string: `String` or an address if nothing else is constrained, else a
-/// newtype.
+/// Chooses the form of a string: `String`, `Ipv4Addr` or `Ipv6Addr` if that accepts exactly what
+/// the schema does, else a newtype.
 pub(super) fn string(flat: &FlatSchema, check: Option<String>) -> Form {
     let lengths = flat.min_length.is_some() || flat.max_length.is_some() || flat.pattern.is_some();
     if !lengths && !flat.secret && check.is_none() {

@@ -10,7 +10,7 @@ use crate::ir::{Array, Map, Object, Primitive, Scalar, TypeId, TypeKind, TypeRef
 use crate::names;
 
 impl Lowering<'_> {
-    /// Returns the type of a schema. An inline schema that needs an item names it `hint`.
+    /// Returns the type of a schema. An item that is made for an inline schema is called `hint`.
     pub(super) fn type_of(&mut self, id: SchemaId, hint: &str) -> TypeRef {
         let id = self.follow_references(id);
         if let Some(known) = self.lowered.get(&id) {
@@ -115,7 +115,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns an item around a type that needs none by itself.
+    /// Returns an item for a type that is not an item itself: an alias, a newtype, or any JSON.
     fn item_of(&self, id: SchemaId, ty: TypeRef) -> TypeKind {
         match ty {
             TypeRef::Any => TypeKind::Json { check: None },

@@ -138,7 +138,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns one enumeration of all values, if every member is a list of strings.
+    /// Returns one enumeration of all values, if every member is a list of strings. Returns `None`
+    /// if `exactly_one` is set and two members list the same value.
     fn string_enumeration(&self, members: &[SchemaId], exactly_one: bool) -> Option<TypeKind> {
         let mut all: Vec<Value> = Vec::new();
         let mut extensible = false;
@@ -156,7 +157,8 @@ impl Lowering<'_> {
         Some(TypeKind::Enumeration(variants_of(all, extensible)))
     }
 
-    /// Returns whether every member has nothing but `required`, beside an object's properties.
+    /// Returns whether the alternatives only choose which properties are required: the schema has
+    /// keywords for objects, and no member has properties, references or combinators of its own.
     fn only_requires(&self, flat: &FlatSchema) -> bool {
         flat.constrains_objects()
             && flat
@@ -188,7 +190,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns whether a schema accepts null alone.
+    /// Returns whether a schema accepts null and nothing else.
     fn is_null(&self, id: SchemaId) -> bool {
         let id = self.contract.resolve(id);
         matches!(
@@ -210,7 +212,8 @@ impl Lowering<'_> {
         typed && valued && flat.choices.is_empty()
     }
 
-    /// Returns words to name a variant by: the component, else the title, the tag or the type.
+    /// Returns the words to name a variant by: the component's name, else the title if it is short,
+    /// the tag or the type. Returns `None` if the member has none of these.
     fn variant_words(&self, member: SchemaId, tags: &[String]) -> Option<String> {
         let member = self.follow_references(member);
         let schema = self.contract.schema(member);

@@ -7,7 +7,7 @@ use crate::client::names::{METHODS, SETTINGS};
 use crate::ir::{Api, Operation, Parameter, Primitive, TypeDef, TypeKind, TypeRef};
 use crate::tokens::foreign_type;
 
-/// Returns the example as a code block of Markdown, or `None` if the contract has nothing to show.
+/// Returns the example as a code block of Markdown, or `None` for a types crate without types.
 pub(super) fn example(api: &Api<'_>, part: Part) -> Option<String> {
     let (attributes, code) = match part {
         Part::Types => ("rust", types(api)?),
@@ -80,7 +80,7 @@ fn client(api: &Api<'_>) -> String {
 }
 
 /// Returns the builder's call for a bearer token, such as `.bearer("…")`, if the contract has such
-/// a scheme.
+/// a scheme, otherwise an empty string.
 fn credential(api: &Api<'_>) -> String {
     let bearer = api.security.iter().find(|scheme| {
         matches!(scheme.kind, SecurityKind::HttpBearer | SecurityKind::OAuth2)
@@ -91,7 +91,8 @@ fn credential(api: &Api<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// Returns whether an operation can be called with strings alone.
+/// Returns whether an operation can be called with strings alone: it has no body, its required
+/// parameters are strings, and it is not deprecated.
 fn is_simple(api: &Api<'_>, operation: &Operation) -> bool {
     let is_text = |parameter: &Parameter| match &parameter.ty {
         TypeRef::Primitive(Primitive::String) => true,

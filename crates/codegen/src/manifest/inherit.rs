@@ -31,10 +31,11 @@ pub(super) fn dependency_version(name: &str) -> String {
         .to_owned()
 }
 
-/// Returns the manifest of a run-time crate with everything inherited spelled out.
+/// Returns the manifest of `api-runtime` or `api-macros` with the workspace's values in place of
+/// what it inherits.
 ///
-/// A run-time crate that it depends on is beside it. The lints are removed, since they are for this
-/// workspace alone.
+/// A path to the other of the two crates leads to the folder beside this one. The lints are
+/// removed, since they are for this workspace alone.
 pub(super) fn spelled_out(manifest: &str) -> String {
     let mut document: DocumentMut = manifest
         .parse()
@@ -51,7 +52,7 @@ pub(super) fn spelled_out(manifest: &str) -> String {
     document.to_string()
 }
 
-/// Spells out the `[package]` table.
+/// Replaces the inherited values of a `[package]` table by those of the workspace.
 fn spell_out_package(about: &mut Table) {
     for (key, item) in about.iter_mut() {
         if inherits(item) {
@@ -60,7 +61,8 @@ fn spell_out_package(about: &mut Table) {
     }
 }
 
-/// Spells out a table of dependencies, and removes those on crates that are not copied.
+/// Replaces the inherited entries of a table of dependencies by those of the workspace, and removes
+/// dependencies on crates that are not copied.
 fn spell_out_dependencies(table: &mut Table) {
     for (key, item) in table.iter_mut() {
         if inherits(item) {
@@ -89,7 +91,8 @@ fn inherits(item: &Item) -> bool {
         .unwrap_or(false)
 }
 
-/// Returns a dependency with the keys of the workspace and of the crate.
+/// Returns the entry of a dependency that combines the keys of the workspace with `own`, those of
+/// the crate.
 fn merged(name: &str, own: &dyn TableLike) -> Value {
     let (mut table, mut features) = shared(name);
     for feature in own
@@ -119,8 +122,8 @@ fn merged(name: &str, own: &dyn TableLike) -> Value {
     }
 }
 
-/// Returns the workspace's keys of a dependency, and its features apart. A path leads to the crate
-/// beside this one.
+/// Returns the workspace's keys of a dependency without its features, and its features. A path
+/// becomes that of the folder beside this crate.
 fn shared(name: &str) -> (InlineTable, Array) {
     let mut table = InlineTable::new();
     let mut features = Array::new();

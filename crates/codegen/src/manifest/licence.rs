@@ -25,7 +25,8 @@ pub(super) fn expression(info: &Info) -> Option<String> {
     (length == written.len()).then(|| id.name.to_owned())
 }
 
-/// Returns the files with the full text of the licence, as far as the generator has them.
+/// Returns the name and the text of each licence file: that of MIT and that of Apache 2.0, each if
+/// the contract's licence names it.
 pub(super) fn texts(info: &Info) -> Vec<(&'static str, String)> {
     let Some(expression) = expression(info) else {
         return Vec::new();
@@ -46,7 +47,8 @@ pub(super) fn texts(info: &Info) -> Vec<(&'static str, String)> {
     texts
 }
 
-/// Returns the files with the licences of the run time, which are this workspace's.
+/// Returns the name and the text of each licence file of `api-runtime` and `api-macros`, whose
+/// licences are those of this workspace.
 pub(super) fn own_texts() -> [(&'static str, String); 2] {
     [
         ("LICENSE-MIT", MIT.to_owned()),

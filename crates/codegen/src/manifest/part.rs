@@ -1,6 +1,6 @@
-//! The kinds of crate that a contract has.
+//! The kinds of crate that are generated from a contract.
 
-/// The kinds of crate that a contract has.
+/// A kind of crate that is generated from a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Types,
@@ -9,7 +9,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Returns what follows the prefix in the crate's name.
+    /// Returns the word for the kind, from which `CrateNames::package` makes the crate's name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Types => "types",

@@ -1,4 +1,4 @@
-//! The copy of the run time for generated crates outside this workspace.
+//! The copy of `api-runtime` and `api-macros` for generated crates outside this workspace.
 
 use super::{embedded, inherit, licence};
 use crate::emit::MARK;
@@ -18,7 +18,8 @@ pub(super) const CRATES: [(&str, &str, &[(&str, &str)]); 2] = [
     ),
 ];
 
-/// Returns every file of the run-time crates.
+/// Returns every file of the copies of `api-runtime` and `api-macros`, each manifest and source
+/// with a first line that marks it as generated.
 pub(super) fn files() -> Vec<File> {
     let mark = format!("{MARK}: a copy of the run time of generated crates.");
     let mut files = Vec::new();

@@ -1,5 +1,5 @@
-//! Tests that texts of a document stay texts in manifests and READMEs, and that the copied run time
-//! is complete.
+//! Tests that strings of a document cannot become markup or keys in manifests and READMEs, and that
+//! the copies of `api-runtime` and `api-macros` are complete.
 
 use std::fs;
 use std::path::Path;

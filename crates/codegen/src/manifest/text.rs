@@ -1,4 +1,4 @@
-//! The texts of manifests and READMEs: the mark of generated files, and texts of a document,
+//! Strings in manifests and READMEs: the first line of generated files, and strings of a document,
 //! escaped for TOML and Markdown so that none of them can be markup.
 
 use crate::tokens::{GENERATED, is_deceptive};
@@ -8,7 +8,8 @@ pub(super) fn mark(comment: &str) -> String {
     format!("{comment} {}", GENERATED.trim_start_matches("// "))
 }
 
-/// Returns a text on one line, where every run of white space and control characters is one space.
+/// Returns a string on one line. Each run of white space, control characters and characters that
+/// change the direction of text becomes one space.
 pub(super) fn one_line(text: &str) -> String {
     let spaced: String = text
         .chars()
@@ -23,7 +24,8 @@ pub(super) fn one_line(text: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns at most so many characters of a text, cut at a space if there is one in the second half.
+/// Returns the first `most` characters of a string, with `…` at the end if it is longer. A longer
+/// string is cut at a space if there is one in the second half.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -36,7 +38,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     format!("{}…", cut[..at].trim_end_matches([',', '.', ';', ':', ' ']))
 }
 
-/// Returns a text as a string of TOML.
+/// Returns a string as a quoted and escaped value of TOML.
 pub(super) fn quoted(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
 }
@@ -46,8 +48,8 @@ pub(super) fn feature_key(name: &str) -> String {
     toml_edit::Key::new(name).to_string()
 }
 
-/// Escapes a text for Markdown, so that nothing in it is markup, a link, HTML or the edge of a
-/// table's cell.
+/// Returns a string on one line, escaped for Markdown so that nothing in it is markup, a link, HTML
+/// or the edge of a table's cell.
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let line = one_line(text);

@@ -6,8 +6,8 @@ use quote::{format_ident, quote};
 use crate::ir::{Api, Operation};
 use crate::tokens::ident;
 
-/// Returns the name of a module that is not a tag's, with `shared_` before it if a tag has taken
-/// the name.
+/// Returns the name of a module that is not a tag's, with `shared_` before it if the module of a
+/// tag has that name.
 pub(super) fn fixed(api: &Api<'_>, name: &str) -> String {
     let mut name = name.to_owned();
     // Once may not be enough, since another tag can be named `shared_router`.

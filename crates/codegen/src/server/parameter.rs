@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::ir::{Additional, Api, Parameter, TypeKind, TypeRef};
 
-/// Returns the arguments of `#[parameter(…)]` after the location, or all those of `#[header(…)]`.
+/// Returns the arguments of `#[parameter(…)]` after the location, or all those of `#[header(…)]`. A
+/// required one is marked `required` only if `may_be_absent` is set.
 pub(super) fn parameter_items(
     api: &Api<'_>,
     parameter: &Parameter,
@@ -55,7 +56,8 @@ fn default(value: &Value) -> TokenStream {
     }
 }
 
-/// Returns the argument for the style of a parameter, unless it is the default of its location.
+/// Returns the argument for the encoding of a parameter: `json` for JSON content, else its style.
+/// Returns `None` for other content, and for the default style of the parameter's location.
 fn style(parameter: &Parameter) -> Option<TokenStream> {
     let (style, explode) = match &parameter.encoding {
         ParameterEncoding::Content(media) => return media.contains("json").then(|| quote!(json)),

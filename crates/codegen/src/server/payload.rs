@@ -18,15 +18,15 @@ pub(super) enum Payload {
     Nothing,
     /// The body itself.
     Body(Box<Media>),
-    /// The headers of a change of protocol.
+    /// The headers of a response 101, after which the connection uses another protocol.
     Handshake,
     /// A struct of this name, and whether it is in the module `responses`, which operations share.
     Struct(Ident, bool),
 }
 
 impl Payload {
-    /// Returns what a response holds. `pascal` is what the names of the operation's types begin
-    /// with.
+    /// Returns what a response holds besides its status. The names of the operation's types begin
+    /// with `pascal`.
     pub(super) fn of(pascal: &str, response: &Response) -> Self {
         if is_handshake(response) {
             return Self::Handshake;
@@ -55,7 +55,8 @@ impl Payload {
     }
 }
 
-/// Returns whether a response hands the connection over to another protocol.
+/// Returns whether the status of a response is 101, after which the connection uses another
+/// protocol.
 pub(super) fn is_handshake(response: &Response) -> bool {
     response.status == StatusKey::Code(101)
 }
@@ -103,7 +104,7 @@ pub(super) fn is_clone(response: &Response) -> bool {
     !response.media.iter().any(is_opaque)
 }
 
-/// Returns a name for the variant of each media type.
+/// Returns a unique name for the variant of each media type.
 pub(super) fn media_names(media: &[Media]) -> Vec<Ident> {
     let kind = |media: &Media| match media.kind {
         MediaKind::Json => "Json",
@@ -234,7 +235,7 @@ fn choices(
     }
 }
 
-/// Returns a text, or `fallback` if the text is blank.
+/// Returns a string, or `fallback` if the string is blank.
 fn non_empty<'t>(text: &'t str, fallback: &'t str) -> &'t str {
     if text.trim().is_empty() {
         fallback
@@ -243,7 +244,7 @@ fn non_empty<'t>(text: &'t str, fallback: &'t str) -> &'t str {
     }
 }
 
-/// Generates the file of the responses that are components, which operations share.
+/// Generates `responses.rs`, with the responses that are components, which operations share.
 pub(super) fn responses(api: &Api<'_>) -> TokenStream {
     let title = inner_docs(
         "Responses that the contract names once and many operations list.\n\n\

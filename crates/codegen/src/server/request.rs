@@ -211,7 +211,8 @@ fn upgrade_field(operation: &Operation) -> Ident {
     ident(if is_taken { "upgrade_" } else { "upgrade" })
 }
 
-/// Returns whether an operation may hand the connection over to another protocol.
+/// Returns whether an operation lists a response 101, after which the connection uses another
+/// protocol.
 fn upgrades(operation: &Operation) -> bool {
     operation.responses.iter().any(is_handshake)
 }

@@ -10,7 +10,7 @@ use super::payload::{self, Payload, media_attribute};
 use crate::ir::{Api, Operation, Response};
 use crate::tokens::{docs, ident};
 
-/// An enum of an operation: that of its responses, or that of its errors.
+/// One of the two enums of an operation: that of its successes, or that of its errors.
 struct Side<'a> {
     api: &'a Api<'a>,
     operation: &'a Operation,
@@ -24,7 +24,8 @@ struct Side<'a> {
     default: Option<(u16, u16)>,
 }
 
-/// Generates both enums, and the structs that their variants hold.
+/// Generates the enums of an operation's successes and errors, and the structs that their variants
+/// hold, except for those in the module `responses`.
 pub(super) fn items(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let [_, response, error] = type_names(operation);
     let has_success = operation.responses.iter().any(Response::is_success);

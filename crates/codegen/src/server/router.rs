@@ -62,7 +62,8 @@ fn imports(api: &Api<'_>) -> TokenStream {
     quote!(#(#traits)* #security #checks)
 }
 
-/// Generates the traits that stand for those of tags whose features are off.
+/// Generates the empty traits that are imported in place of the traits of tags whose features are
+/// off.
 fn absent(api: &Api<'_>) -> TokenStream {
     let secured = (0..api.tags.len()).any(|at| tag::is_secured(api, at));
     let open = (0..api.tags.len()).any(|at| !tag::is_secured(api, at));

@@ -65,7 +65,8 @@ fn asked(security: &Security) -> impl Iterator<Item = &SecurityRequirement> {
         .filter(|alternative| !alternative.schemes.is_empty())
 }
 
-/// Returns the security of all operations, and of unknown routes.
+/// Returns the security of each operation that asks for a credential, and that of unknown routes if
+/// it does.
 fn securities<'a>(api: &'a Api<'_>) -> impl Iterator<Item = &'a Security> {
     api.operations
         .iter()
@@ -74,7 +75,8 @@ fn securities<'a>(api: &'a Api<'_>) -> impl Iterator<Item = &'a Security> {
         .filter(|security| is_secured(security))
 }
 
-/// Returns whether an unknown route asks for credentials before it responds 404.
+/// Returns whether the router checks credentials before it responds 404 to an unknown route:
+/// whether the document's security accepts no request without a credential.
 pub(super) fn guards_unknown_routes(api: &Api<'_>) -> bool {
     is_secured(&api.contract.security) && !is_optional(&api.contract.security)
 }
@@ -101,7 +103,7 @@ fn distinct<'a>(api: &'a Api<'_>) -> Vec<(String, &'a Security)> {
     found
 }
 
-/// Returns the name of the function that checks a combination of schemes.
+/// Returns the name of the function that checks a combination of schemes, such as `check_bearer`.
 pub(super) fn check_name(api: &Api<'_>, security: &Security) -> Ident {
     let found = distinct(api)
         .into_iter()
@@ -190,7 +192,8 @@ fn method_ident(api: &Api<'_>, alternative: &SecurityRequirement) -> Ident {
     ident(&crate::names::identifier(&method_name(api, alternative)))
 }
 
-/// Returns what the credential of a kind of scheme is, for docs.
+/// Returns a description of the credential of a kind of scheme, for the docs of a scheme without
+/// one.
 fn kind_words(kind: &SecurityKind) -> &'static str {
     match kind {
         SecurityKind::ApiKey { .. } => "a key.",
@@ -224,7 +227,8 @@ fn has_scopes(kind: &SecurityKind) -> bool {
     matches!(kind, SecurityKind::OAuth2 | SecurityKind::OpenIdConnect(_))
 }
 
-/// Returns the type of the run time that holds the credential of a kind of scheme.
+/// Returns the name of the type in `api_runtime::server` that holds the credential of a kind of
+/// scheme.
 fn credential_type(kind: &SecurityKind) -> Ident {
     format_ident!(
         "{}",
@@ -277,8 +281,8 @@ fn check(api: &Api<'_>, name: &str, security: &Security) -> TokenStream {
     }
 }
 
-/// Generates the body of a check that tries several alternatives, and otherwise reports the most
-/// specific of their errors.
+/// Generates the body of a check that tries several alternatives, and returns the most specific of
+/// their errors if none accepts the request.
 fn several(attempts: &[TokenStream], optional: bool) -> TokenStream {
     let found = if optional {
         quote!(Ok(Some(principal)))
@@ -338,7 +342,7 @@ fn attempt(api: &Api<'_>, alternative: &SecurityRequirement) -> TokenStream {
     quote!(security.#method(#(#arguments)* call.operation()))
 }
 
-/// Returns a combination of schemes in the words of docs.
+/// Returns a combination of schemes as words for docs: their names, joined by "and" and "or".
 fn words(security: &Security) -> String {
     let alternatives: Vec<String> = security
         .iter()
@@ -370,7 +374,8 @@ pub(super) fn alternatives(security: &Security) -> TokenStream {
     quote!(&[#(#alternatives),*])
 }
 
-/// Returns the value of the header `WWW-Authenticate` in a response 401.
+/// Returns the value of the header `WWW-Authenticate` in a response 401, which is empty if no
+/// scheme has a challenge.
 pub(super) fn challenge(api: &Api<'_>, security: &Security) -> String {
     let mut challenges: Vec<String> = Vec::new();
     for (scheme, _) in security

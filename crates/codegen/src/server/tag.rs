@@ -114,7 +114,7 @@ fn principal_type(operation: &Operation) -> Option<TokenStream> {
     })
 }
 
-/// Generates the description of an operation, from which the run time routes, reads and documents
+/// Generates the description of an operation, from which `api-runtime` routes, reads and documents
 /// it.
 fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     let words = docs(&format!("{}.", method_and_path(operation)));
@@ -147,7 +147,7 @@ fn description(api: &Api<'_>, operation: &Operation) -> TokenStream {
     }
 }
 
-/// Returns a method as the run time names it.
+/// Returns the name of a method's constant in `server::Method`, such as `GET`.
 fn method(method: Method) -> proc_macro2::Ident {
     ident(method.as_str())
 }

@@ -1,8 +1,8 @@
-//! The texts of the contract that Rust does not enforce: summaries, descriptions, examples and
+//! The words of the contract, which Rust does not enforce: summaries, descriptions, examples and
 //! extensions.
 //!
-//! They are in a file beside the code that derives the document again, by operation, parameter and
-//! status. The texts of a component are there once, by its pointer.
+//! They are in the file `words.json`, beside the code that derives the document again, by
+//! operation, parameter and status. The words of a component are there once, by its pointer.
 
 use contract::model;
 use serde_json::{Map, Value, json};
@@ -26,7 +26,8 @@ const ANNOTATIONS: &[&str] = &[
     "$comment",
 ];
 
-/// Generates `words.json`: the texts of the document, of schemas, and of each operation.
+/// Generates `words.json`: the words of the document, of schemas, of components, and of each
+/// operation.
 pub(super) fn write(api: &Api<'_>) -> String {
     let schemas = api.types.iter().filter_map(|def| {
         // Only an alias has no attributes for its texts.
@@ -57,13 +58,13 @@ pub(super) fn write(api: &Api<'_>) -> String {
     text
 }
 
-/// Returns an entry of a map, or `None` if there are no texts for it.
+/// Returns an entry of a map in `words.json`, or `None` if `words` is empty.
 fn entry(key: String, words: Map<String, Value>) -> Option<(String, Value)> {
     (!words.is_empty()).then_some((key, Value::Object(words)))
 }
 
-/// Moves the texts of a component to `components` and returns its pointer in their place. Other
-/// texts are returned as they are.
+/// Moves the words of a component to `components` and returns the component's pointer. Returns the
+/// words of anything else as they are.
 fn shared(pointer: &str, words: Value, components: &mut Map<String, Value>) -> Value {
     if !pointer.starts_with("/components/") {
         return words;
@@ -72,7 +73,8 @@ fn shared(pointer: &str, words: Value, components: &mut Map<String, Value>) -> V
     pointer.into()
 }
 
-/// Returns the texts of an operation, its parameters, its body and its responses.
+/// Returns the words of an operation, its parameters, its body and its responses, and adds those of
+/// components to `components`.
 fn of_operation(
     api: &Api<'_>,
     operation: &Operation,
@@ -135,7 +137,7 @@ fn of_operation(
     })
 }
 
-/// Returns the texts of a request body.
+/// Returns the words of a request body, or null if the operation has none.
 fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Value {
     let (Some(body), Some(body_model)) = (&operation.body, &model.request_body) else {
         return Value::Null;
@@ -153,7 +155,7 @@ fn of_body(api: &Api<'_>, operation: &Operation, model: &model::Operation) -> Va
     })
 }
 
-/// Returns the texts of a response.
+/// Returns the words of a response, its headers and its media types.
 fn of_response(api: &Api<'_>, response: &Response, model: &model::Response) -> Value {
     let headers = response.headers.iter().zip(&model.headers);
     let headers = headers
@@ -165,7 +167,7 @@ fn of_response(api: &Api<'_>, response: &Response, model: &model::Response) -> V
     })
 }
 
-/// Returns the texts of the media types of a body.
+/// Returns the words of the media types of a body, by media type.
 fn of_content(api: &Api<'_>, media: &[Media], models: &[model::MediaType]) -> Map<String, Value> {
     let contents = media.iter().zip(models).filter_map(|(media, model)| {
         let raw = api.contract.document.pointer(&model.pointer);
@@ -188,7 +190,8 @@ fn of_content(api: &Api<'_>, media: &[Media], models: &[model::MediaType]) -> Ma
     contents.collect()
 }
 
-/// Returns the members of the document other than operations and schemas.
+/// Returns the members of the document without operations, and without components other than
+/// security schemes.
 fn base(api: &Api<'_>) -> Map<String, Value> {
     let Some(document) = api.contract.document.as_object() else {
         return Map::new();
@@ -243,8 +246,8 @@ fn path_words(paths: &Value) -> Map<String, Value> {
     words
 }
 
-/// Returns the texts of a parameter or header, with those of its schema that its type does not
-/// carry.
+/// Returns the words of a parameter or header, with those of its schema if no item of the types
+/// crate has them.
 fn of_parameter(
     api: &Api<'_>,
     parameter: &Parameter,
@@ -263,7 +266,8 @@ fn of_parameter(
     words
 }
 
-/// Returns the annotations of an inline schema that has no item to carry them.
+/// Returns the annotations of an inline schema, or an empty map if an item of the types crate has
+/// them, or if the schema is a component.
 fn loose_annotations(
     api: &Api<'_>,
     ty: Option<&TypeRef>,

@@ -100,7 +100,8 @@ fn text(string: &str, out: &mut String) {
     }
 }
 
-/// Returns whether every reader of YAML takes a plain scalar for this string.
+/// Returns whether every YAML reader reads this string as the same string if it is written without
+/// quotes.
 fn is_plain(string: &str) -> bool {
     // A list of what is safe, and not of what is special, since the latter depends on the version
     // of YAML and on the context.

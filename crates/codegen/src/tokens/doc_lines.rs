@@ -1,15 +1,16 @@
-//! The lines of a doc comment for a text of the contract, without code that rustdoc would compile.
+//! The lines of a doc comment for a string of the contract, without code that rustdoc would
+//! compile.
 //!
 //! rustdoc takes a code block for Rust unless its fence names another language, and runs it as a
-//! test. So every code block is moved to the margin, out of lists and quotes, where no reader can
-//! doubt which lines open and close it, and gets a language that is not Rust. No other line keeps
-//! so much indentation that it would be a code block.
+//! test. So every code block is written without indentation, out of lists and quotes, where all
+//! readers of Markdown agree which lines open and close it, and gets a language that is not Rust.
+//! No other line keeps so much indentation that it would be a code block.
 //!
 //! This reads lines and does not use a parser such as pulldown-cmark, for two reasons. Which blocks
 //! are compiled is decided by the parser in the rustdoc that documents the crate, with its version
-//! and its extensions; a fence at the margin is a fence for all of them. And a parser only finds
-//! the blocks: their lines would still have to be taken out of lists and quotes one by one, which
-//! is most of this file.
+//! and its extensions; a fence without indentation is a fence for all of them. And a parser only
+//! finds the blocks: their lines would still have to be taken out of lists and quotes one by one,
+//! which is most of this file.
 
 /// The languages that a fence may keep: those that rustdoc does not compile in any version.
 const LANGUAGES: &[&str] = &[
@@ -107,7 +108,8 @@ pub(super) fn doc_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Replaces the characters of a line that cannot be seen, and trims its end.
+/// Returns a line with control characters replaced by spaces, characters that change the direction
+/// of text escaped, and its end trimmed.
 fn visible(line: &str) -> String {
     let mut visible = String::with_capacity(line.len());
     for character in line.chars() {
@@ -134,7 +136,7 @@ struct Fence {
 }
 
 impl Fence {
-    /// Returns the fence that a line opens, if it does.
+    /// Returns the fence that a line opens, or `None` if the line opens no code block.
     fn opened_by(line: &str) -> Option<Self> {
         let inside = after_markers(line);
         let character = inside
@@ -208,7 +210,8 @@ fn after_markers(line: &str) -> &str {
     inside
 }
 
-/// Returns the length of the marker of a quote or list item with which a line begins.
+/// Returns the length in bytes of the marker of a quote or list item with which a line begins, if
+/// it does.
 fn marker_length(line: &str) -> Option<usize> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let length = match line.as_bytes().get(digits)? {
@@ -251,9 +254,10 @@ impl Preceding {
     }
 }
 
-/// Returns a line outside code blocks so that it opens none by its indentation.
+/// Returns a line outside code blocks, with so little indentation that it opens no code block.
 ///
-/// It opens no HTML either that an empty line does not end: no fence could be put behind that.
+/// A tag of HTML that an empty line does not end is escaped, because a fence after it would be read
+/// as HTML.
 fn prose(line: &str, preceding: Preceding) -> String {
     let mut rest = line;
     let mut made = String::with_capacity(line.len());

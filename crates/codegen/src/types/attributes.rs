@@ -118,8 +118,8 @@ pub(super) fn of_item(api: &Api<'_>, def: &TypeDef) -> Option<TokenStream> {
     arguments.attribute("schema")
 }
 
-/// Returns the format of a text that the run time does not check. It is an annotation of the schema
-/// only, while the derive enforces what is in `#[scalar(…)]`.
+/// Returns the format of a string that `api-runtime` does not check. It is an annotation of the
+/// schema only, while the derive enforces what is in `#[scalar(…)]`.
 pub(super) fn documented_format(scalar: &Scalar) -> Option<&str> {
     scalar
         .format

@@ -203,8 +203,8 @@ fn additional(api: &Api<'_>, additional: &Additional) -> Option<TokenStream> {
     })
 }
 
-/// Returns the traits of a newtype over a primitive. Floats have no total order, and strings cannot
-/// be copied.
+/// Returns the derives of a newtype over a primitive. Floats have no total order, and strings
+/// cannot be copied.
 fn scalar_derives(inner: Primitive) -> TokenStream {
     match inner {
         Primitive::F32 | Primitive::F64 => quote!(Clone, Copy, PartialEq, PartialOrd, Scalar),

@@ -25,8 +25,8 @@ impl Builder<'_> {
             .all(|kind| matches!(kind, MediaKind::Json | MediaKind::Form | MediaKind::Text))
     }
 
-    /// Returns the field of the body: its value where progenitor writes the request, else the body
-    /// as it is sent.
+    /// Returns the declaration of the builder's field for the body, if the operation has one. The
+    /// field holds the caller's value if progenitor writes the request, else the encoded `Payload`.
     pub(super) fn body_field(&self) -> Option<TokenStream> {
         let body = parts::body_of(self.operation)?;
         let name = self.body_name();
@@ -41,14 +41,15 @@ impl Builder<'_> {
         Some(quote!(#name: runtime::Argument<#ty>,))
     }
 
-    /// Returns the field of the body with the value that it has before a setter is called.
+    /// Returns the builder's field for the body with its initial value, if the operation has a
+    /// body.
     pub(super) fn body_value(&self) -> Option<TokenStream> {
         let body = parts::body_of(self.operation)?;
         let (name, value) = (self.body_name(), initial("body", body.required));
         Some(quote!(#name: #value,))
     }
 
-    /// Returns the statement that puts the body into the request.
+    /// Returns the statement that adds the body to the request, if the operation has a body.
     pub(super) fn body_use(&self) -> Option<TokenStream> {
         let body = parts::body_of(self.operation)?;
         let name = self.body_name();
@@ -59,8 +60,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Returns the setters: `body` for the first media type, JSON before others, `body_form` and
-    /// the like for the rest.
+    /// Returns a setter of the body for each media type. The setter for JSON, or for the first
+    /// media type without JSON, is `body`; the others are called `body_form` and the like.
     pub(super) fn body_setters(&self) -> Vec<TokenStream> {
         let Some(body) = parts::body_of(self.operation) else {
             return Vec::new();
@@ -109,8 +110,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the call that makes a value of the type `ty` a body to send, unless progenitor's
-    /// request takes the value.
+    /// Returns the call that converts a value of the type `ty` into a `Payload`, or `None` if
+    /// progenitor writes the request, which then encodes the value itself.
     fn payload(&self, media: &Media, ty: &TokenStream) -> Option<TokenStream> {
         if self.progenitors.is_some() {
             return None;
@@ -146,12 +147,13 @@ impl Builder<'_> {
         Some(quote!(.and_then(|value: #ty| runtime::Payload::#payload) #into_stream))
     }
 
-    /// Returns the field of the body.
+    /// Returns the name of the builder's field for the body.
     fn body_name(&self) -> Ident {
         ident(&self.names.of(self.operation).body)
     }
 
-    /// Returns the style of each property of a form for which the contract has one.
+    /// Returns an expression of name, style and `explode` for each property of a form whose
+    /// `encoding` has a `style` or `explode`.
     fn form_styles(&self, media: &Media) -> Vec<TokenStream> {
         let operation = &self.api.contract.operations[self.operation.index];
         let content = operation.request_body.iter().flat_map(|body| &body.content);
@@ -171,12 +173,13 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the type of the value that is sent as a media type.
+/// Returns the type of the value that a caller sets for a media type, which is any JSON if the
+/// media type has no type.
 fn value_type(media: &Media) -> &TypeRef {
     media.ty.as_ref().unwrap_or(&TypeRef::Any)
 }
 
-/// Returns the word for a media type in the name of its setter.
+/// Returns the word for a media type in the name of its setter, such as `form` in `body_form`.
 fn kind_word(media: &Media, all: &[Media]) -> String {
     let essence = essence(&media.name);
     let (kind, subtype) = essence.split_once('/').unwrap_or_default();

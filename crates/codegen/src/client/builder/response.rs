@@ -1,4 +1,5 @@
-//! The response: how each status is read, and the enums of sides whose bodies have several types.
+//! The code that reads a response by its status and media type, and the enums of successes and of
+//! errors whose bodies have several types.
 
 use indexmap::IndexMap;
 use proc_macro2::{Literal, TokenStream};
@@ -10,8 +11,8 @@ use super::Builder;
 use crate::tokens::{docs, ident};
 
 impl Builder<'_> {
-    /// Returns the arms of the match on the status. Codes whose responses are read in the same way
-    /// share one.
+    /// Returns the arms of the `match` on the status in `send`. Codes whose responses are read in
+    /// the same way share an arm.
     pub(super) fn arms(&self) -> Vec<TokenStream> {
         let names = self.names.of(self.operation);
         let successes = self.successes.arms.iter();
@@ -45,7 +46,8 @@ impl Builder<'_> {
         codes.chain(ranges).collect()
     }
 
-    /// Returns the expression that reads the response of some statuses.
+    /// Returns the expression that reads a response with one of the statuses of `arm`. If the arm
+    /// has several bodies, the expression is a `match` on `Content-Type`.
     fn arm(arm: &Arm, side: &Side, enumeration: &str) -> TokenStream {
         let is_error = arm.statuses.0 >= 400;
         let result = |choice: &Choice| {
@@ -81,7 +83,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the enums of sides whose bodies have several types.
+    /// Returns the enum of the successes and that of the errors, each only if the bodies have
+    /// several types.
     pub(super) fn enums(&self) -> TokenStream {
         let names = self.names.of(self.operation);
         let successes = self.enumeration(&self.successes, &names.response, "Responses");
@@ -89,7 +92,7 @@ impl Builder<'_> {
         quote!(#successes #errors)
     }
 
-    /// Returns the enum of a side, if its bodies have several types.
+    /// Returns the enum of the successes or the errors, if their bodies have several types.
     fn enumeration(&self, side: &Side, name: &str, what: &str) -> Option<TokenStream> {
         if !side.several {
             return None;
@@ -131,7 +134,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the expression that reads a body, in its variant if the side is an enum.
+/// Returns the expression that reads a body, wrapped in its variant of the enum `enumeration` if
+/// there is one.
 fn read(choice: &Choice, enumeration: Option<&str>) -> TokenStream {
     let value = match choice.body {
         Body::Empty => quote!(runtime::empty(response)),
@@ -152,8 +156,8 @@ fn read(choice: &Choice, enumeration: Option<&str>) -> TokenStream {
     }
 }
 
-/// Returns patterns of media types, each with the index of its choice; `rest` is chosen where none
-/// of them matches.
+/// Returns patterns of media types, each with the index of the choice to read. `rest` is the index
+/// of the choice that is read if none of them matches.
 ///
 /// Exact names come before ranges. Last comes any other JSON, since contract and server may name
 /// JSON differently.

@@ -6,7 +6,7 @@ use crate::ir::{Media, MediaKind, Primitive, TypeRef};
 use crate::lower::flatten::FlatSchema;
 use crate::lower::lowering::Lowering;
 
-/// Lowers the media types of a body. An inline schema that needs an item names it `hint`.
+/// Lowers the media types of a body. An item that is made for an inline schema is called `hint`.
 pub(super) fn media(
     lowering: &mut Lowering<'_>,
     content: &[model::MediaType],
@@ -41,10 +41,10 @@ pub(super) fn media(
         .collect()
 }
 
-/// Returns whether a body of `text/*` can be parsed as its schema, which has to be a string, number
-/// or boolean.
+/// Returns whether a body of `text/*` is read as a value of its schema, and not as bytes: if the
+/// schema accepts no arrays or objects, or if there is no schema.
 ///
-/// Without a schema it is a string; `format: binary` asks for the bytes.
+/// With `format: binary` it is read as bytes.
 fn is_scalar_text(lowering: &Lowering<'_>, schema: Option<SchemaId>) -> bool {
     let Some(schema) = schema else { return true };
     let flat = FlatSchema::of(lowering.contract, &[schema]);
@@ -54,7 +54,8 @@ fn is_scalar_text(lowering: &Lowering<'_>, schema: Option<SchemaId>) -> bool {
             .is_some_and(|types| !types.contains(Types::OBJECT) && !types.contains(Types::ARRAY))
 }
 
-/// Returns how a body is read and written. Parameters of the media type and its case do not matter.
+/// Returns how a body of a media type is read and written. Parameters and case of the media type
+/// are ignored. `scalar` is whether a `text/*` body is read as a value and not as bytes.
 fn media_kind(name: &str, scalar: bool) -> MediaKind {
     let essence = name
         .split(';')

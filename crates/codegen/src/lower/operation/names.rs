@@ -9,7 +9,8 @@ use super::status::status_name;
 use crate::ir::Tag;
 use crate::names;
 
-/// Returns two names for every operation: its method, and the stem that its types begin with.
+/// Returns two names for every operation: that of its method, and the stem, with which the names of
+/// its types begin.
 ///
 /// A stem is free if none of the operation's types has the name of another one's in the module of
 /// its tag. For example `VmOkBody` is the request body of an operation `vm_ok`, and the body of the
@@ -82,7 +83,8 @@ fn type_suffixes(operation: &model::Operation) -> Vec<String> {
     suffixes
 }
 
-/// Returns the Rust name of every response that is a component. Their types are all in one module.
+/// Returns the Rust name of every component response that an operation uses, by the component's
+/// name. The types of all of them are in one module, so the names are unique.
 pub(super) fn response_names(contract: &Contract) -> HashMap<String, String> {
     let mut several: HashMap<&str, bool> = HashMap::new();
     let mut order = Vec::new();

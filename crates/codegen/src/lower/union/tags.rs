@@ -9,10 +9,10 @@ use crate::lower::flatten::FlatSchema;
 use crate::lower::lowering::Lowering;
 
 impl Lowering<'_> {
-    /// Returns the tag that `discriminator` declares, with the values for each member.
+    /// Returns the property that `discriminator` names, with its values for each member.
     ///
-    /// There is none if a member has no value, since a tagged union could never become that
-    /// variant.
+    /// Returns `None` if a member has no value, since a tagged union could never select that
+    /// variant, or if a member accepts values other than objects.
     pub(super) fn declared_tags(
         &self,
         members: &[SchemaId],
@@ -40,7 +40,8 @@ impl Lowering<'_> {
             .then(|| (discriminator.property.clone(), tags))
     }
 
-    /// Returns a property that every member requires and to which each gives a constant of its own.
+    /// Returns the first property that every member requires, and for which each has a constant
+    /// string of its own, with these strings.
     ///
     /// Such a property selects the one member that can accept a value, as a declared tag does.
     pub(super) fn constant_tags(&self, members: &[SchemaId]) -> Option<(String, Vec<Vec<String>>)> {
@@ -69,7 +70,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the values of a schema that is nothing but a list of strings.
+    /// Returns the listed values of a conjunction of schemas, if all are strings and nothing else
+    /// constrains them.
     pub(super) fn string_values(&self, ids: &[SchemaId]) -> Option<Vec<Value>> {
         let flat = FlatSchema::of(self.contract, ids);
         let strings = flat.types.is_none_or(|types| types == Types::STRING)
