@@ -98,7 +98,7 @@ pub(crate) fn run(
     Ok(Exit::Fresh)
 }
 
-/// Returns the options of the generator. Crates of this workspace depend on its own run time;
+/// Returns the options of the generator. Crates of this workspace depend on its `api-runtime`;
 /// crates anywhere else get a copy of it.
 fn options(arguments: &Arguments, folder: &Path) -> anyhow::Result<Options> {
     let is_home =
@@ -162,7 +162,7 @@ fn report_stale(out: &mut dyn Write, stale: &[Stale], command: &str) -> anyhow::
 struct Summary<'a> {
     verb: &'static str,
     folder: &'a Path,
-    /// The number of files that the contract yields.
+    /// The number of files that are generated from the contract.
     files: usize,
     /// The number of files that were written, or `None` if the run only compares.
     changed: Option<usize>,

@@ -19,7 +19,7 @@ use crate::workspace;
 use known::Known;
 use report::{Outcome, Row, keywords};
 
-/// The file with the results to compare with, which is part of the repository.
+/// The file with the stored results that a run is compared with, which is part of the repository.
 const KNOWN: &str = "tests/corpus.txt";
 
 /// Generate and check the crates of every document in a folder, and compare with the stored results
@@ -70,7 +70,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<
     })
 }
 
-/// Returns the documents of a folder, sorted; with `only`, those whose file name contains it.
+/// Returns the JSON and YAML files in a folder, sorted. With `only`, returns those whose file name
+/// contains it.
+///
+/// # Errors
+///
+/// Returns an error if there is no such file.
 pub(crate) fn documents(folder: &Path, only: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))?;
@@ -183,7 +188,8 @@ pub(crate) fn prefix(name: &str) -> String {
     )
 }
 
-/// Returns whether the crates compile, and whether with warnings.
+/// Runs `cargo check` on the crates in a folder, and returns whether they compile, and whether with
+/// warnings.
 fn check(folder: &Path, target: &Path) -> anyhow::Result<Outcome> {
     let mut command = Command::new(workspace::cargo());
     command.args([

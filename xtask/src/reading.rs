@@ -24,7 +24,7 @@ enum Formats {
 }
 
 impl Reading {
-    /// Returns the options of the reader.
+    /// Returns the options that `contract` reads a document with.
     pub(crate) fn options(&self) -> contract::Options {
         let formats = match self.formats {
             Formats::Assertion => model::Formats::Assertion,
@@ -37,7 +37,7 @@ impl Reading {
         }
     }
 
-    /// Returns the arguments that yield these values, without defaults.
+    /// Returns the arguments of the command line that set these values. Defaults are left out.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = self
             .map

@@ -57,7 +57,8 @@ impl Service {
         Ok(service)
     }
 
-    /// Returns how often the folder was prepared: each time issues a token, and tokens stay listed.
+    /// Returns how often the folder was prepared: the number of listed tokens, of which each
+    /// preparation issues one.
     pub(crate) fn starts(&self) -> anyhow::Result<usize> {
         Ok(self
             .output(&["token", "list", "--project", PROJECT])?
@@ -65,8 +66,8 @@ impl Service {
             .count())
     }
 
-    /// Returns a command of the program with the folder's database and keys. Other settings come
-    /// from the environment.
+    /// Returns a command that runs `stratusd` with these arguments and the folder's database and
+    /// keys. Other settings come from the environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -80,7 +81,8 @@ impl Service {
         command
     }
 
-    /// Runs a command and returns its standard output.
+    /// Runs `stratusd` with these arguments and returns its standard output, or an error if it
+    /// fails.
     fn output(&self, arguments: &[&str]) -> anyhow::Result<String> {
         let output = self
             .command(arguments)
@@ -97,7 +99,7 @@ impl Service {
     }
 }
 
-/// How to build the program.
+/// How to build `stratusd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Build {
     /// The package alone, which compiles the fewest dependencies.
@@ -108,7 +110,7 @@ pub(crate) enum Build {
 }
 
 impl Build {
-    /// Builds the program and returns its path.
+    /// Builds `stratusd` and returns the path of the program.
     fn run(self, root: &Path) -> anyhow::Result<PathBuf> {
         let what: &[&str] = match self {
             Self::Alone => &["--package", "stratusd"],

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-/// Returns the folder of the nearest workspace manifest, from the current folder upwards.
+/// Returns the nearest folder, from the current one upwards, with a workspace manifest, or `None`
+/// if there is none.
 pub(crate) fn lookup_root() -> anyhow::Result<Option<PathBuf>> {
     let current = env::current_dir().context("failed to tell the current folder")?;
     let is_root = |folder: &&Path| {
@@ -27,8 +28,8 @@ pub(crate) fn root() -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Returns the full path of something in the workspace. In the workspace's root the path is
-/// returned as it is, so that messages stay short.
+/// Returns the full path of a file or folder, given by its path in the workspace. If the current
+/// folder is the workspace's root, returns the path as it is, so that messages stay short.
 pub(crate) fn in_root(path: &str) -> anyhow::Result<PathBuf> {
     let root = root()?;
     let current = env::current_dir().context("failed to tell the current folder")?;
@@ -39,7 +40,7 @@ pub(crate) fn in_root(path: &str) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Returns whether two paths lead to the same folder.
+/// Returns whether two paths lead to the same existing file or folder.
 pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,

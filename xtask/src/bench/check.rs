@@ -16,7 +16,8 @@ use crate::workspace;
 /// The number of times that each set of crates is checked.
 const RUNS: usize = 5;
 
-/// Measures the crates of our contract, and of a large contract of the corpus if there is a corpus.
+/// Prints a table of times for the crates of `openapi.yaml`, and for those of `nexus.json` in the
+/// folder that `STRATUS_CORPUS` names, if it names one.
 pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut documents = vec![root.join("openapi.yaml")];
     match env::var_os("STRATUS_CORPUS")
@@ -63,11 +64,11 @@ pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
 /// The times for one document, in seconds; each is the median of several runs.
 struct Measured {
     operations: usize,
-    /// The time for the types and the server.
+    /// The time to check the types and the server.
     served: f64,
-    /// The time for the types, the server and the client.
+    /// The time to check the types, the server and the client.
     all: f64,
-    /// The time for the types and server of openapi-to-rust, or why there is none.
+    /// The time to check the types and server that openapi-to-rust generates, or why there is none.
     theirs: Result<f64, String>,
 }
 
@@ -112,7 +113,8 @@ struct Checked<'f> {
 }
 
 impl Checked<'_> {
-    /// Returns the time to check these packages when everything that they depend on is compiled.
+    /// Returns the median time in seconds to check these packages together, when everything that
+    /// they depend on is compiled.
     fn seconds(&self, packages: &[&str]) -> anyhow::Result<f64> {
         // The first check compiles the dependencies, so it is not measured.
         self.check(packages)?;
@@ -156,8 +158,8 @@ impl Checked<'_> {
     }
 }
 
-/// Returns the time for the types and server that openapi-to-rust generates for the same document,
-/// or why there is none.
+/// Returns the time in seconds to check the types and server that openapi-to-rust generates for the
+/// same document, or why there is none.
 fn theirs(document: &Path, loaded: &Loaded, scratch: &Path) -> anyhow::Result<Result<f64, String>> {
     if !Peer::OpenapiToRust.is_installed() {
         return Ok(Err("not installed".to_owned()));

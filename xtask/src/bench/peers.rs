@@ -69,7 +69,8 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Prints a table with a line for each document and a column for each generator.
+/// Prints a table with a line for each document in the folder that `STRATUS_CORPUS` names, and a
+/// column for each installed generator.
 pub(super) fn run(root: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let Some(corpus) = env::var_os("STRATUS_CORPUS")
         .map(PathBuf::from)
@@ -217,8 +218,8 @@ pub(super) fn openapi_to_rust(
     around(folder, package, &dependencies, "pub mod generated;\n").map(Some)
 }
 
-/// Returns the names of all operations. openapi-to-rust generates a server only for operations that
-/// its settings name.
+/// Returns the id of each operation, or its method and path if it has none. openapi-to-rust
+/// generates a server only for operations that its settings name.
 fn selectors(contract: &Contract) -> Vec<serde_json::Value> {
     let selector = |operation: &contract::model::Operation| {
         let route = format!(
@@ -304,7 +305,8 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::write(path, text).with_context(|| format!("failed to write {}", path.display()))
 }
 
-/// Runs a program and returns whether it succeeds in time.
+/// Runs a program and returns whether it succeeds within [`PATIENCE`]. A program that takes longer
+/// is killed.
 fn succeeds(mut command: Command) -> anyhow::Result<bool> {
     let mut child = command
         .stdout(Stdio::null())

@@ -8,7 +8,7 @@ use super::report::{Outcome, Row};
 
 /// The stored result of a document.
 struct Entry {
-    /// The number of operations that both sides had, see [`Row::carried`].
+    /// The number of operations that the server and the client both had, see [`Row::carried`].
     carried: usize,
     /// The outcome, without details.
     result: String,
@@ -25,7 +25,7 @@ impl Known {
             .collect()
     }
 
-    /// Parses the text of the file.
+    /// Parses the file that [`text`](Self::text) returns.
     pub(super) fn read(text: &str) -> anyhow::Result<Self> {
         let mut entries = BTreeMap::new();
         for (at, line) in text.lines().enumerate() {
@@ -49,8 +49,8 @@ impl Known {
         Ok(Self(entries))
     }
 
-    /// Returns a line for each result that is worse than the stored one, or has none to compare
-    /// with.
+    /// Returns a message for each result that is worse than the stored one, or that has no stored
+    /// one.
     ///
     /// With `all`, the rows are those of the whole folder, so a stored document without a row has
     /// disappeared, which is worse too.
@@ -103,7 +103,7 @@ fn result(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns how bad a stored result is; 0 is the best.
+/// Returns how bad a stored result is, from 0 for the best, which is `compiles`.
 fn rank(result: &str) -> usize {
     // An invalid document counts as better than broken crates: the generator has said what is
     // wrong.

@@ -5,7 +5,7 @@ use std::fmt;
 use contract::Contract;
 use contract::model::SchemaKind;
 
-/// Keywords that only describe: they constrain no value.
+/// The keywords that are counted as documentation, since they constrain no value.
 const ANNOTATIONS: [&str; 13] = [
     "title",
     "description",
@@ -27,11 +27,11 @@ const ANNOTATIONS: [&str; 13] = [
 pub(super) enum Outcome {
     /// The crates compile without warnings.
     Compiles,
-    /// The crates compile with warnings; holds the first one.
+    /// The crates compile with warnings. Holds the first one.
     Warns(String),
-    /// The crates do not compile, or could not be generated; holds the first error.
+    /// The crates do not compile, or could not be generated. Holds the first error.
     Broken(String),
-    /// The document has errors; holds the code of the first error.
+    /// The document has errors. Holds the code of the first error.
     Invalid(String),
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A line of the table.
+/// A line of the table: the result for one document.
 #[derive(Debug)]
 pub(super) struct Row {
     /// The name of the document's file, without its extension.
@@ -57,9 +57,9 @@ pub(super) struct Row {
     pub(super) server: usize,
     /// The number of webhooks and callbacks.
     pub(super) events: usize,
-    /// The number of operations whose client code progenitor writes.
+    /// The number of operations whose request in the client progenitor writes.
     pub(super) progenitor: usize,
-    /// The number of operations whose client code we write.
+    /// The number of operations whose request in the client this generator writes itself.
     pub(super) own: usize,
     /// The number of keywords that generated code enforces.
     pub(super) enforced: usize,
@@ -67,7 +67,7 @@ pub(super) struct Row {
     pub(super) documented: usize,
     errors: usize,
     warnings: usize,
-    /// The time to read the document and to generate the crates.
+    /// The time to read the document and to generate the crates, in milliseconds.
     pub(super) milliseconds: u128,
     /// The number of lines of generated Rust.
     pub(super) lines: usize,
@@ -161,7 +161,7 @@ pub(super) fn keywords(contract: &Contract) -> (usize, usize) {
     (enforced, documented)
 }
 
-/// Returns whether a format rejects any value, by a check or by the Rust type that it selects.
+/// Returns whether a format rejects some values, by a check or by the Rust type that it selects.
 fn narrows(format: &str) -> bool {
     codegen::ir::format_is_enforced(format)
         || matches!(

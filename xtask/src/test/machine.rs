@@ -1,4 +1,4 @@
-//! What a test run finds on this machine, and how to install what is missing.
+//! The tools that a test run finds on this machine, and how to install those that are missing.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,8 @@ impl Tool {
         }
     }
 
-    /// Returns what to type to get it.
+    /// Returns the command that installs the tool, or that sets its environment variable, for
+    /// messages.
     pub(super) fn install(self) -> &'static str {
         match self {
             Rustfmt => "rustup component add rustfmt",
@@ -64,7 +65,7 @@ impl Tool {
         }
     }
 
-    /// Returns which tests are skipped without the tool.
+    /// Returns words for the tests that are skipped without the tool, or `None` if none are.
     fn skipped(self) -> Option<&'static str> {
         match self {
             Rustfmt => Some("the check of the format"),
@@ -79,7 +80,7 @@ impl Tool {
         }
     }
 
-    /// Returns why the machine lacks it, or `None` where it is here.
+    /// Returns why the machine lacks the tool, or `None` if it has it.
     fn reason_missing(self) -> Option<String> {
         let is_here = match self {
             Rustfmt => succeeds(Command::new(cargo()).args(["fmt", "--version"])),
@@ -123,7 +124,7 @@ fn lacks_folder(variable: &str) -> Option<String> {
     }
 }
 
-/// A tool that is not here.
+/// A tool that the machine lacks, or that an option leaves out.
 pub(super) struct Missing {
     pub(super) tool: Tool,
     /// The reason why the tool counts as missing.
@@ -131,7 +132,7 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// Returns what the run does without it.
+    /// Returns words for what the run does without the tool.
     pub(super) fn consequence(&self) -> String {
         match self.tool.skipped() {
             Some(tests) => format!("skipped: {tests}"),
@@ -173,7 +174,7 @@ impl Machine {
         self.missing.iter()
     }
 
-    /// Returns whether tests would be skipped.
+    /// Returns whether a tool is missing without which tests are skipped.
     pub(super) fn lacks_required(&self) -> bool {
         self.missing
             .iter()

@@ -11,7 +11,7 @@ pub(super) struct Packages {
     pub(super) by_hand: Vec<String>,
     /// Packages that the generator writes.
     pub(super) generated: Vec<String>,
-    /// Packages that other teams depend on: the generated ones and their run time.
+    /// Packages that other teams depend on: the generated ones, `api-macros` and `api-runtime`.
     pub(super) published: Vec<String>,
 }
 

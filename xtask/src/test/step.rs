@@ -43,7 +43,7 @@ impl Step {
         }
     }
 
-    /// Skips the step where the machine lacks a tool.
+    /// Marks the step as skipped if the machine lacks a tool.
     pub(super) fn needs(mut self, machine: &Machine, tool: Tool) -> Self {
         self.is_skipped |= !machine.has(tool);
         self
@@ -62,7 +62,7 @@ impl Step {
         self
     }
 
-    /// Runs only some test files of a package, whose names are separated by spaces.
+    /// Restricts the step to some test files of a package, whose names are separated by spaces.
     pub(super) fn targets(mut self, package: &str, names: &str) -> Self {
         // A choice of all kinds of targets would take the others in again.
         let kinds = ["--lib", "--bins", "--tests", "--examples"];
@@ -85,7 +85,7 @@ impl Step {
         self.is_skipped
     }
 
-    /// Runs the command in a folder; returns whether it succeeded.
+    /// Runs the command in a folder, and returns whether it succeeded.
     pub(super) fn run(&self, folder: &Path) -> anyhow::Result<bool> {
         let program = match self.program {
             Program::Cargo => cargo(),
