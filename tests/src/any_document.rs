@@ -9,11 +9,12 @@ use serde_json::{Map, Value, json};
 
 use crate::random::Choices;
 
-/// Reads a text as a contract. Returns `None` if it is rejected.
+/// Loads the contract from `text`, a document with the file name `name`. Returns `None` if the
+/// document is rejected.
 ///
 /// # Panics
 ///
-/// If the text is rejected without an error, or accepted with one.
+/// If the document is rejected without an error, or accepted with one.
 #[must_use]
 pub fn read(name: &str, text: &[u8]) -> Option<Contract> {
     let loaded = contract::load_text(name, text);
@@ -31,8 +32,8 @@ pub fn read(name: &str, text: &[u8]) -> Option<Contract> {
     loaded.contract
 }
 
-/// Reads a text as a contract, generates its crates, and parses their files. Returns whether the
-/// text is a contract.
+/// Loads the contract from `text`, generates its crates, and parses their files. Returns whether
+/// the text is a contract.
 ///
 /// # Panics
 ///
@@ -69,7 +70,7 @@ pub fn generate(name: &str, text: &[u8]) -> bool {
     true
 }
 
-/// Returns why a text is not JSON, or `None` if it is, at any depth.
+/// Returns why a string is not JSON, or `None` if it is JSON of any depth.
 fn json_problem(text: &str) -> Option<String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     // Documents may nest deeper than serde_json reads by default.
@@ -78,7 +79,7 @@ fn json_problem(text: &str) -> Option<String> {
     read.err().map(|error| error.to_string())
 }
 
-/// Changes a few ranges of a text, regardless of its syntax.
+/// Returns the bytes of a document with a few ranges changed at random, regardless of its syntax.
 #[must_use]
 pub fn damage(text: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
     const SIGNS: [&str; 24] = [
@@ -136,7 +137,8 @@ pub fn change(document: &mut Value, choices: &mut Choices<'_>) {
 }
 
 /// Returns the pointers of all nodes below the root, except `info` and `openapi`: without those
-/// two, a document is rejected before anything else is read.
+/// two, a document is rejected before anything else is read. Returns the root's if there are no
+/// others.
 fn pointers(document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![(String::new(), document)];
@@ -169,7 +171,7 @@ fn pointers(document: &Value) -> Vec<String> {
     found
 }
 
-/// Replaces the node of a pointer; removes it if there is no new value.
+/// Replaces the node at a pointer by `new`, or removes the node if `new` is `None`.
 fn put(document: &mut Value, pointer: &str, new: Option<Value>) {
     if let Some(new) = new {
         if let Some(place) = document.pointer_mut(pointer) {
@@ -188,7 +190,8 @@ fn put(document: &mut Value, pointer: &str, new: Option<Value>) {
     }
 }
 
-/// Renames a key of an object. The order of the keys stays.
+/// Gives the key at the end of a pointer a random new name, and keeps the order of the keys. Does
+/// nothing for an item of an array.
 fn rename(document: &mut Value, pointer: &str, choices: &mut Choices<'_>) {
     const KEYS: [&str; 28] = [
         "",
@@ -277,7 +280,7 @@ fn stray(choices: &mut Choices<'_>) -> Value {
     choices.of(&strays).clone()
 }
 
-/// Returns a value as part of another schema.
+/// Returns a new value, such as a schema with `allOf`, that contains the given one.
 fn wrapped(value: &Value, choices: &mut Choices<'_>) -> Value {
     match choices.below(7) {
         0 => json!({"allOf": [value, {"type": "object"}]}),

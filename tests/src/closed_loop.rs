@@ -33,7 +33,8 @@ pub fn normalise(document: &Value) -> Value {
     normal
 }
 
-/// Returns the differences of two normalised documents: pointers with both sides, in order.
+/// Returns a message for each difference between two normalised documents, with its pointer and
+/// both values, sorted by key.
 #[must_use]
 pub fn differences(contract: &Value, derived: &Value) -> Vec<String> {
     let mut found = Vec::new();

@@ -24,7 +24,7 @@ pub use stratusd::api::ContractErrors;
 pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
 /// The only location.
 pub const LOCATION: &str = "eu-central-h1";
-/// A token that may do anything. Other tokens ask for an error, see [`Caller`].
+/// A token with which every operation is allowed. See [`Gate`] for other tokens.
 pub const TOKEN: &str = "pat-good";
 
 /// The resources of the project.
@@ -42,14 +42,14 @@ pub struct State {
     pub firewalls: Vec<Firewall>,
 }
 
-/// The API over a [`State`].
+/// An implementation of the API that keeps its resources in a [`State`].
 #[derive(Debug, Default)]
 pub struct Memory {
     state: Mutex<State>,
 }
 
 impl Memory {
-    /// Creates the API over a state.
+    /// Creates an implementation of the API with these resources.
     #[must_use]
     pub fn new(state: State) -> Self {
         Self {
@@ -62,15 +62,16 @@ impl Memory {
     }
 }
 
-/// The principal: a caller, and the error that it asks for.
+/// The principal: a caller, with the error that each of its calls fails with, if any.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The status that every call of this caller fails with. The token `pat-fail-<status>` asks for
-    /// it.
+    /// The status that every call of this caller fails with, from the token `pat-fail-<status>`, or
+    /// `None` for [`TOKEN`].
     failure: Option<u16>,
 }
 
-/// Accepts [`TOKEN`] and the tokens that ask for an error.
+/// An implementation of `Security` that accepts [`TOKEN`], and tokens `pat-fail-<status>`, with
+/// which every call fails with that status.
 #[derive(Debug)]
 pub struct Gate;
 
@@ -98,17 +99,7 @@ impl Security for Gate {
     }
 }
 
-/// Returns the entity tag of every resource: the memory checks no conditions.
-///
-/// # Panics
-///
-/// Never: it is a tag.
-#[must_use]
-pub fn entity_tag() -> EntityTag {
-    EntityTag::try_from("\"memory\"").expect("it is a tag")
-}
-
-/// Returns the contract's error body.
+/// Returns an error body of the contract, with words on the request's field `field` if given.
 fn error(status: u16, kind: ErrorType, message: &str, field: Option<(&str, &str)>) -> Error {
     let code = ErrorCode::try_from(i32::from(status)).expect("the status is an error's");
     let mut body = ErrorBody::new(code, kind, message.to_owned());
@@ -142,7 +133,7 @@ fn not_found() -> responses::NotFound {
 }
 
 /// Returns the error that the caller's token names, or 404 if the project or the location is not
-/// the one that the server has.
+/// [`PROJECT`] or [`LOCATION`]. Otherwise the call is allowed.
 fn admit<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
 where
     E: From<responses::BadRequest>
@@ -187,7 +178,8 @@ where
     Ok(())
 }
 
-/// Checks a call of a change as [`admit`] does that of a query; changes list more errors.
+/// Does what [`admit`] does, for an operation that writes. The errors that a token can name include
+/// 403, 409, 413 and 415.
 fn admit_change<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
 where
     E: From<responses::BadRequest>
@@ -217,30 +209,12 @@ where
     }
 }
 
-/// As [`admit_change`], for changes that take `If-Match`.
-fn admit_conditional<E>(caller: &Caller, project: &str, location: Option<&str>) -> Result<(), E>
-where
-    E: From<responses::BadRequest>
-        + From<responses::Unauthorized>
-        + From<responses::Forbidden>
-        + From<responses::NotFound>
-        + From<responses::Conflict>
-        + From<responses::PreconditionFailed>
-        + From<responses::PayloadTooLarge>
-        + From<responses::UnsupportedMediaType>
-        + From<responses::TooManyRequests>
-        + From<responses::UnexpectedError>
-        + From<responses::Unavailable>,
-{
-    if caller.failure == Some(412) {
-        let kind = ErrorType::PreconditionFailed;
-        let body = error(412, kind, "the caller asked for it", None);
-        return Err(responses::PreconditionFailed::new(body).into());
-    }
-    admit_change(caller, project, location)
-}
-
-/// Returns a page of a list, and the number of all its items.
+/// Returns the number of all items, and a page of them: the first `size` items after the key
+/// `after`, sorted by `order`.
+///
+/// # Errors
+///
+/// Returns 400 if `order` is not `id` or `name`.
 fn page<T: Clone>(
     all: &[T],
     key: impl Fn(&T, bool) -> String,

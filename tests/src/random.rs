@@ -20,7 +20,7 @@ impl<'a> Choices<'a> {
         self.0.next().copied().unwrap_or(0)
     }
 
-    /// Returns a number below `bound`; 0 if there is none.
+    /// Returns a number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let mut wide = usize::from(self.byte());
         let mut reach = 256;
@@ -58,8 +58,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads the environment; by default the seed is new, and there are `cases` cases. Prints both,
-    /// so that a failure can be repeated.
+    /// Reads the seed and the number of cases from the environment. By default the seed is random,
+    /// and there are `cases` cases. Prints both, so that a failure can be repeated.
     ///
     /// # Panics
     ///
@@ -79,7 +79,7 @@ impl Run {
         Self { seed, cases }
     }
 
-    /// Returns proptest's runner of these cases.
+    /// Returns a test runner of proptest with this seed and number of cases.
     #[must_use]
     pub fn runner(self) -> TestRunner {
         let mut bytes = [0; 32];

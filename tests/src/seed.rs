@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::memory::{LOCATION, State};
 
-/// Returns the contract, as the service publishes it.
+/// Returns the contract as JSON, as the service publishes it.
 ///
 /// # Panics
 ///
@@ -15,7 +15,7 @@ pub fn contract() -> Value {
         .expect("openapi.json is JSON")
 }
 
-/// Returns a state with some of each resource, and this many virtual machines.
+/// Returns a state with one or two of each resource, and as many virtual machines as `vms` says.
 #[must_use]
 pub fn state(vms: usize) -> State {
     State {
@@ -34,13 +34,13 @@ pub fn state(vms: usize) -> State {
     }
 }
 
-/// Returns the id of a virtual machine of [`state`].
+/// Returns the id of the virtual machine `number` of [`state`], from 0.
 #[must_use]
 pub fn vm_id(number: usize) -> String {
     format!("vm{number:024}")
 }
 
-/// Returns the id of a private subnet of [`state`].
+/// Returns the id of the private subnet `number` of [`state`], which is 1 or 2.
 #[must_use]
 pub fn subnet_id(number: usize) -> String {
     format!("ps{number:024}")

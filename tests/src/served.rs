@@ -4,8 +4,8 @@ use api_server::server::{Config, Router};
 
 use crate::memory::{ContractErrors, Gate, Memory, State};
 
-/// Serves the API in memory and returns its base URL. The server ends with the tokio runtime that
-/// started it.
+/// Serves [`Memory`] with this state on a free port, and returns the base URL. The server ends with
+/// the tokio runtime that started it.
 pub async fn memory(state: State, config: Config) -> String {
     serve(api_server::router(
         Memory::new(state),
@@ -16,7 +16,7 @@ pub async fn memory(state: State, config: Config) -> String {
     .await
 }
 
-/// Serves a router and returns its base URL.
+/// Serves a router on a free port of 127.0.0.1, and returns the base URL.
 ///
 /// # Panics
 ///

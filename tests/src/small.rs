@@ -7,7 +7,8 @@ pub fn schemas(yaml: &str) -> String {
     document("3.1.0", yaml)
 }
 
-/// As [`schemas`], for OpenAPI 3.0.
+/// Returns an OpenAPI 3.0 document with these schemas, given as the YAML below
+/// `components.schemas`.
 #[must_use]
 pub fn schemas_30(yaml: &str) -> String {
     document("3.0.3", yaml)
@@ -36,7 +37,7 @@ pub fn paths(yaml: &str) -> String {
     text
 }
 
-/// Returns the lines without the indentation that all of them share.
+/// Returns the lines that are not blank, without the indentation that all of them share.
 fn undented(yaml: &str) -> Vec<&str> {
     let lines: Vec<&str> = yaml
         .lines()

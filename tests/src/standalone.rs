@@ -5,15 +5,15 @@ use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A workspace with the crates of a contract, and a copy of the run time.
+/// A workspace with the crates of a contract, and a copy of `api-runtime` and `api-macros`.
 pub struct Standalone {
     root: PathBuf,
     target: PathBuf,
 }
 
 impl Standalone {
-    /// Generates a contract into an empty folder `name` below `scratch`, which is the caller's
-    /// `env!("CARGO_TARGET_TMPDIR")`.
+    /// Generates the crates of a contract into the folder `name` below `scratch`, which is the
+    /// caller's `env!("CARGO_TARGET_TMPDIR")`. An older folder of that name is removed.
     ///
     /// # Panics
     ///
@@ -23,7 +23,7 @@ impl Standalone {
         Self::generate_from(scratch, name, contract::load_text(file, contract), prefix)
     }
 
-    /// As [`Self::generate`], from a contract that has been loaded.
+    /// Does what [`Self::generate`] does, for a contract that has been loaded.
     ///
     /// # Panics
     ///
@@ -77,11 +77,11 @@ impl Standalone {
         fs::write(path, text).expect("the file can be written");
     }
 
-    /// Replaces a text in a file, which must contain it exactly once.
+    /// Replaces a string in a file, which must contain it exactly once.
     ///
     /// # Panics
     ///
-    /// If the text is not there, or more than once.
+    /// If the file does not contain the string, or contains it more than once.
     pub fn replace(&self, path: &str, old: &str, new: &str) {
         let text = fs::read_to_string(self.root.join(path)).expect("the file can be read");
         assert_eq!(
@@ -113,7 +113,8 @@ impl Standalone {
             .collect()
     }
 
-    /// Adds a program with these dependencies, given as lines of a manifest.
+    /// Adds a package with a program to the workspace. `dependencies` are lines of its manifest,
+    /// and `main` is its source.
     pub fn add_program(&self, name: &str, dependencies: &str, main: &str) {
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}"
@@ -162,7 +163,7 @@ impl Standalone {
         Self::printed(arguments, self.cargo(arguments))
     }
 
-    /// Runs cargo with a text on standard input, and returns what it has printed on standard
+    /// Runs cargo with a string on standard input, and returns what it has printed on standard
     /// output.
     ///
     /// # Panics

@@ -8,10 +8,12 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::random::Choices;
 
-/// Depth beyond which optional parts are left out, so that recursive schemas end.
+/// The depth beyond which optional parts of values are left out, so that values of recursive
+/// schemas end.
 const DEEP: usize = 6;
 
-/// Returns a value for `schema`, whose references point into `bundle`.
+/// Returns a random value for `schema`, which is mostly valid. The references of the schema are
+/// pointers into `bundle`.
 #[must_use]
 pub fn value(bundle: &Value, schema: &Value, choices: &mut Choices<'_>, depth: usize) -> Value {
     // Rarely, here and below: of a value with several faults only the first is noticed, so the
@@ -149,14 +151,14 @@ fn text(schema: &Map<String, Value>, choices: &mut Choices<'_>) -> String {
     }
 }
 
-/// Returns the text cut or repeated to a number of characters. An empty one becomes characters of
-/// two bytes, so that lengths in bytes and in characters differ.
+/// Returns a string cut or repeated to `length` characters. An empty one becomes characters of two
+/// bytes, so that lengths in bytes and in characters differ.
 fn sized(text: &str, length: usize) -> String {
     let source = if text.is_empty() { "é" } else { text };
     source.chars().cycle().take(length).collect()
 }
 
-/// Returns the text with one character added, removed or replaced.
+/// Returns a string with one character added, removed or replaced.
 fn beside(text: &str, choices: &mut Choices<'_>) -> String {
     let mut characters: Vec<char> = text.chars().collect();
     let at = choices.below(characters.len().max(1));
