@@ -44,7 +44,7 @@ pub(crate) struct Document {
     pub(crate) label: String,
     /// The base of its relative references.
     pub(crate) base: Base,
-    /// Whether a schema in it has `$id` or `$anchor`.
+    /// Whether an object in the document has `$id`, `$anchor` or `$dynamicAnchor`.
     pub(crate) has_resources: bool,
     /// The index of the document for each file path in its references, percent-decoded, or why the
     /// document is unavailable.

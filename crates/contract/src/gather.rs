@@ -6,8 +6,8 @@
 //! keep the spans that they have in their own files.
 //!
 //! `$id` and `$anchor` are dropped, since every reference becomes a pointer. Documents with
-//! `$dynamicRef` are left in several files: where one leads depends on `$id`, and no pointer says
-//! the same.
+//! `$dynamicRef` are left in several files: where one leads depends on `$id`, which no pointer can
+//! express.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

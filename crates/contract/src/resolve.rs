@@ -28,7 +28,7 @@ pub(crate) enum RefProblem {
     Unreadable(String),
     /// The reference names a file that is not JSON or YAML, which has been reported.
     Broken,
-    /// The text is not a URI reference.
+    /// The string in `$ref` is not a URI reference.
     Malformed,
 }
 
@@ -40,7 +40,8 @@ pub(crate) struct Resolver<'a> {
     resources: Resources<'a>,
     /// The result of each reference that was resolved before.
     known: RefCell<HashMap<Key<'a>, Resolved<'a>>>,
-    /// The position of each key in large objects, by the address of the object.
+    /// The position of each key in its object, by the address of the object, for objects with many
+    /// keys.
     keys: RefCell<HashMap<usize, HashMap<&'a str, usize>>>,
     /// The end of the chain that starts at each reference, by the address of its object.
     ends: RefCell<HashMap<usize, Option<NodeRef<'a>>>>,
@@ -52,7 +53,8 @@ pub(crate) struct Resolver<'a> {
 /// others; a document with more wrong references usually has one cause for all.
 const MOST_SUGGESTIONS: u32 = 100;
 
-/// A document, the resource in it that contains the reference, and the reference as written.
+/// The index of a document, the index of the resource (a schema with `$id`) that contains the
+/// reference, and the reference as written.
 type Key<'a> = (usize, Option<usize>, &'a str);
 
 impl<'a> Resolver<'a> {

@@ -61,7 +61,7 @@ pub fn reversed(contract: &Contract) -> Option<Contract> {
 
 struct Reversing {
     ids: HashSet<String>,
-    /// The paths, each with the pointer of its path item.
+    /// The new paths, each with the pointer of its path item in the original document.
     paths: IndexMap<String, String>,
     /// The paths and methods in use.
     routes: HashSet<(String, Method)>,
@@ -177,7 +177,7 @@ fn tags(contract: &Contract, operations: &[Operation]) -> Vec<Tag> {
     tags
 }
 
-/// Returns the name of a callback: the token above its expression and method.
+/// Returns the name of a callback: in its pointer, the token before the expression and the method.
 fn name(callback: &Operation) -> &str {
     callback.pointer.rsplit('/').nth(2).unwrap_or("callback")
 }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 pub struct SourceFile {
     /// The path as the user wrote it, for messages.
     pub name: String,
-    /// The text.
+    /// The text of the file.
     pub text: String,
 }
 
@@ -51,7 +51,7 @@ pub struct LineColumn {
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     files: Vec<SourceFile>,
-    /// The offset of each line of each file, computed when a diagnostic first needs it.
+    /// The offset of the start of each line, by file, computed when a diagnostic first needs it.
     line_starts: Vec<OnceLock<Vec<usize>>>,
 }
 

@@ -7,7 +7,7 @@ use crate::resolve::Resolver;
 use crate::source::Sources;
 use crate::syntax::Syntax;
 
-/// A contract, and the document that it was read from.
+/// What lints read: a contract, its documents, and the records of earlier steps.
 pub(crate) struct Context<'l, 'a> {
     /// The contract, normalised.
     pub(crate) contract: &'l Contract,
@@ -19,7 +19,7 @@ pub(crate) struct Context<'l, 'a> {
     pub(crate) syntax: &'l Syntax<'a>,
     /// The documents, with their references resolved.
     pub(crate) resolver: &'l Resolver<'a>,
-    /// The text of the documents.
+    /// The source text of the documents.
     pub(crate) sources: &'l Sources,
     /// Whether an error was reported before linting.
     pub(crate) is_wrong: bool,

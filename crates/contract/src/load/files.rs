@@ -17,7 +17,8 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// Returns the canonical path, which is equal for two paths to the same file.
+/// Returns the canonical path, which is equal for two paths to the same file. For a missing file,
+/// returns the path as [`clean`] does.
 pub(super) fn identity(path: &Path) -> PathBuf {
     // A missing file has no canonical path.
     path.canonicalize().unwrap_or_else(|_| clean(path))

@@ -42,7 +42,7 @@ pub struct MediaType {
 /// How a property of a form or multipart body is encoded.
 #[derive(Debug, Clone)]
 pub struct PropertyEncoding {
-    /// The media type of the part.
+    /// The media type of the property's value (`contentType`).
     pub content_type: Option<String>,
     /// How an array or object is written, in forms (`style`).
     pub style: Option<Style>,

@@ -8,7 +8,7 @@ use crate::source::Span;
 /// An alternative without schemes makes a credential optional.
 pub type Security = Vec<SecurityRequirement>;
 
-/// An alternative: the schemes that a request must all meet, with their scopes.
+/// One of several alternatives: the schemes that a request must all meet, with their scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SecurityRequirement {
     /// The names and scopes of the schemes, in the document's order.

@@ -1,7 +1,7 @@
 //! Reads JSON (RFC 8259) with the span of every value and key.
 //!
 //! `serde_json` would be the obvious choice, but it reports positions only of errors, and it keeps
-//! the last of two equal keys without a word.
+//! the last of two equal keys without an error.
 
 use std::collections::HashMap;
 

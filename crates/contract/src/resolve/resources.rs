@@ -29,9 +29,10 @@ enum Token<'a> {
 pub(super) struct Resources<'a> {
     pub(super) list: Vec<Resource<'a>>,
     by_uri: HashMap<String, usize>,
-    /// The anchors by name, for each document and resource.
+    /// The nodes with an anchor by its name, for each document and each resource in it, or for the
+    /// part of the document outside of resources.
     anchors: HashMap<(usize, Option<usize>), HashMap<&'a str, NodeRef<'a>>>,
-    /// The resource that contains an object with `$ref`, by its address.
+    /// The index of the resource that contains an object with `$ref`, by the address of the object.
     scopes: HashMap<usize, usize>,
 }
 

@@ -87,7 +87,7 @@ fn is_structured<'a>(walk: &Walk<'_, 'a>, document: usize, schema: &'a Node) -> 
     false
 }
 
-/// Keywords that describe parts of a value.
+/// The keywords of a schema that describe the properties or items of a value.
 const PARTS: [&str; 4] = ["properties", "additionalProperties", "items", "prefixItems"];
 
 /// Returns whether a schema certainly rejects every object.

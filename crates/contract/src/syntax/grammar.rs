@@ -1,5 +1,5 @@
-//! The fields of every object of the standard, as tables: this file has what tables are made of, and
-//! the files of this module have the tables.
+//! The fields of every object of the standard, as tables: this file has the types of the tables,
+//! and the files of this module have the tables.
 //!
 //! The tables are written by hand rather than derived from the JSON Schemas that the OpenAPI
 //! Initiative publishes: those cannot say what a misspelt field was meant to be, nor whether a

@@ -54,7 +54,7 @@ fn check_pattern(walk: &mut Walk<'_, '_>, pattern: &str, span: Span) {
     }
 }
 
-/// Syntax of other dialects, each with what ECMA 262 has instead.
+/// Syntax of other dialects of regular expressions, each with what to write instead in ECMA 262.
 const FOREIGN: [(&str, &str); 11] = [
     ("(?P<", "name a group as in `(?<name>…)`"),
     ("(?P=", "mean a named group as in `\\k<name>`"),
@@ -69,8 +69,8 @@ const FOREIGN: [(&str, &str); 11] = [
     ("\\Z", "write `$`"),
 ];
 
-/// Returns the first syntax of another dialect: as written, its character from 1, and what to write
-/// instead.
+/// Returns the first syntax in a pattern that belongs to another dialect: as written, its position
+/// in characters from 1, and what to write instead.
 fn foreign(pattern: &str) -> Option<(&'static str, usize, &'static str)> {
     let found = FOREIGN
         .into_iter()

@@ -12,7 +12,7 @@ use crate::pointer;
 
 /// The reason why a validator rejects one of the values.
 pub(crate) struct Violation {
-    /// The index of the value.
+    /// The index of the value among all validated values.
     pub(super) index: usize,
     /// The part of the value that is rejected, as tokens of a pointer.
     pub(crate) tokens: Vec<String>,
