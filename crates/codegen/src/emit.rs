@@ -22,8 +22,8 @@ use scan::Entry;
 /// Writes files below a folder, and removes the files of generated crates that are not generated
 /// any more.
 ///
-/// A file that has the right text is left alone, so that cargo does not compile it again. Each file
-/// is replaced in one step, so that no reader sees half of it.
+/// A file that has the right content already is not written, so that cargo does not compile it
+/// again. Each file is replaced in one step, so that no reader sees half of it.
 pub fn write(out: &Path, files: &[File]) -> Result<Emitted, EmitError> {
     let differences = compare(out, files)?;
     let mut emitted = Emitted::default();
@@ -102,7 +102,7 @@ pub struct Stale {
 /// The ways in which a file can differ from the generated one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaleKind {
-    /// The file holds another text.
+    /// The file has other content than the generated one.
     Stale,
     /// The file does not exist.
     Missing,
@@ -212,7 +212,7 @@ fn compare<'f>(out: &Path, files: &'f [File]) -> Result<Vec<Difference<'f>>, Emi
     Ok(differences)
 }
 
-/// Replaces a file in one step: writes the text beside it, and renames that.
+/// Replaces a file in one step: writes a new file beside it, and renames that one.
 fn replace(out: &Path, file: &File) -> Result<(), EmitError> {
     let path = below(out, &file.path);
     let folder = path.parent().unwrap_or(out);

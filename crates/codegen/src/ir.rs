@@ -91,8 +91,8 @@ pub struct CrateNames {
 }
 
 impl CrateNames {
-    /// Returns the package name of a part, which is `types`, `client` or `server`. Both directions
-    /// share one types crate.
+    /// Returns the package name of a part, which is `types`, `client` or `server`. The API and its
+    /// webhooks and callbacks share one types crate.
     #[must_use]
     pub fn package(&self, part: &str) -> String {
         let part = match part {

@@ -3,7 +3,7 @@
 //! A schema is first flattened: `flatten` merges its references and its `allOf` into one
 //! conjunction of keywords. `form` then chooses the tightest Rust form that can hold every value of
 //! the conjunction, and `schema` gives the form a name if it needs one. Where the Rust form accepts
-//! more than the schema does, the item carries the pointer of a compiled check, so that exactly the
+//! more than the schema does, the item has the pointer of a compiled check, so that exactly the
 //! schema's values are accepted.
 
 mod collection;

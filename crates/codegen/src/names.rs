@@ -197,14 +197,14 @@ pub(crate) fn operation(words: &str) -> String {
     }
 }
 
-/// Returns the name, or if it is taken the name with the first free number from 2 on, and marks the
-/// result as taken.
+/// Returns `name`, or `name` with the first number from 2 on that makes it new if it is in `taken`.
+/// Adds the result to `taken`.
 pub(crate) fn unique(taken: &mut HashSet<String>, name: String) -> String {
     first_free(name, |candidate| taken.insert(candidate.to_owned()))
 }
 
-/// Returns a unique name for each wanted one, which is given with the words that it was made from,
-/// and marks the results as taken.
+/// Returns a unique name for each wanted name, which is given with the words that it was made from.
+/// Adds the results to `taken`.
 ///
 /// Where several words make one name, the words that are spelt exactly like it keep it, else the
 /// first do; the others get a number. So a name does not change when the document's order does, if

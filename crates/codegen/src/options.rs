@@ -1,17 +1,18 @@
 //! The options of the generator: the names of the generated crates, and where they find the run
 //! time, which is `api-runtime` and `api-macros`.
 
-/// The names of the generated crates, and where they find the run time that they depend on.
+/// The names of the generated crates, and where they find `api-runtime` and `api-macros`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The start of the names of the crates, such as `api`.
     pub prefix: String,
-    /// Where the generated crates find the run-time crates.
+    /// Where the generated crates find `api-runtime` and `api-macros`.
     pub runtime: Runtime,
 }
 
 impl Options {
-    /// Creates options for crates that stand alone, with a copy of the run time beside them.
+    /// Creates options for crates outside this workspace, with a copy of `api-runtime` and
+    /// `api-macros` beside them.
     #[must_use]
     pub fn new(prefix: impl Into<String>) -> Self {
         Self {

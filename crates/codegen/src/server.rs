@@ -70,7 +70,7 @@ fn jobs(api: &Api<'_>) -> Vec<Job> {
 }
 
 impl Job {
-    /// Generates the file.
+    /// Generates the file of this job.
     fn write(&self, api: &Api<'_>) -> File {
         let root = format!("{}/src", api.names.package("server"));
         match self {
@@ -95,7 +95,7 @@ impl Job {
 }
 
 impl Part {
-    /// Generates the text of the file.
+    /// Generates the Rust source of this part of the server crate.
     fn text(&self, api: &Api<'_>) -> String {
         match *self {
             Self::Library => rust_file(library(api)),

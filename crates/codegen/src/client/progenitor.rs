@@ -125,7 +125,7 @@ fn is_plain(api: &Api<'_>, ty: &TypeRef) -> bool {
     }
 }
 
-/// Returns whether a type is a list of plain values.
+/// Returns whether a type is a list of values for which [`is_plain`] returns true.
 fn is_plain_list(api: &Api<'_>, ty: &TypeRef) -> bool {
     match ty {
         TypeRef::Vec(items) => is_plain(api, items),
@@ -157,8 +157,8 @@ pub(super) struct Request {
     pub(super) request: Expr,
 }
 
-/// Returns the requests of some operations, in their order. [`writes_request`] must hold for each
-/// of them.
+/// Returns the requests that progenitor writes for the given operations, in their order.
+/// [`writes_request`] must hold for each of them.
 pub(super) fn requests(
     names: &ClientNames,
     operations: &[&ir::Operation],

@@ -13,9 +13,9 @@ use crate::names;
 pub(super) enum Body {
     /// No body.
     Empty,
-    /// JSON, read into this type.
+    /// JSON, which is parsed into this type.
     Json(TypeRef),
-    /// Text, read into this type.
+    /// Text, which is parsed into this type.
     Text(TypeRef),
     /// A stream of bytes.
     Bytes,
@@ -30,7 +30,7 @@ pub(super) enum Body {
 pub(super) struct Side {
     /// The responses that the contract lists on this side, codes before ranges.
     pub(super) arms: Vec<Arm>,
-    /// Whether there are bodies of several types, so that the side is an enum.
+    /// Whether there are bodies of several types, so that the client returns an enum.
     pub(super) several: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Arm {
 /// A body of a response, and its variant.
 #[derive(Debug)]
 pub(super) struct Choice {
-    /// The variant's name, if the side is an enum.
+    /// The name of the variant, if the successes or errors become an enum.
     pub(super) variant: String,
     /// The contract's description of the response.
     pub(super) description: String,

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::ir::{Operation, TypeDef, TypeId, TypeRef};
 
-/// Marks every type with the tags that reach it, and with whether requests or responses carry it.
+/// Marks every type with the tags that reach it, and with whether it is part of requests or of
+/// responses.
 ///
 /// A type without tags is in the module `shared`, and is compiled whichever features are on. The
 /// type of every error is such a type, since client and router name it in code without a feature.

@@ -1,7 +1,7 @@
 //! The module that derives the OpenAPI document again, from the operations that the router serves.
 //!
-//! Tests compare it with the contract, and so find what was lost on the way into Rust. The texts
-//! that Rust does not enforce are in a file beside the module, see `words`.
+//! Tests compare it with the contract, and so find what was lost on the way into Rust. The words
+//! that Rust does not enforce, such as descriptions, are in a file beside the module, see `words`.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -65,7 +65,7 @@ fn is_dynamic(response: &Response) -> bool {
 }
 
 impl Side<'_> {
-    /// Generates the enum.
+    /// Generates the enum of the successes or of the errors.
     fn items(&self) -> TokenStream {
         let Self { name, beside, .. } = self;
         let words = docs(&format!(

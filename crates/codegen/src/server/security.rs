@@ -11,7 +11,8 @@ use crate::ir::{Api, SecurityScheme};
 use crate::names;
 use crate::tokens::{docs, ident, inner_docs};
 
-/// Returns whether security asks for a credential, even for an optional one.
+/// Returns whether some alternative asks for a credential, even if another accepts a request
+/// without one.
 pub(super) fn is_secured(security: &Security) -> bool {
     security
         .iter()

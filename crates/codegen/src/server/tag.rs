@@ -26,7 +26,7 @@ pub(super) fn file(api: &Api<'_>, tag: usize) -> String {
     file.finish()
 }
 
-/// Generates the imports and the trait.
+/// Generates the start of a tag's file: its docs, its imports and its trait.
 fn head(api: &Api<'_>, tag: usize, operations: &[&Operation]) -> TokenStream {
     let title = inner_docs(&match &api.tags[tag].name {
         Some(name) => {

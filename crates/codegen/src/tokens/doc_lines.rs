@@ -189,7 +189,7 @@ impl Fence {
                 .all(|character| self.characters.starts_with(character))
     }
 
-    /// Returns a line of the code, moved to the left by as much as the fence.
+    /// Returns a line of the code without the indentation that it shares with the fence.
     fn content<'l>(&self, line: &'l str) -> &'l str {
         let is_margin = |character: char| character == ' ' || (self.is_quoted && character == '>');
         let margin = line

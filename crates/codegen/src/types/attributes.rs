@@ -1,4 +1,4 @@
-//! The attributes of items and fields, which carry the contract's keywords.
+//! The attributes of items and fields, which hold the contract's keywords.
 
 use std::str::FromStr;
 

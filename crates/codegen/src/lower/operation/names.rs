@@ -55,7 +55,7 @@ pub(super) fn operation_names(
     names.into_iter().zip(stems).collect()
 }
 
-/// Returns the suffixes of the names of an operation's types in the server crate, such as `Request`.
+/// Returns the suffixes of the names of an operation's types in the server crate, such as `Body`.
 /// Each name is the operation's stem followed by a suffix.
 fn type_suffixes(operation: &model::Operation) -> Vec<String> {
     let mut suffixes = ["Request", "Response", "Error"].map(str::to_owned).to_vec();
