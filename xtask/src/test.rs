@@ -1,8 +1,8 @@
 //! `cargo xtask test`: the tests, the lints, and what needs documents from outside.
 //!
-//! The lints are a group of their own, for two reasons: they compile every dependency a second time,
-//! because Cargo shares nothing between `check` and `build`, and a newer clippy may find something in
-//! a clone that nobody has changed.
+//! The lints are a group of their own, for two reasons: they compile every dependency a second
+//! time, because Cargo shares nothing between `check` and `build`, and a newer clippy may find
+//! something in a clone that nobody has changed.
 //!
 //! A step that fails does not stop the others. What this machine lacks is skipped, and named at the
 //! start with the command that installs it; only where `CI` is set must nothing be skipped.
