@@ -20,9 +20,9 @@ use api_types::{
 
 pub use stratusd::api::ContractErrors;
 
-/// The only project.
+/// The id of the only project.
 pub const PROJECT: &str = "pjj99grz61ddttq24cf6gc6atm";
-/// The only location.
+/// The name of the only location.
 pub const LOCATION: &str = "eu-central-h1";
 /// A token with which every operation is allowed. See [`Gate`] for other tokens.
 pub const TOKEN: &str = "pat-good";

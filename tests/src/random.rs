@@ -35,7 +35,7 @@ impl<'a> Choices<'a> {
     ///
     /// # Panics
     ///
-    /// If there are none.
+    /// If `items` is empty.
     pub fn of<'i, T>(&mut self, items: &'i [T]) -> &'i T {
         &items[self.below(items.len())]
     }

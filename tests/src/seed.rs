@@ -1,4 +1,4 @@
-//! A [`State`] of the contract's own examples.
+//! Builds a [`State`] of resources that fit the contract.
 
 use serde_json::{Value, json};
 
