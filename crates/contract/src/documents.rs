@@ -13,7 +13,8 @@ use crate::pointer;
 pub(crate) struct Documents {
     /// The documents that could be read. The first is the one that the caller asked for.
     pub(crate) list: Vec<Document>,
-    /// The index in `list` of the document at each path, or why the document is unavailable.
+    /// The index in `list` of the document at each canonical path, or why the document is
+    /// unavailable.
     pub(crate) paths: HashMap<PathBuf, Result<usize, Unavailable>>,
     /// The index in `list` of the local copy for each address on another host, or why the copy is
     /// unavailable.
@@ -25,7 +26,7 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    /// Returns the number of documents that were read from files. The metaschema is built in.
+    /// Returns the number of documents without the metaschema, which is built in.
     pub(crate) fn files(&self) -> usize {
         self.list.len() - usize::from(self.metaschema.is_some())
     }
@@ -39,8 +40,8 @@ pub(crate) const METASCHEMA: &str = "https://json-schema.org/draft/2020-12/schem
 pub(crate) struct Document {
     /// The root node.
     pub(crate) root: Node,
-    /// The path relative to the folder of the first document, or empty for the first document
-    /// itself.
+    /// The path relative to the folder of the first document. Empty for the first document itself,
+    /// and the address for the metaschema.
     pub(crate) label: String,
     /// The base of its relative references.
     pub(crate) base: Base,

@@ -159,8 +159,8 @@ impl Reversing {
     }
 }
 
-/// Returns the tags that the document declares, then those that only operations name, in the order
-/// of their first use.
+/// Returns the tags of the contract, then those that only `operations` name, in the order of their
+/// first use.
 fn tags(contract: &Contract, operations: &[Operation]) -> Vec<Tag> {
     let mut tags = contract.tags.clone();
     for name in operations

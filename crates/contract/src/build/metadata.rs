@@ -131,7 +131,8 @@ fn security_scheme(at: &NodeRef<'_>) -> Option<SecurityScheme> {
     })
 }
 
-/// Returns the paging convention (`x-paging`), or `None` if a required field is missing.
+/// Returns the paging convention (`x-paging`), or `None` if a required field is missing or not a
+/// string.
 pub(super) fn paging(root: &Node) -> Option<Paging> {
     let node = root.get("x-paging")?;
     Some(Paging {

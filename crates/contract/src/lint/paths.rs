@@ -10,8 +10,8 @@ use crate::node::{Entry, Node};
 use crate::source::{Sources, Span};
 use crate::spelling::nearest;
 
-/// Reports path templates that are malformed or match the same paths, and differences between the
-/// path parameters of an operation and those of its template.
+/// Reports path templates that are malformed, name a parameter twice or match the same paths, and
+/// differences between the path parameters of an operation and those of its template.
 pub(super) fn check(context: &Context<'_, '_>, diagnostics: &mut Vec<Diagnostic>) {
     let root = context.resolver.root().node;
     templates(root, context.sources, diagnostics);
