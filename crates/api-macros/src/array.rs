@@ -8,7 +8,8 @@ use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
 use crate::shape;
 
-/// The arguments of `#[array(…)]`.
+/// The arguments of `#[array(…)]`. `check` is the pointer of a compiled schema that lists are
+/// checked against too.
 #[derive(Default)]
 struct Rules {
     min: Option<LitInt>,
@@ -17,7 +18,7 @@ struct Rules {
     check: Option<LitStr>,
 }
 
-/// Expands the derive.
+/// Expands `#[derive(Array)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = shape::newtype(input, "Array")?;
     let Some(item) = shape::argument(inner, 0) else {
@@ -107,7 +108,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// Reads `#[array(…)]`.
+/// Parses the arguments of `#[array(…)]`. An unknown argument is an error.
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
     for attribute in input
@@ -141,7 +142,8 @@ fn rules(input: &DeriveInput) -> Result<Rules> {
     Ok(rules)
 }
 
-/// Generates an expression of the schema without annotations.
+/// Generates an expression that returns the JSON Schema of the array, without annotations such as
+/// `title`.
 fn keywords(item: &syn::Type, rules: &Rules) -> TokenStream {
     let mut pairs = Vec::new();
     for (name, value) in [("minItems", &rules.min), ("maxItems", &rules.max)] {
@@ -160,9 +162,10 @@ fn keywords(item: &syn::Type, rules: &Rules) -> TokenStream {
     }
 }
 
-/// Generates the access to the items.
+/// Generates the access to the items: `into_vec`, `Deref` to a slice, and `IntoIterator` by value
+/// and by reference.
 ///
-/// As a slice and not as a `Vec`, whose methods could change the number of items.
+/// Nothing gives mutable access, which could break a constraint.
 fn collection(input: &DeriveInput, inner: &syn::Type, item: &syn::Type) -> TokenStream {
     let ident = &input.ident;
     quote! {

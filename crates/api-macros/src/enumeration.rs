@@ -11,7 +11,7 @@ use listed::read;
 
 use crate::shape::wrong_shape;
 
-/// Expands the derive.
+/// Expands `#[derive(Enumeration)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let mut extensible = false;
     let mut json = false;

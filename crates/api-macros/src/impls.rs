@@ -4,9 +4,10 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Ident, LitStr};
 
-/// Generates `Serialize` and `Deserialize`, which call `Wire`.
+/// Generates impls of serde's `Serialize` and `Deserialize` that call `api_runtime::Wire` of the
+/// type.
 ///
-/// The names that an expansion chooses itself start with `__`, which no type of a contract does.
+/// Names that an expansion introduces itself start with `__`, as no name from a contract does.
 pub(crate) fn serde(ident: &Ident) -> TokenStream {
     quote! {
         #[automatically_derived]
@@ -30,7 +31,8 @@ pub(crate) fn serde(ident: &Ident) -> TokenStream {
     }
 }
 
-/// Generates `Wire` from the bodies of its two functions.
+/// Generates an impl of `api_runtime::Wire`. `decode` is a function body that reads from
+/// `deserializer`, `encode` one that writes to `serializer`.
 pub(crate) fn wire(ident: &Ident, decode: &TokenStream, encode: &TokenStream) -> TokenStream {
     quote! {
         #[automatically_derived]
@@ -51,12 +53,12 @@ pub(crate) fn wire(ident: &Ident, decode: &TokenStream, encode: &TokenStream) ->
     }
 }
 
-/// Generates the body of `decode` for a type that the compiled schema checks too: `inner` decodes
-/// from `deserializer`.
+/// Generates the body of `Wire::decode` for a type that a compiled schema checks too. `check` is
+/// the pointer of that schema, `inner` decodes the type from `deserializer`.
 ///
-/// The whole value is read as JSON first, since the schema may look at parts that the type does not
-/// keep. The closure gives `inner` another error type: a `Value` as deserializer has
-/// `serde_json`'s.
+/// The value is decoded to JSON and checked first, since the schema may constrain parts that the
+/// type does not keep. `inner` is in a closure because it reads from a `Value`, whose error type is
+/// that of `serde_json`.
 pub(crate) fn checked(check: &LitStr, inner: &TokenStream) -> TokenStream {
     quote! {
         let value: ::api_runtime::__private::Value = ::api_runtime::Wire::decode(deserializer)?;
@@ -69,7 +71,7 @@ pub(crate) fn checked(check: &LitStr, inner: &TokenStream) -> TokenStream {
     }
 }
 
-/// Generates an expression of an `Option`.
+/// Generates the expression `Some(value)` or `None`.
 pub(crate) fn optional<T: quote::ToTokens>(value: Option<&T>) -> TokenStream {
     if let Some(value) = value {
         quote!(::core::option::Option::Some(#value))

@@ -9,7 +9,7 @@ use crate::impls;
 use crate::schema::{self, Annotations};
 use crate::shape;
 
-/// Expands the derive.
+/// Expands `#[derive(Json)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = shape::newtype(input, "Json")?;
     let mut check: Option<LitStr> = None;

@@ -8,7 +8,8 @@ use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
 use crate::shape;
 
-/// The arguments of `#[map(…)]`.
+/// The arguments of `#[map(…)]`. `check` is the pointer of a compiled schema that maps are checked
+/// against too.
 #[derive(Default)]
 struct Rules {
     min: Option<LitInt>,
@@ -16,7 +17,7 @@ struct Rules {
     check: Option<LitStr>,
 }
 
-/// Expands the derive.
+/// Expands `#[derive(Map)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = shape::newtype(input, "Map")?;
     let Some(values) = shape::argument(inner, 1) else {
@@ -130,7 +131,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// Generates `IntoIterator` of the map and of a reference to it.
+/// Generates `IntoIterator` for the newtype and for a reference to it.
 fn iteration(ident: &syn::Ident, inner: &syn::Type, values: &syn::Type) -> TokenStream {
     quote! {
         #[automatically_derived]
@@ -155,7 +156,7 @@ fn iteration(ident: &syn::Ident, inner: &syn::Type, values: &syn::Type) -> Token
     }
 }
 
-/// Reads `#[map(…)]`.
+/// Parses the arguments of `#[map(…)]`. An unknown argument is an error.
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
     for attribute in input

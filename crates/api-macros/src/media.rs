@@ -6,7 +6,7 @@ use quote::quote;
 use syn::parse::ParseStream;
 use syn::{Attribute, Ident, LitStr, Meta, Result, Token, Type};
 
-/// A media type of a body.
+/// A media type of a request or response body, as an attribute declares it.
 pub(crate) struct Media {
     pub kind: Kind,
     name: String,
@@ -26,7 +26,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns whether no type describes the body.
+    /// Returns whether the body has no typed value that a schema could describe: the handler gets
+    /// or returns a stream of bytes, parts or events.
     pub(crate) fn is_opaque(self) -> bool {
         matches!(self, Self::Multipart | Self::Bytes | Self::Events)
     }
@@ -63,7 +64,8 @@ impl Media {
         }))
     }
 
-    /// Generates the description of the media type, with the type of the body if `ty` is given.
+    /// Generates the `api_runtime::server::Media` of the media type. It includes the schema of
+    /// `ty`, the type of the body, if `ty` is given and the body is not opaque.
     pub(crate) fn description(&self, ty: Option<&Type>) -> TokenStream {
         let name = &self.name;
         let schema = self.schema.iter();
@@ -74,7 +76,8 @@ impl Media {
         quote!(::api_runtime::server::Media::new(#name) #(.schema(#schema))* #lenient #described)
     }
 
-    /// Generates the expression that writes `body` as a response.
+    /// Generates the expression of a response with `body`. `listed` is an expression of type
+    /// `api_runtime::server::ListedResponse`.
     pub(crate) fn write(&self, listed: &TokenStream, body: &TokenStream) -> TokenStream {
         match self.kind {
             Kind::Json => quote!(#listed.json(&#body)),
@@ -145,10 +148,10 @@ impl Body {
     }
 }
 
-/// Generates a constant of a trait: with the types of the described values if the feature `utoipa`
-/// is on, because the re-derived document needs them, else without.
+/// Generates the constant `name` of type `ty`. With the feature `utoipa` of the generated crate its
+/// value includes the schemas of Rust types, which the re-derived OpenAPI document needs.
 ///
-/// `value` generates the value, given whether it has the types.
+/// `value` generates the value. Its argument is whether the value includes the schemas.
 pub(crate) fn constant(
     name: &TokenStream,
     ty: &TokenStream,

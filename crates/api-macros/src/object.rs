@@ -12,7 +12,7 @@ use properties::{Object, Property, read};
 use crate::impls;
 use crate::schema::{self, Annotations};
 
-/// Expands the derive.
+/// Expands `#[derive(Object)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let object = read(input)?;
     let ident = &input.ident;
@@ -43,10 +43,11 @@ impl Object<'_> {
         }
     }
 
-    /// Generates the decoding of the properties: a visitor with a local variable for each.
+    /// Generates the code that decodes the properties from `deserializer`: a serde visitor with a
+    /// local variable for each property.
     ///
-    /// Not serde's derive, which decodes null and an absent property to the same value, and cannot
-    /// skip unknown properties in lenient mode only.
+    /// serde's derive is not used: it decodes null and an absent property to the same value, and
+    /// cannot skip unknown properties in lenient mode only.
     fn decode_map(&self) -> TokenStream {
         let ident = &self.input.ident;
         let wires: Vec<&String> = self
@@ -131,8 +132,9 @@ impl Object<'_> {
         }
     }
 
-    /// Generates the checks that follow when all properties are read: their number, and
-    /// `dependentRequired`.
+    /// Generates the checks that run when all properties are decoded: `minProperties`,
+    /// `maxProperties` and `dependentRequired`. Returns `None` if the object has none of these
+    /// keywords. `slots` are the local variables of the properties, in the order of the fields.
     fn map_rules(&self, slots: &[Ident]) -> Option<TokenStream> {
         let wires: Vec<&String> = self
             .properties
@@ -226,7 +228,8 @@ impl Object<'_> {
         }
     }
 
-    /// Generates an expression of the schema without annotations.
+    /// Generates an expression that returns the JSON Schema of the object, without annotations such
+    /// as `title`.
     fn keywords(&self) -> TokenStream {
         let mut pairs = vec![quote!(("type", json!("object")))];
         if !self.properties.is_empty() {

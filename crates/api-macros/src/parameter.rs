@@ -7,7 +7,8 @@ use syn::{Attribute, Ident, Lit, LitStr, Meta, Result, Token, Type};
 
 use crate::schema::{json, unraw};
 
-/// A parameter of a request, or a header of a response.
+/// The arguments of `#[parameter(…)]` for a parameter of a request, or of `#[header(…)]` for a
+/// header of a response.
 pub(crate) struct Parameter {
     location: Ident,
     name: LitStr,
@@ -71,7 +72,8 @@ impl Parameter {
         Ok(made)
     }
 
-    /// Reads one argument of the attribute, except for the location.
+    /// Parses the argument `word` of the attribute. The location (`path`, `query`, `header` or
+    /// `cookie`) is an error here.
     fn item(&mut self, word: &str, meta: &ParseNestedMeta<'_>) -> Result<()> {
         match word {
             "name" => self.name = meta.value()?.parse()?,
@@ -99,12 +101,14 @@ impl Parameter {
         Ok(())
     }
 
-    /// Returns the name on the wire.
+    /// Returns the name of the parameter or header in a request or response, which may differ from
+    /// the name of its field.
     pub(crate) fn name(&self) -> String {
         self.name.value()
     }
 
-    /// Generates the description of the parameter, with the type of its field if `ty` is given.
+    /// Generates the `api_runtime::server::Parameter` that describes the parameter. It includes the
+    /// schema of `ty`, the type of the field, if `ty` is given.
     pub(crate) fn description(&self, ty: Option<&Type>) -> TokenStream {
         let Self {
             location,
@@ -131,7 +135,8 @@ impl Parameter {
     }
 }
 
-/// Reads a Rust literal and returns it as JSON: a string, a number or a boolean.
+/// Parses `= literal` and returns the literal as a JSON text. A literal other than a string, a
+/// boolean or a number without a suffix is an error.
 fn literal(meta: &ParseNestedMeta<'_>) -> Result<String> {
     let input = meta.value()?;
     // A minus sign is a token of its own, before the literal.

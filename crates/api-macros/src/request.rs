@@ -41,19 +41,20 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(request.expand(&input.ident))
 }
 
-/// The parts of a request.
+/// The parameters and the body of a request struct, with the code that reads its fields.
 #[derive(Default)]
 struct Parts {
     parameters: Vec<(Parameter, Type)>,
     body: Option<(Body, Type)>,
-    /// The statements that read the fields, in order.
+    /// The statements that read the fields, in the order of the fields.
     reads: Vec<TokenStream>,
-    /// The fields of the struct expression.
+    /// The `name: value` pairs of the expression that builds the struct.
     fields: Vec<TokenStream>,
 }
 
 impl Parts {
-    /// Adds a field.
+    /// Adds a field of the struct. A field without one of the three attributes is an error, and so
+    /// is a second body.
     fn add(&mut self, field: &Field) -> Result<()> {
         let Some(name) = &field.ident else {
             return Ok(());
@@ -134,7 +135,8 @@ impl Parts {
     }
 }
 
-/// Returns what a field is read from, as its attribute says.
+/// Returns the part of the request that a field is read from. A field without `#[parameter(…)]`,
+/// `#[body(…)]` or `#[upgrade]` is an error.
 fn source(field: &Field, name: &Ident) -> Result<Source> {
     let parameter = field
         .attrs
@@ -160,7 +162,8 @@ fn source(field: &Field, name: &Ident) -> Result<Source> {
     ))
 }
 
-/// Generates the description of a body.
+/// Generates the `api_runtime::server::Body` that describes a body of type `ty`. It includes the
+/// schema of the type if `described`.
 fn body_description(body: &Body, ty: &Type, described: bool) -> TokenStream {
     // The `Option` of a body that may be left out is no part of its schema.
     let inner = if body.is_required {
@@ -178,7 +181,7 @@ fn body_description(body: &Body, ty: &Type, described: bool) -> TokenStream {
     quote!(::api_runtime::server::Body::new(#media) #required)
 }
 
-/// Generates the call that reads a body.
+/// Generates the call of the method of `Inputs` that reads a body, with `.await` if it is async.
 fn body_reader(body: &Body) -> TokenStream {
     let is_opaque = body
         .media
@@ -251,14 +254,15 @@ pub(crate) fn expand_body(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// A variant of an enum of media types, with its type and media type.
+/// A variant of an enum whose variants are the media types of a body.
 pub(crate) struct Choice {
     pub ident: Ident,
     pub ty: Type,
     pub media: Media,
 }
 
-/// Reads the variants of an enum of media types.
+/// Reads the variants of an enum whose variants are the media types of a body. `derive` is the name
+/// of the derive, for messages.
 pub(crate) fn choices(input: &DeriveInput, derive: &str) -> Result<Vec<Choice>> {
     let Data::Enum(data) = &input.data else {
         return Err(wrong_shape(
@@ -289,7 +293,8 @@ pub(crate) fn choices(input: &DeriveInput, derive: &str) -> Result<Vec<Choice>> 
     Ok(choices)
 }
 
-/// Generates the constant of the media types of an enum.
+/// Generates the associated constant `MEDIA`: the descriptions of the media types, in the order of
+/// the variants.
 pub(crate) fn media_constant(choices: &[Choice]) -> TokenStream {
     constant(
         &quote!(MEDIA),

@@ -10,7 +10,7 @@ use crate::request::{choices, media_constant};
 use crate::schema::unraw;
 use crate::shape::{self, wrong_shape};
 
-/// Expands the derive.
+/// Expands `#[derive(ResponseParts)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     match &input.data {
         Data::Enum(_) => of_enum(input),
@@ -31,7 +31,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
 const SHAPE: &str =
     "ResponseParts is for a struct with named fields, or for an enum of media types";
 
-/// Expands the derive for an enum of media types.
+/// Expands `#[derive(ResponseParts)]` for an enum whose variants are the media types of a body.
 fn of_enum(input: &DeriveInput) -> Result<TokenStream> {
     let variants = choices(input, "ResponseParts")?;
     let ident = &input.ident;
@@ -59,7 +59,7 @@ fn of_enum(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The fields of a struct.
+/// The body and the headers of a response struct, each with the name and type of its field.
 #[derive(Default)]
 struct Parts {
     body: Option<(Body, Ident, Type)>,
@@ -151,7 +151,8 @@ impl Parts {
         }
     }
 
-    /// Generates the body of `respond`.
+    /// Generates the body of `ResponseParts::respond`, which returns the response with its body and
+    /// headers.
     fn respond(&self) -> TokenStream {
         let listed = quote!(__listed);
         let body = match &self.body {

@@ -10,17 +10,17 @@ use syn::{
 use crate::media::{Media, constant};
 use crate::shape::wrong_shape;
 
-/// A response and its variant.
+/// A response of an operation, as an enum variant declares it.
 struct Response<'i> {
     ident: &'i Ident,
     status: Status,
     content: Content,
-    /// The name and type of the value that the variant holds besides the status; a tuple variant
-    /// has no name.
+    /// The name and type of the value that the variant holds besides the status. The name is `None`
+    /// in a tuple variant.
     payload: Option<(Option<&'i Ident>, &'i Type)>,
 }
 
-/// The statuses that a response is listed for.
+/// The status under which the contract lists a response. A range has its first digit: 4 for `4XX`.
 enum Status {
     Code(u16),
     Range(u8),
@@ -29,7 +29,8 @@ enum Status {
 
 /// How the value of a variant is written.
 enum Content {
-    /// The value writes itself: its type implements `ResponseParts`.
+    /// The type of the value implements `ResponseParts`, which writes the response. A variant
+    /// without a value has no body.
     Parts,
     /// The value is a body of this media type.
     Body(Media),
@@ -37,7 +38,7 @@ enum Content {
     Handshake,
 }
 
-/// Expands the derive.
+/// Expands `#[derive(Responses)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Enum(data) = &input.data else {
         return Err(wrong_shape(input, "Responses is for an enum"));
@@ -163,7 +164,8 @@ impl Status {
         ))
     }
 
-    /// Returns whether the handler chooses the status.
+    /// Returns whether the variant holds a status that the handler chooses, as for a range or
+    /// `default`.
     fn is_dynamic(&self) -> bool {
         !matches!(self, Self::Code(_))
     }
@@ -192,7 +194,8 @@ impl Content {
 }
 
 impl Response<'_> {
-    /// Generates the description of the response, with the type of its value if `described`.
+    /// Generates the `api_runtime::server::ListedResponse` that describes the response. It includes
+    /// the schema of the value if `described`.
     fn description(&self, described: bool) -> TokenStream {
         let status = match self.status {
             Status::Code(code) => {
@@ -216,7 +219,8 @@ impl Response<'_> {
         quote!(::api_runtime::server::ListedResponse::#status #content)
     }
 
-    /// Generates the arm that writes the response, which is at index `at` of `LISTED`.
+    /// Generates the `match` arm that converts the variant into a response. The description of the
+    /// response is at index `at` of `LISTED`.
     fn arm(&self, at: usize) -> TokenStream {
         let at = Literal::usize_unsuffixed(at);
         let variant = self.ident;
@@ -251,10 +255,12 @@ impl Response<'_> {
     }
 }
 
-/// Generates `Statuses` from `#[responses(…)]`, if a variant stands for several statuses.
+/// Generates an impl of `api_runtime::server::Statuses`. Returns `None` if each variant has one
+/// status.
 ///
-/// `beside = Other` names the other enum of the operation, `default = 400..=599` the statuses that
-/// `default` may have.
+/// In `#[responses(…)]`, `beside = Other` names the other enum of the operation, whose statuses a
+/// range or `default` excludes, and `default = 400..=599` gives the statuses that `default` may
+/// have.
 fn statuses(input: &DeriveInput, responses: &[Response<'_>]) -> Result<Option<TokenStream>> {
     let (mut beside, mut range) = (None, None);
     let attributes: Vec<&Attribute> = input
@@ -307,8 +313,9 @@ fn statuses(input: &DeriveInput, responses: &[Response<'_>]) -> Result<Option<To
     }))
 }
 
-/// Generates the conversions from the values of the variants: `From` a value that only one variant
-/// holds, `TryFrom` a status and a value if the status selects the variant.
+/// Generates the conversions from the values of the variants: `TryFrom<(StatusCode, T)>` if a
+/// variant for a range or `default` holds the type `T`, else `From<T>` if only one variant holds
+/// `T` and `T` alone identifies it.
 fn conversions(ident: &Ident, responses: &[Response<'_>]) -> TokenStream {
     let mut by_type: Vec<(String, &Type, Vec<&Response<'_>>)> = Vec::new();
     for response in responses {
@@ -348,7 +355,8 @@ fn conversions(ident: &Ident, responses: &[Response<'_>]) -> TokenStream {
     quote!(#(#conversions)*)
 }
 
-/// Generates the conversion from a status and a value of type `ty`.
+/// Generates `TryFrom<(StatusCode, ty)>`, which selects the variant by the status and fails if
+/// there is none.
 fn by_status(ident: &Ident, ty: &Type, responses: &[&Response<'_>]) -> TokenStream {
     // A status of its own goes before a range, and a range before the default.
     let fixed = responses.iter().filter_map(|response| {

@@ -17,7 +17,7 @@ use crate::impls::{self, optional};
 use crate::schema::{self, Annotations};
 use crate::shape;
 
-/// Expands the derive.
+/// Expands `#[derive(Scalar)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let inner = shape::newtype(input, "Scalar")?;
     let ident = &input.ident;
@@ -47,7 +47,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! { #check #wire #serde #conversions #access #described })
 }
 
-/// Generates `check`, which borrows a value, and `checked`, which wraps it.
+/// Generates `check`, which checks a borrowed value against the constraints, and `checked`, which
+/// checks a value and wraps it in the newtype.
 fn check(scalar: &Scalar<'_>) -> TokenStream {
     let Scalar {
         ident,
@@ -162,7 +163,8 @@ fn bound_of(name: &str, value: &Expr, inner: &Type) -> Option<TokenStream> {
     (!says_nothing).then(|| quote!(#clamped))
 }
 
-/// Rounds a bound to the equivalent integer, if there is one.
+/// Rounds the bound `name` to the equivalent integer. Returns `None` for a `multiple_of` that is
+/// not an integer.
 ///
 /// A minimum is rounded up and a maximum down. An exclusive bound is rounded the other way: `> 0.5`
 /// is `> 0`.
@@ -184,7 +186,8 @@ fn whole(name: &str, number: &str) -> Option<i128> {
     Some(integer as i128)
 }
 
-/// Generates an expression of the schema without annotations.
+/// Generates an expression that returns the JSON Schema of the value, without annotations such as
+/// `title`.
 fn keywords(scalar: &Scalar<'_>) -> TokenStream {
     let Scalar {
         inner,

@@ -59,20 +59,20 @@ impl Annotations {
         Ok(made)
     }
 
-    /// Returns the name of the schema: that of its component, or the identifier for an inline
-    /// schema.
+    /// Returns the name of the schema: `name` of `#[schema(…)]`, else the identifier of the item.
     fn own_name(&self, ident: &Ident) -> String {
         self.name
             .clone()
             .unwrap_or_else(|| unraw(&ident.to_string()))
     }
 
-    /// Returns the name of the schema among the contract's components; none for an inline schema.
+    /// Returns the name of the schema among the contract's components, or `None` for an inline
+    /// schema.
     pub(crate) fn component(&self, ident: &Ident) -> Option<String> {
         (!self.inline).then(|| self.own_name(ident))
     }
 
-    /// Generates an expression that adds the annotations to `schema`.
+    /// Generates an expression that adds the annotations to the value of the expression `schema`.
     pub(crate) fn add_to(&self, schema: &TokenStream) -> TokenStream {
         let described = quote!(::api_runtime::described);
         let mut pairs = Vec::new();
@@ -109,10 +109,9 @@ impl Annotations {
     }
 }
 
-/// Reads a JSON text from an attribute.
+/// Stores a string literal of an attribute in `into`, after a check that it is a JSON text.
 ///
-/// A text and not tokens: the expansion parses it at run time. Checked here, so that this cannot
-/// fail then.
+/// The expansion parses the text when the program runs, which the check keeps from failing.
 pub(crate) fn json(literal: &LitStr, into: &mut Option<String>) -> Result<()> {
     let text = literal.value();
     serde_json::from_str::<serde_json::Value>(&text)
@@ -121,7 +120,7 @@ pub(crate) fn json(literal: &LitStr, into: &mut Option<String>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the doc comments as one text.
+/// Returns the lines of the doc comments, joined and trimmed, or `None` if nothing is left.
 fn description(attributes: &[Attribute]) -> Option<String> {
     let mut lines = Vec::new();
     for attribute in attributes {
@@ -141,11 +140,11 @@ fn description(attributes: &[Attribute]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Generates `Described`, `schemars::JsonSchema` and `utoipa::ToSchema`, behind features of the
-/// generated crate.
+/// Generates `Described`, `schemars::JsonSchema` and `utoipa::ToSchema`, behind the features
+/// `schemars` and `utoipa` of the generated crate.
 ///
-/// `keywords` is an expression of the schema without annotations, `mentions` are the types that it
-/// refers to.
+/// `keywords` is an expression of the JSON Schema without annotations, `mentions` are the types
+/// that the schema refers to.
 pub(crate) fn described(
     input: &DeriveInput,
     annotations: &Annotations,

@@ -18,7 +18,7 @@ pub(crate) fn newtype<'i>(input: &'i DeriveInput, derive: &str) -> Result<&'i Ty
     ))
 }
 
-/// Returns the `n`th argument of a generic type such as `Vec<T>`.
+/// Returns the type argument at index `n` of a generic type such as `Vec<T>`.
 pub(crate) fn argument(ty: &Type, n: usize) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     // By the last segment, so that `Vec<T>` and `::std::vec::Vec<T>` are the same.
@@ -36,7 +36,7 @@ pub(crate) fn argument(ty: &Type, n: usize) -> Option<&Type> {
         .nth(n)
 }
 
-/// Returns the error for an item that a derive is not for.
+/// Returns the error for an item that a derive is not for. `words` is the message.
 pub(crate) fn wrong_shape(input: &DeriveInput, words: &str) -> syn::Error {
     syn::Error::new(input.span(), words)
 }

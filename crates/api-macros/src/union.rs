@@ -8,7 +8,8 @@ use crate::impls;
 use crate::schema::{self, Annotations};
 use crate::shape::wrong_shape;
 
-/// The arguments of `#[union(…)]`.
+/// The arguments of `#[union(…)]`. `check` is the pointer of a compiled schema that values are
+/// checked against too.
 #[derive(Default)]
 struct Rules {
     tag: Option<LitStr>,
@@ -26,7 +27,7 @@ struct Variant {
     from: bool,
 }
 
-/// Expands the derive.
+/// Expands `#[derive(Union)]`.
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let rules = rules(input)?;
     let variants = variants(input)?;
@@ -75,7 +76,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! { #wire #serde #(#conversions)* #described })
 }
 
-/// Reads `#[union(…)]`.
+/// Parses the arguments of `#[union(…)]`. Exactly one of `tag`, `one_of` and `any_of` must be
+/// there.
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
     for attribute in input
@@ -155,9 +157,10 @@ fn variants(input: &DeriveInput) -> Result<Vec<Variant>> {
     Ok(variants)
 }
 
-/// Generates an expression that decodes `value` as the variant that its tag selects.
+/// Generates an expression that decodes `value` as the variant that its property `tag` selects, and
+/// returns an error if no variant has that tag.
 ///
-/// The tag may be anywhere in the object, so the value has been read as JSON before.
+/// The tag may be anywhere in the object, so the whole value has to be read as JSON before.
 fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
     let arms = variants.iter().map(|variant| {
         let (name, tags) = (&variant.ident, &variant.tags);
@@ -176,7 +179,8 @@ fn by_tag(tag: &LitStr, variants: &[Variant]) -> TokenStream {
     }
 }
 
-/// Generates an expression that decodes `value` by trying each variant.
+/// Generates an expression that decodes `value` by trying each variant. If several accept it,
+/// `exactly_one` makes that an error; otherwise the variant that keeps most of the value is used.
 fn by_trial(variants: &[Variant], exactly_one: bool) -> TokenStream {
     let choose = if exactly_one {
         quote!(one_of)
@@ -192,7 +196,8 @@ fn by_trial(variants: &[Variant], exactly_one: bool) -> TokenStream {
     quote!(::api_runtime::__private::#choose(&value, &[#(#alternatives),*]))
 }
 
-/// Generates an expression of the schema without annotations.
+/// Generates an expression that returns the JSON Schema of the union, without annotations such as
+/// `title`.
 fn keywords(rules: &Rules, variants: &[Variant]) -> TokenStream {
     let references = variants.iter().map(|variant| {
         let ty = &variant.ty;

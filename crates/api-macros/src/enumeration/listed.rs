@@ -5,10 +5,10 @@ use syn::{Data, DeriveInput, Fields, Ident, LitStr, Result};
 use crate::schema;
 use crate::shape::wrong_shape;
 
-/// A value that the schema lists, with its variant.
+/// A value that the schema lists, with the enum variant that stands for it.
 pub(super) struct Listed {
     pub(super) ident: Ident,
-    /// The text of a string, or the JSON text of any value.
+    /// The string itself in an enumeration of strings, else the JSON text of the value.
     pub(super) value: String,
 }
 
@@ -19,7 +19,9 @@ pub(super) struct Enumeration<'i> {
     pub(super) unlisted: Option<Ident>,
 }
 
-/// Reads the variants and their `#[value(…)]`.
+/// Reads the variants of an enum with their values: `#[value(json = "…")]` if `json`, else
+/// `#[value("…")]`. A variant that has fields or no value is an error, unless it is marked
+/// `#[unlisted]`.
 pub(super) fn read(input: &DeriveInput, json: bool) -> Result<Enumeration<'_>> {
     let Data::Enum(data) = &input.data else {
         return Err(wrong_shape(input, "Enumeration is for an enum"));

@@ -8,7 +8,7 @@ use super::listed::Enumeration;
 use crate::impls;
 use crate::schema::{self, Annotations};
 
-/// Expands the derive for an enumeration of strings.
+/// Expands `#[derive(Enumeration)]` for an enumeration of strings.
 pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let ident = &enumeration.input.ident;
     let annotations = Annotations::read(&enumeration.input.attrs)?;
@@ -75,7 +75,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
                 })
             }
 
-            /// Returns the value as it is in JSON.
+            /// Returns the string that the value is in JSON, without quotes and escapes.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -102,10 +102,10 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     })
 }
 
-/// Generates the conversions from text: fallible for a closed set, infallible for an extensible
-/// one.
+/// Generates the conversions from strings: fallible for a closed enumeration, infallible for an
+/// extensible one.
 ///
-/// In Rust any text converts to an extensible enumeration, but only lenient mode decodes an
+/// In Rust any string converts to an extensible enumeration, but only lenient mode decodes an
 /// unlisted one: a client has to accept values of a newer server, a server must reject what its
 /// contract does not list.
 fn conversions(enumeration: &Enumeration<'_>) -> TokenStream {

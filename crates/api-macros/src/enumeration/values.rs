@@ -8,7 +8,7 @@ use super::listed::Enumeration;
 use crate::impls;
 use crate::schema::{self, Annotations};
 
-/// Expands the derive for an enumeration of other values.
+/// Expands `#[derive(Enumeration)]` for values of which at least one is not a string.
 pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
     let ident = &enumeration.input.ident;
     let annotations = Annotations::read(&enumeration.input.attrs)?;
@@ -80,7 +80,7 @@ pub(super) fn expand(enumeration: &Enumeration<'_>) -> Result<TokenStream> {
         impl ::core::str::FromStr for #ident {
             type Err = ::api_runtime::ConstraintError;
 
-            /// Reads the value's JSON text, or the bare text of a string.
+            /// Parses the JSON text of a listed value, or a listed string without its quotes.
             fn from_str(text: &str) -> ::core::result::Result<Self, ::api_runtime::ConstraintError> {
                 let value = ::api_runtime::__private::parsed(text);
                 Self::try_from(value).or_else(|_| Self::try_from(::api_runtime::__private::Value::from(text)))

@@ -8,11 +8,12 @@ use super::properties::{Object, Property};
 use crate::schema::unraw;
 use crate::shape::argument;
 
-/// The most required fields that are arguments of `new`. More are fields of a struct, so that each
-/// has its name at the call.
+/// The largest number of required fields that are the arguments of `new`. More required fields
+/// become the fields of a struct, so that each has its name at the call.
 const ARGUMENTS: usize = 3;
 
-/// Generates the constructors of a struct.
+/// Generates the constructors of a struct: `new` or a struct of the required fields, and the
+/// `with_…` methods.
 pub(super) fn expand(object: &Object<'_>) -> TokenStream {
     let ident = &object.input.ident;
     let (required, rest): (Vec<&Property>, Vec<&Property>) = object
@@ -63,7 +64,8 @@ pub(super) fn expand(object: &Object<'_>) -> TokenStream {
     quote! { #constructor #setters }
 }
 
-/// Generates a struct of the required fields, and the conversion from it.
+/// Generates a struct of the required fields, and `From` that struct for the object, which `made`
+/// builds.
 ///
 /// The struct is not `#[non_exhaustive]`: a new required property must not compile until every
 /// caller sets it.
@@ -98,7 +100,8 @@ fn from_fields(object: &Object<'_>, required: &[&Property], made: &TokenStream) 
     }
 }
 
-/// Generates a `with_…` method for each optional field, and for additional properties.
+/// Generates a `with_…` method for each field in `rest` and for additional properties. Returns
+/// `None` if there are neither.
 fn setters(object: &Object<'_>, rest: &[&Property]) -> Option<TokenStream> {
     if rest.is_empty() && object.additional.is_none() {
         return None;

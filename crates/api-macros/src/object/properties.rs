@@ -5,7 +5,8 @@ use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Result, Type};
 use crate::schema::{self, Annotations, unraw};
 use crate::shape::{self, wrong_shape};
 
-/// The arguments of `#[object(…)]`.
+/// The arguments of `#[object(…)]`. `fields` is the name for the struct of the required fields,
+/// `check` the pointer of a compiled schema that objects are checked against too.
 #[derive(Default)]
 pub(super) struct Rules {
     pub(super) closed: bool,
@@ -32,7 +33,7 @@ pub(super) struct Property {
 }
 
 impl Property {
-    /// Returns whether the property must be in the object.
+    /// Returns whether the property must be in the object: it is not optional and has no default.
     pub(super) fn is_required(&self) -> bool {
         !self.optional && self.default.is_none()
     }
@@ -56,7 +57,8 @@ pub(super) struct Object<'i> {
     pub(super) additional: Option<(Ident, Type)>,
 }
 
-/// Reads the fields of the struct and their `#[field(…)]`.
+/// Reads the fields of a struct and their `#[field(…)]`. Any input but a struct with named fields
+/// is an error.
 pub(super) fn read(input: &DeriveInput) -> Result<Object<'_>> {
     let fields = match &input.data {
         Data::Struct(data) => match &data.fields {
@@ -145,7 +147,7 @@ pub(super) fn read(input: &DeriveInput) -> Result<Object<'_>> {
     })
 }
 
-/// Reads `#[object(…)]`.
+/// Parses the arguments of `#[object(…)]`. An unknown argument is an error.
 fn rules(input: &DeriveInput) -> Result<Rules> {
     let mut rules = Rules::default();
     for attribute in input

@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::rules::Scalar;
 
-/// Generates `Debug`, `Display` and the access to the value.
+/// Generates `Debug`, `Display` and the methods that return the value.
 pub(super) fn access(scalar: &Scalar<'_>) -> TokenStream {
     if scalar.is_text {
         of_text(scalar)
@@ -14,8 +14,8 @@ pub(super) fn access(scalar: &Scalar<'_>) -> TokenStream {
     }
 }
 
-/// Generates `Debug`, `Display` and the access to the text. A secret has only `expose`, so that it
-/// is not printed by mistake.
+/// Generates `Debug`, `Display` and the access to a string. A secret has no `Display`, its `Debug`
+/// is redacted, and only `expose` returns it, so that it is not printed by mistake.
 fn of_text(scalar: &Scalar<'_>) -> TokenStream {
     let ident = scalar.ident;
     let name = ident.to_string();
@@ -53,13 +53,13 @@ fn of_text(scalar: &Scalar<'_>) -> TokenStream {
         }
 
         impl #ident {
-            /// Returns the text.
+            /// Returns the string.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// Returns the text, without copying it.
+            /// Returns the string, without copying it.
             #[must_use]
             pub fn into_string(self) -> ::std::string::String {
                 self.0
@@ -89,7 +89,8 @@ fn of_text(scalar: &Scalar<'_>) -> TokenStream {
     }
 }
 
-/// Generates `Debug`, `Display` and the access to the number.
+/// Generates `Debug`, `Display` and `get` of a number. A secret has no `Display`, and its `Debug`
+/// is redacted.
 fn of_number(scalar: &Scalar<'_>) -> TokenStream {
     let Scalar { ident, inner, .. } = *scalar;
     let name = ident.to_string();

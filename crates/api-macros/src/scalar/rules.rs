@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Expr, Ident, LitInt, LitStr, Result, Type};
 
-/// A newtype over a string or number.
+/// A newtype over a string (`is_text`) or a number.
 #[derive(Clone, Copy)]
 pub(super) struct Scalar<'i> {
     pub(super) ident: &'i Ident,
@@ -13,16 +13,16 @@ pub(super) struct Scalar<'i> {
     pub(super) is_text: bool,
     /// The name of the schema among the contract's components, for messages.
     pub(super) component: Option<&'i String>,
-    /// The description of the schema, which gives the rule of its pattern.
+    /// The description of the schema, from which the message for a pattern takes the rule in words.
     pub(super) description: Option<&'i String>,
 }
 
 impl Scalar<'_> {
-    /// Returns the format of a text with the path of the function that checks it.
+    /// Returns the format of a string with the path of the function that checks it. Returns `None`
+    /// if the newtype is a number, whose format is its type, or has no format.
     ///
     /// The generator writes a format that is not enforced into `#[schema(…)]`, so this crate needs
-    /// no list of formats: one that `api_runtime::format` has no function for does not compile. The
-    /// format of a number is its type.
+    /// no list of formats: one that `api_runtime::format` has no function for does not compile.
     pub(super) fn enforced_format(&self) -> Option<(String, TokenStream)> {
         let format = self.rules.format.as_ref().filter(|_| self.is_text)?.value();
         let function = quote::format_ident!("{}", format.replace('-', "_"));
@@ -40,7 +40,8 @@ impl Scalar<'_> {
     }
 }
 
-/// The arguments of `#[scalar(…)]`.
+/// The arguments of `#[scalar(…)]`. `bounds` are the numeric bounds, each after the name of its
+/// argument; `check` is the pointer of a compiled schema that values are checked against too.
 #[derive(Default)]
 pub(super) struct Rules {
     pub(super) min_length: Option<LitInt>,
@@ -53,7 +54,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Reads `#[scalar(…)]`.
+    /// Parses the arguments of `#[scalar(…)]`. An unknown argument is an error.
     pub(super) fn read(input: &DeriveInput) -> Result<Self> {
         let mut rules = Self::default();
         for attribute in input
@@ -90,7 +91,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Returns a bound by the name of its argument.
+    /// Returns the bound that the argument `name` gives, such as `exclusive_minimum`.
     pub(super) fn bound(&self, name: &str) -> Option<&Expr> {
         self.bounds
             .iter()
