@@ -1,5 +1,5 @@
-//! Selection of a variant of a union that has no discriminator, as expansions of the `Union` derive
-//! call it.
+//! Functions that select the variant of a union without a discriminator. Expansions of the `Union`
+//! derive call them.
 //!
 //! Lenient mode tries every alternative strictly first. Otherwise a response that fits one
 //! alternative exactly could become ambiguous, because lenient decoding lets other alternatives
@@ -42,7 +42,8 @@ pub fn one_of<T: Wire, E: Error>(value: &Value, alternatives: &[Read<T>]) -> Res
     }
 }
 
-/// Decodes a value as the alternative that accepts it and keeps the most of it.
+/// Decodes a value as the alternative that accepts it and keeps the most of its properties. Lenient
+/// mode is used only if no alternative accepts the value strictly.
 ///
 /// # Errors
 ///
@@ -68,8 +69,8 @@ fn fitting<'a, T>(value: &'a Value, alternatives: &'a [Read<T>]) -> impl Iterato
     alternatives.iter().filter_map(|read| read(value).ok())
 }
 
-/// Decodes a value as the alternative that keeps the most of its properties; the first of several
-/// that keep as many.
+/// Decodes a value as the alternative that keeps the most of its properties, or the first of
+/// several that keep as many. Returns `None` if no alternative accepts the value.
 ///
 /// Open objects accept each other's values. The first match would drop what only a later
 /// alternative knows.

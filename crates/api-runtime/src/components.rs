@@ -1,24 +1,27 @@
 //! The tables of a types crate, from one list of its components.
 
-/// Writes the tables of components: what reads and writes their JSON, and what makes their schemas.
+/// Declares the tables of a types crate that have all components: `TYPES` with functions that
+/// decode and encode them, `JSON_SCHEMAS` and `COMPONENTS` with functions that return their
+/// schemas.
 ///
 /// `components! { "Pet": crate::Pet, #[cfg(feature = "toy")] "Toy": crate::Toy }`
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __components {
     ($($(#[$gate:meta])* $name:literal: $ty:ty),* $(,)?) => {
-        /// Every component by its name in the contract, with what reads a JSON text as its type and
-        /// writes it again.
+        /// Every component by its name in the contract, with the function that decodes a JSON text
+        /// as its type and encodes it again.
         pub static TYPES: &[(&str, $crate::json::Recode)] =
             &[$($(#[$gate])* ($name, $crate::json::recode::<$ty>)),*];
 
-        /// Every component by its name in the contract, with what makes a JSON Schema of its type.
+        /// Every component by its name in the contract, with the function that returns the JSON
+        /// Schema of its type.
         #[cfg(feature = "schemars")]
         pub static JSON_SCHEMAS: &[(&str, $crate::described::JsonSchemaOf)] =
             &[$($(#[$gate])* ($name, $crate::described::json_schema::<$ty>)),*];
 
-        /// Every component by its name in the contract, with what makes its schema in the
-        /// re-derived document.
+        /// Every component by its name in the contract, with the function that returns its schema
+        /// for the re-derived OpenAPI document.
         #[cfg(feature = "utoipa")]
         pub static COMPONENTS: &[(&str, $crate::described::Component)] =
             &[$($(#[$gate])* ($name, $crate::described::component::<$ty>)),*];

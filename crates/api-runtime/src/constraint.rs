@@ -19,11 +19,11 @@ pub enum ConstraintError {
     MinLength(usize),
     /// `maxLength`, in characters.
     MaxLength(usize),
-    /// `pattern`, of which the description of the schema gives the rule.
+    /// `pattern`. The message gives the rule in the words of the schema's description, if it can.
     Pattern {
         /// The description of the schema.
         description: Option<&'static str>,
-        /// The name of the schema among the contract's components; none for an inline schema.
+        /// The name of the schema among the contract's components, or `None` for an inline schema.
         schema: Option<&'static str>,
     },
     /// `format`
@@ -50,9 +50,10 @@ pub enum ConstraintError {
     MaxProperties(usize),
     /// `enum`, with the listed values.
     Enum(&'static [&'static str]),
-    /// The text is not of the type, which is named: `a number in range`.
+    /// The string cannot be parsed as a value of the type, which is named, such as
+    /// `a number in range`.
     Kind(&'static str),
-    /// Keywords that the compiled schema checks, with the message.
+    /// Keywords that a compiled schema checks, with the message about them.
     Schema(String),
 }
 
@@ -117,12 +118,12 @@ pub struct Text {
 }
 
 impl Text {
-    /// Checks a text.
+    /// Checks a string.
     ///
     /// # Errors
     ///
-    /// The first constraint that the text violates. The pattern comes after the lengths, so that it
-    /// never has to look at a text that is too long.
+    /// The first constraint that the string violates. The pattern comes after the lengths, so that
+    /// it never has to look at a string that is too long.
     #[inline]
     pub fn check(&self, text: &str) -> Result<(), ConstraintError> {
         if let Some(least) = self.min_length
@@ -154,16 +155,17 @@ impl Text {
     }
 }
 
-/// Returns whether a text has at least `least` characters.
+/// Returns whether a string has at least `least` characters.
 ///
-/// A character has at most four bytes, so most texts need no counting.
+/// A character has at most four bytes, so most strings need no counting.
 fn reaches(text: &str, least: usize) -> bool {
     text.len() >= least.saturating_mul(4) || least == 0 || text.chars().nth(least - 1).is_some()
 }
 
-/// A number type that has bounds.
+/// A number type whose values can be compared with bounds.
 pub trait Numeric: Copy + PartialOrd + fmt::Display {
-    /// Returns whether the number is a whole multiple of `step`.
+    /// Returns whether the number is a whole multiple of `step`, up to the rounding error of
+    /// floats.
     fn is_multiple_of(self, step: Self) -> bool;
 }
 
@@ -302,7 +304,7 @@ fn all_differ<T: crate::Wire>(items: &[T]) -> bool {
     )
 }
 
-/// Returns a text that is the same for all JSON values that are equal: keys sorted, whole numbers
+/// Returns a string that is the same for all JSON values that are equal: keys sorted, whole numbers
 /// without a fraction.
 pub(crate) fn canonical(value: &Value) -> String {
     let mut text = String::new();

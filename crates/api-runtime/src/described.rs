@@ -13,7 +13,7 @@ const COMPONENTS: &str = "#/components/schemas/";
 
 /// A type that has a JSON Schema.
 pub trait Described {
-    /// The name of the schema among the contract's components; none for an inline schema.
+    /// The name of the schema among the contract's components, or `None` for an inline schema.
     const NAME: Option<&'static str> = None;
 
     /// Returns the schema, in which other components are references.
@@ -115,8 +115,8 @@ impl<T: Described> Described for Option<T> {
     }
 }
 
-/// Returns a schema that also accepts null: by its `type` where that is one text, else as a
-/// `oneOf`.
+/// Returns a schema that also accepts null: its `type` becomes a list with `null` if it is one
+/// string, else the schema becomes part of a `oneOf`.
 fn nullable(schema: Value) -> Value {
     match schema {
         Value::Object(mut keywords) if keywords.get("type").is_some_and(Value::is_string) => {
@@ -128,10 +128,11 @@ fn nullable(schema: Value) -> Value {
     }
 }
 
-/// Makes the schema of the component with this name.
+/// A function that returns the schema of the component with the given name.
 pub type Component = fn(&str) -> Value;
 
-/// The [`Component`] of a type; a type of another name is an alias, whose schema is a reference.
+/// Returns the schema of the component `name` whose type is `T`: the [`Component`] of `T`. If `T`
+/// has another name, the component is an alias, whose schema is a reference.
 #[must_use]
 pub fn component<T: Described>(name: &str) -> Value {
     if T::NAME == Some(name) {

@@ -9,19 +9,19 @@ pub use moment::{date, date_time, duration, time};
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Returns whether a text is an IPv4 address: a dotted quad (RFC 2673, section 3.2).
+/// Returns whether a string is an IPv4 address: a dotted quad (RFC 2673, section 3.2).
 #[must_use]
 pub fn ipv4(text: &str) -> bool {
     text.parse::<Ipv4Addr>().is_ok()
 }
 
-/// Returns whether a text is an IPv6 address (RFC 4291, section 2.2).
+/// Returns whether a string is an IPv6 address (RFC 4291, section 2.2).
 #[must_use]
 pub fn ipv6(text: &str) -> bool {
     text.parse::<Ipv6Addr>().is_ok()
 }
 
-/// Returns whether a text is a UUID: 8-4-4-4-12 hexadecimal digits (RFC 4122).
+/// Returns whether a string is a UUID: 8-4-4-4-12 hexadecimal digits (RFC 4122).
 #[must_use]
 pub fn uuid(text: &str) -> bool {
     text.len() == 36
@@ -31,7 +31,7 @@ pub fn uuid(text: &str) -> bool {
         })
 }
 
-/// Returns whether a text is base64 with padding (RFC 4648, section 4).
+/// Returns whether a string is base64 with padding (RFC 4648, section 4).
 #[must_use]
 pub fn byte(text: &str) -> bool {
     // Not `base64`, which types would then depend on without a feature, and which decodes into

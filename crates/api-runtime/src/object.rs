@@ -17,10 +17,11 @@ pub enum Key {
     Unknown(String),
 }
 
-/// Reads the name of a property. The function returns the index of a declared name.
+/// A serde seed that reads the name of a property. The function returns the index of a declared
+/// name, and `None` for another.
 ///
-/// A function and not a list of names: the derive's `match` on text compiles to fewer comparisons
-/// than a search.
+/// A function and not a list of names: the derive's `match` on strings compiles to fewer
+/// comparisons than a search.
 #[derive(Clone, Copy)]
 pub struct Keys<F>(pub F);
 

@@ -10,8 +10,8 @@ use regex_automata::util::primitives::StateID;
 
 use fixed::Fixed;
 
-/// The most steps that matching a pattern with look-around may take; the text does not match beyond
-/// that.
+/// The most steps that matching a pattern with look-around may take. A string that needs more does
+/// not match.
 const BACKTRACK_LIMIT: usize = 100_000;
 
 /// The largest table that a pattern is compiled to, in bytes. Larger ones would not stay in a
@@ -22,7 +22,8 @@ const TABLE_WORK: usize = 256 << 10;
 
 /// A pattern of the contract, compiled when it is first used.
 ///
-/// In the simplest of several forms, because ids and names are checked on every request.
+/// It is compiled to the fastest of several forms, because ids and names are checked on every
+/// request.
 #[derive(Debug)]
 pub struct Pattern {
     source: &'static str,
@@ -31,13 +32,14 @@ pub struct Pattern {
 
 #[derive(Debug)]
 enum Compiled {
-    /// A set of bytes per position, for patterns whose texts have one length.
+    /// A set of bytes per position, for patterns that match only strings of one length.
     Fixed(Fixed),
     /// A small deterministic automaton: one look-up per byte.
     Table(Box<Table>),
-    /// A pattern without look-around, in linear time.
+    /// A regular expression without look-around, which matches in linear time.
     Linear(regex::Regex),
-    /// A pattern with look-around or back-references, with a limit of steps.
+    /// A regular expression with look-around or back-references, which matches in a limited number
+    /// of steps.
     Backtracking(fancy_regex::Regex),
     /// An invalid pattern, which matches nothing. The generator rejects contracts that have one.
     Never,
@@ -59,7 +61,7 @@ impl Pattern {
         self.source
     }
 
-    /// Returns whether the pattern matches somewhere in the text.
+    /// Returns whether the pattern matches somewhere in the string.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         match self.compiled.get_or_init(|| compile(self.source)) {
@@ -124,7 +126,8 @@ impl Table {
     }
 }
 
-/// Compiles a pattern to a table of states, if it is a small one.
+/// Compiles a pattern to a table of states. Returns `None` if the table would be too large, or
+/// could not decide on every byte.
 fn table(pattern: &str) -> Option<Table> {
     let limits = dense::Config::new()
         .dfa_size_limit(Some(LARGEST_TABLE))

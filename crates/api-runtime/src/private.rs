@@ -20,13 +20,14 @@ use serde::de::{Deserializer, Error, Visitor};
 
 use crate::{ConstraintError, Wire};
 
-/// Parses a JSON text from an attribute; null if it is not JSON, which the macro has ruled out.
+/// Parses a JSON text from an attribute. Returns null for any other text, which the derive has
+/// rejected before.
 #[must_use]
 pub fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }
 
-/// Decodes the default of a property that is missing from an object.
+/// Decodes the default of a property that is absent from a decoded object. `text` is JSON.
 pub fn default<T: Wire, E: Error>(text: &str) -> Result<T, E> {
     T::decode(parsed(text)).map_err(|error| {
         E::custom(format_args!(
@@ -35,7 +36,7 @@ pub fn default<T: Wire, E: Error>(text: &str) -> Result<T, E> {
     })
 }
 
-/// Decodes the default of a property for a value that is created in Rust.
+/// Decodes the default of a property of a value that is created in Rust. `text` is JSON.
 ///
 /// # Panics
 ///
@@ -46,7 +47,7 @@ pub fn default_value<T: Wire>(text: &str) -> T {
         .expect("the generator rejects a default that its schema does not accept")
 }
 
-/// Decodes a variant of a union from its JSON value.
+/// Decodes a JSON value as the type of a union's variant.
 pub fn from_value<T: Wire, E: Error>(value: Value) -> Result<T, E> {
     T::decode(value).map_err(E::custom)
 }
@@ -71,7 +72,8 @@ pub fn read_text<'de, T, D: Deserializer<'de>>(
     deserializer.deserialize_str(Text(read))
 }
 
-/// Returns the tag of a union's value: the text of the property that selects the variant.
+/// Returns the tag of a union's value: the string in the property that selects the variant. Returns
+/// an error if the value has no such string.
 pub fn tag<'v, E: Error>(value: &'v Value, property: &str) -> Result<&'v str, E> {
     value.get(property).and_then(Value::as_str).ok_or_else(|| {
         E::custom(format_args!(
@@ -89,7 +91,8 @@ pub fn unknown_tag<E: Error>(property: &str, known: &[&str]) -> E {
     ))
 }
 
-/// Adds the `discriminator` of OpenAPI to the schema of a union.
+/// Adds OpenAPI's `discriminator` to the schema of a union. `mapping` has each tag with the
+/// component of its variant. The tag of an inline variant, which has no component, is left out.
 #[must_use]
 pub fn discriminated(
     schema: Value,
@@ -121,7 +124,7 @@ pub fn check<E: Error>(schemas: &crate::Schemas, pointer: &str, value: &Value) -
         .map_err(|violations| E::custom(joined(&violations)))
 }
 
-/// Checks a value against the compiled schema at `pointer`, by its JSON.
+/// Checks a value, encoded as JSON, against the compiled schema at `pointer`.
 #[cfg(feature = "jsonschema")]
 pub fn constraint_check<T: serde::Serialize + ?Sized>(
     schemas: &crate::Schemas,
@@ -135,7 +138,7 @@ pub fn constraint_check<T: serde::Serialize + ?Sized>(
         .map_err(|violations| ConstraintError::Schema(joined(&violations)))
 }
 
-/// Returns the schema at `pointer`, which accepts anything if there is none.
+/// Returns the schema at `pointer`, or the schema `true` if there is none.
 #[cfg(feature = "jsonschema")]
 #[must_use]
 pub fn schema_at(schemas: &crate::Schemas, pointer: &str) -> Value {

@@ -1,13 +1,13 @@
 //! The rule of a pattern in words, so that no message shows a regular expression.
 
-/// The longest sentence that a message repeats, in bytes.
+/// The length of the longest sentence that a message repeats, in bytes.
 const LONGEST: usize = 300;
 
-/// Returns the message for a text that does not match the pattern of a schema.
+/// Returns the message for a string that does not match the pattern of a schema.
 ///
 /// The first sentence of the description gives the rule if it describes the values, such as
 /// `A name: 1 to 63 characters of a-z.` Any other sentence would not fit after "must be"; then the
-/// message names the schema, which is `None` for an inline one.
+/// message names the component `schema`, which is `None` for an inline schema.
 pub(crate) fn message(description: Option<&str>, schema: Option<&str>) -> String {
     if let Some(values) = description.and_then(described_values) {
         return format!("must be {values}");
@@ -18,8 +18,8 @@ pub(crate) fn message(description: Option<&str>, schema: Option<&str>) -> String
     }
 }
 
-/// Returns the first sentence of a description with a lower-case article and without the full stop,
-/// if it begins with an article.
+/// Returns the first sentence of a description with a lower-case article and without the full stop.
+/// Returns `None` if it does not begin with an article, or is too long for a message.
 fn described_values(description: &str) -> Option<String> {
     let line = description.lines().next()?;
     let sentence = line.split_once(". ").map_or(line, |(first, _)| first);

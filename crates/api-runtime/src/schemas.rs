@@ -1,8 +1,8 @@
 //! The schemas of the contract as a JSON Schema validator, for what generated types do not check
 //! themselves.
 //!
-//! A type that decodes successfully has checked most keywords already. These schemas check the
-//! others, and name every violation of a body that does not decode.
+//! A value that decodes as its type has been checked for most keywords already. These schemas check
+//! the others, and name every violation of a body that does not decode.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,7 +17,8 @@ use crate::alternatives::{NONE_MATCHES, SEVERAL_MATCH};
 use crate::pointer;
 use crate::violation::Violation;
 
-/// How many levels of nested alternatives are searched for the violations of the nearest one.
+/// The most levels of nested alternatives (`oneOf`, `anyOf`) that are searched for violations of
+/// the alternative that the value was probably meant for.
 const MAX_DEPTH: usize = 8;
 /// The most violations that are reported of one value.
 pub(crate) const MOST_VIOLATIONS: usize = 100;
@@ -58,7 +59,7 @@ impl Schemas {
         self
     }
 
-    /// Returns the document.
+    /// Returns the document that has all the schemas.
     #[must_use]
     pub fn document(&self) -> &Value {
         self.document.get_or_init(|| {
@@ -117,7 +118,8 @@ impl Schemas {
         }
     }
 
-    /// Returns whether the schema at `pointer` accepts the value.
+    /// Returns whether the schema at `pointer` accepts the value. Without such a schema, no value
+    /// is accepted.
     #[must_use]
     pub fn accepts(&self, pointer: &str, value: &Value) -> bool {
         self.validator(pointer)
@@ -136,10 +138,10 @@ impl Schemas {
         made
     }
 
-    /// Compiles the schema at `pointer`.
+    /// Compiles the schema at `pointer`. Returns `None` if it cannot be compiled.
     ///
-    /// As a `$ref` from the root of the whole document, because the schema may refer to any other
-    /// part of it.
+    /// It is compiled as a `$ref` from the root of the whole document, because the schema may refer
+    /// to any other part of it.
     fn compile(&self, pointer: &str) -> Option<Validator> {
         let mut root = self.document().clone();
         let reference = format!("#{}", encoded(pointer));
@@ -188,7 +190,8 @@ fn encoded(pointer: &str) -> String {
     made
 }
 
-/// Returns the length of the pointers to all parts of a value together, or `None` if it overflows.
+/// Returns the length of the JSON pointers to a value and to all its parts together, or `None` if
+/// it overflows. `own` is the length of the pointer to the value.
 fn pointers(value: &Value, own: usize) -> Option<usize> {
     // An index is counted with up to six digits: a bound, which need not be exact.
     let inner = |at: usize, value: &Value| pointers(value, own.checked_add(1 + at)?);
@@ -203,7 +206,7 @@ fn pointers(value: &Value, own: usize) -> Option<usize> {
     }
 }
 
-/// A value that the validator has rejected, and the schemas by which it did.
+/// A value that the validator has rejected, and the schemas of the contract, for messages.
 struct Subject<'s> {
     /// The schemas of the contract.
     schemas: &'s Value,
@@ -211,7 +214,8 @@ struct Subject<'s> {
     value: &'s Value,
 }
 
-/// Adds the violations that an error of the validator stands for.
+/// Converts an error of the validator into violations, and adds them. `depth` is the number of
+/// alternatives around the error.
 fn report(
     error: &ValidationError<'_>,
     subject: &Subject<'_>,
@@ -329,7 +333,7 @@ fn escaped(name: &str) -> String {
 
 /// Returns the message of a violation. It never contains the value, which may be a secret.
 ///
-/// Not the validator's own messages, which repeat the value and the regular expression.
+/// The validator's own messages are not used: they repeat the value and the regular expression.
 fn message(error: &ValidationError<'_>, schemas: &Value) -> String {
     use crate::ConstraintError as Rule;
     let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
@@ -388,8 +392,8 @@ fn schema<'s>(error: &ValidationError<'_>, schemas: &'s Value) -> Option<&'s Val
     schemas.pointer(schema)
 }
 
-/// Returns whether a text that does not match a pattern is already reported for its length, as an
-/// empty name is.
+/// Returns whether a string that does not match a pattern also has a wrong length, which is
+/// reported already. An empty name is an example.
 fn is_of_length(error: &ValidationError<'_>, schemas: &Value) -> bool {
     let (Some(schema), Some(text)) = (schema(error, schemas), error.instance().as_str()) else {
         return false;
@@ -401,8 +405,8 @@ fn is_of_length(error: &ValidationError<'_>, schemas: &Value) -> bool {
     is_short || is_long
 }
 
-/// Returns the name of the component whose own keyword the error is about; none for a schema inside
-/// another.
+/// Returns the name of the component whose own keyword the error is about, or `None` for a schema
+/// inside another.
 fn component<'e>(error: &'e ValidationError<'_>) -> Option<Cow<'e, str>> {
     let keyword = error.schema_path().as_str();
     let (schema, _) = keyword.rsplit_once('/')?;

@@ -13,7 +13,7 @@ pub struct Violation {
 
 #[cfg(feature = "jsonschema")]
 impl Violation {
-    /// Returns the last entry of a list of violations that was cut off.
+    /// Returns the violation that ends a list that was cut off, which says that there may be more.
     pub(crate) fn more() -> Self {
         Self {
             pointer: String::new(),

@@ -42,7 +42,7 @@ pub fn optional<T, V: TryInto<T>>(name: &str, ty: &str, value: V) -> Argument<Op
     argument(name, ty, value).map(Some)
 }
 
-/// Returns the value of a required argument whose setter has not been called.
+/// Returns the error for a required argument whose setter has not been called.
 pub fn missing<T>(name: &str) -> Argument<T> {
     Err(InvalidArgument(format!("`{name}` is required but not set")))
 }

@@ -21,15 +21,17 @@ pub struct Payload<B = Bytes> {
 }
 
 impl Payload {
-    /// Writes a value as JSON. `content_type` is `application/json` or another media type of JSON.
+    /// Creates a body with a value as JSON. `content_type` is `application/json` or another media
+    /// type of JSON.
     pub fn json(content_type: &str, value: &impl Serialize) -> Argument<Self> {
         let body = serde_json::to_vec(value)
             .map_err(|_| InvalidArgument::new("`body` cannot be written as JSON"))?;
         Self::new(content_type, body)
     }
 
-    /// Writes an object as a form. `styles` has the properties that are not written as repeated
-    /// pairs.
+    /// Creates a form from the properties of an object, without those that are null. `styles` has
+    /// the style and `explode` of some properties. Of the others, a nested object is written as
+    /// JSON, and an array as repeated pairs.
     pub fn form(
         content_type: &str,
         value: &impl Serialize,
@@ -57,14 +59,14 @@ impl Payload {
         Self::new(content_type, query.into_text().into_bytes())
     }
 
-    /// Writes a single value as text.
+    /// Creates a body with a single value as text.
     pub fn text(content_type: &str, value: &impl Serialize) -> Argument<Self> {
         let value = serde_json::to_value(value)
             .map_err(|_| InvalidArgument::new("`body` cannot be written as text"))?;
         Self::new(content_type, scalar(&value).into_bytes())
     }
 
-    /// Converts the body into the type that streams have, for operations that take both.
+    /// Converts the body into the type of streamed bodies, for operations that accept both.
     #[must_use]
     pub fn into_stream(self) -> Payload<reqwest::Body> {
         Payload {
@@ -141,8 +143,9 @@ impl Multipart {
         Self(Form::new())
     }
 
-    /// Writes each property of an object as a part: strings and numbers as text, objects as JSON,
-    /// each item of an array as a part of its own.
+    /// Creates a part for each property of an object: strings, numbers and booleans as text,
+    /// objects as JSON, each item of an array as a part of its own. Properties that are null are
+    /// left out.
     pub fn of(value: &impl Serialize) -> Argument<Self> {
         let Ok(Value::Object(members)) = serde_json::to_value(value) else {
             return Err(InvalidArgument::new(
@@ -169,7 +172,7 @@ impl Multipart {
         Self(self.0.text(name.to_owned(), text.into()))
     }
 
-    /// Adds a part that is a file. An invalid `content_type` is left out.
+    /// Adds a part with a file, whose name is `file`. An invalid `content_type` is left out.
     #[must_use]
     pub fn file(
         self,

@@ -47,8 +47,8 @@ impl fmt::Debug for Config {
     }
 }
 
-/// Prints a base URL without the user and password in it, and of a subscriber's URL the origin
-/// alone: such a URL is often itself the secret that protects the subscriber.
+/// Prints a base URL without the user and password in it, but only the origin of an exact URL, such
+/// as that of a webhook's subscriber: the rest is often a secret that protects the subscriber.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.is_exact {
@@ -115,14 +115,16 @@ impl Config {
         }
     }
 
-    /// Sends every call to the base URL itself, which may have a query.
+    /// Sends every call to the base URL itself, and not to paths below it. The URL may then have a
+    /// query.
     #[must_use]
     pub fn exact(mut self) -> Self {
         self.target.is_exact = true;
         self
     }
 
-    /// Sets the credential of the security scheme at `index`.
+    /// Sets the credential of the security scheme at `index`. `scheme` is the way in which requests
+    /// carry the credential.
     #[must_use]
     pub fn credential(mut self, index: usize, scheme: Scheme, secret: Secret) -> Self {
         match Credential::new(scheme, secret) {
@@ -154,7 +156,8 @@ impl Config {
         self.header(USER_AGENT.as_str(), user_agent)
     }
 
-    /// Adds a header to every request. A parameter of the operation takes precedence.
+    /// Sets a header of every request. A parameter of the operation takes precedence.
+    /// [`build`](Self::build) reports an invalid name or value.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match (
@@ -229,7 +232,8 @@ impl Config {
     }
 }
 
-/// Checks a base URL, and returns it without a slash at its end.
+/// Checks a base URL, and returns it without slashes at its end. A URL that is not HTTP or has a
+/// user, password, query or fragment is an error.
 fn base_url(text: &str) -> Result<String, BuildError> {
     let url = http_url(text)?;
     if url.query().is_some() {
@@ -241,7 +245,7 @@ fn base_url(text: &str) -> Result<String, BuildError> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// Checks a URL that is called exactly.
+/// Checks a URL that calls go to as it is. Unlike a base URL, it may have a query.
 fn exact_url(text: &str) -> Result<String, BuildError> {
     http_url(text).map(String::from)
 }
@@ -273,7 +277,7 @@ fn invalid_base_url(reason: &str) -> BuildError {
 }
 
 /// Builds the default HTTP client. It follows no redirects, which would send credentials to another
-/// server.
+/// server. `secure` is whether it needs TLS, which is an error without the feature `rustls`.
 fn http_client(connect_timeout: Duration, secure: bool) -> Result<reqwest::Client, BuildError> {
     if secure && !cfg!(feature = "rustls") {
         return Err(BuildError(

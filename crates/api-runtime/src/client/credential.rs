@@ -9,12 +9,12 @@ use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderName, HeaderValue};
 use reqwest::Request;
 
-/// A text that `Debug` does not print.
+/// A string that `Debug` does not print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Returns the text.
+    /// Returns the string.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -44,9 +44,9 @@ impl From<&str> for Secret {
 pub enum Scheme {
     /// `Authorization: Bearer …`
     Bearer,
-    /// `Authorization: Basic …`
+    /// `Authorization: Basic …`, with `user:password` in base64.
     Basic,
-    /// `Authorization` with another scheme.
+    /// `Authorization` with the scheme of this name.
     Authorization(&'static str),
     /// A header of this name.
     Header(&'static str),
@@ -68,7 +68,8 @@ pub(super) enum Credential {
 }
 
 impl Credential {
-    /// Converts a secret into a credential. Returns `None` if a header cannot have it.
+    /// Converts a secret into a credential. Returns `None` if it goes into a header or cookie and
+    /// has a character that headers cannot have, or if the header's name is invalid.
     pub(super) fn new(scheme: Scheme, secret: Secret) -> Option<Self> {
         let authorization = |text: String| Some(Self::Header(AUTHORIZATION, sensitive(&text)?));
         match scheme {

@@ -17,7 +17,8 @@ pub async fn decode<T: DeserializeOwned, E>(
     whole(response, |body| serde_json::from_slice(body)).await
 }
 
-/// Reads a text body that is a single value.
+/// Decodes a text body that is a single value: a string, or a number or boolean as in JSON. Decodes
+/// leniently, as [`decode`] does.
 pub async fn decode_text<T: DeserializeOwned, E>(
     response: Response,
 ) -> Result<ResponseValue<T>, Error<E>> {
@@ -75,7 +76,7 @@ pub fn events(response: Response) -> ResponseValue<EventStream> {
     map(stream(response), EventStream::new)
 }
 
-/// Returns a response (101) that hands the connection over.
+/// Returns a 101 response, whose value is the connection with its new protocol.
 pub async fn upgrade<E>(mut response: Response) -> Result<ResponseValue<Upgraded>, Error<E>> {
     let status = response.status();
     let headers = mem::take(response.headers_mut());
@@ -83,13 +84,14 @@ pub async fn upgrade<E>(mut response: Response) -> Result<ResponseValue<Upgraded
     Ok(ResponseValue::new(upgraded, status, headers))
 }
 
-/// Converts the body of a response.
+/// Converts the value of a response with `change`. The status and the headers stay.
 pub fn map<T, U>(response: ResponseValue<T>, change: impl FnOnce(T) -> U) -> ResponseValue<U> {
     let (status, headers) = (response.status(), response.headers().clone());
     ResponseValue::new(change(response.into_inner()), status, headers)
 }
 
-/// Returns the media type of a response, in lower case and without parameters.
+/// Returns the media type of a response, in lower case and without parameters. Returns an empty
+/// string if the response has none.
 #[must_use]
 pub fn content_type(response: &Response) -> String {
     let value = response

@@ -22,7 +22,7 @@ pub type Result<T, E> = std::result::Result<ResponseValue<T>, Error<E>>;
 pub enum Error<E = ()> {
     /// The request was not sent: an argument is missing or does not fit the contract.
     InvalidRequest(String),
-    /// There was no response, or none in time. The URL is removed.
+    /// There was no response, or none in time. The error does not contain the URL.
     Communication(reqwest::Error),
     /// An error response that the contract lists.
     ErrorResponse(Box<ResponseValue<E>>),
@@ -89,7 +89,8 @@ impl InvalidResponse {
         &self.error
     }
 
-    /// Returns the part of the error's text that quotes the contract, not the body.
+    /// Returns the part of the error's message that does not quote the body, or `None` if the
+    /// message has no such part.
     fn reason(&self) -> Option<String> {
         let text = self.error.to_string();
         // `Display` of the error has written the position already.
@@ -160,8 +161,9 @@ impl<E> Error<E> {
         }
     }
 
-    /// Returns whether the same call may succeed later: the connection failed, or the status was
-    /// 408, 429, 502, 503 or 504. It does not say whether the call is safe to repeat.
+    /// Returns whether the same call may succeed later: the connection failed, the response ended
+    /// early, or the status was 408, 429, 502, 503 or 504. It does not say whether the call is safe
+    /// to repeat.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -284,8 +286,8 @@ impl<E> From<reqwest::Error> for Error<E> {
     }
 }
 
-/// Returns the innermost cause, since reqwest's own text is only that the request could not be
-/// built.
+/// Returns the message of the innermost cause, since reqwest's own message is only that the request
+/// could not be built.
 fn reason_of(error: &reqwest::Error) -> String {
     let mut reason: &dyn std::error::Error = error;
     while let Some(source) = reason.source() {

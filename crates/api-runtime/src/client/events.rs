@@ -29,7 +29,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Reads the data as JSON, leniently as responses are.
+    /// Decodes the data as JSON, in the lenient mode in which response bodies are decoded.
     pub fn json<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         crate::lenient(|| serde_json::from_str(&self.data))
     }
@@ -73,8 +73,8 @@ impl Stream for EventStream {
     }
 }
 
-/// Parses lines into events. As the standard says, an event without an empty line after it is
-/// dropped.
+/// A parser that turns bytes into events. As the HTML standard says, it drops an event that no
+/// empty line follows.
 #[derive(Debug, Default)]
 struct Parser {
     unread: BytesMut,

@@ -5,7 +5,8 @@ use std::time::Duration;
 use http::header::{DATE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName};
 
-/// Returns the pause that a response asks for, if its headers can be read.
+/// Returns the pause that the header `Retry-After` of a response asks for. Returns `None` if the
+/// response has no such header, or an invalid one.
 ///
 /// A date counts from the `Date` of the response, so that it needs no correct clock on either side.
 /// Without `Date` it is ignored.

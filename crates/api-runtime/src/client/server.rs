@@ -32,8 +32,8 @@ impl Server {
         })
     }
 
-    /// Returns the URL with these values, each after the name of its variable, and with the
-    /// defaults of the others.
+    /// Returns the URL with the given values, as pairs of a variable's name and its value. The
+    /// other variables have their defaults.
     ///
     /// # Errors
     ///

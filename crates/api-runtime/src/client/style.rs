@@ -1,4 +1,5 @@
-//! Parameters in every style of OpenAPI, where progenitor does not write the request.
+//! Writes the parameters of requests in every style of OpenAPI: in paths, queries, headers and
+//! cookies.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
@@ -69,8 +70,8 @@ fn kind(value: &Value) -> Kind {
     }
 }
 
-/// Writes a single value as text. A nested list or object, for which styles have no form, is
-/// written as JSON.
+/// Returns a single value as text. Null is an empty string, and a nested list or object, for which
+/// styles have no form, is JSON.
 pub(super) fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -90,13 +91,13 @@ pub fn content(name: &str, value: &impl Serialize) -> Result<String, InvalidArgu
     json(name, value).map(|value| value.to_string())
 }
 
-/// Writes a path parameter as JSON, escaped.
+/// Returns the JSON text, escaped, of a path parameter that is declared with `content`.
 pub fn path_content(name: &str, value: &impl Serialize) -> Result<String, InvalidArgument> {
     content(name, value).map(|text| escape(&text))
 }
 
-/// Writes a path parameter, escaped, separators inside of items and names included (RFC 6570,
-/// section 3.2.1).
+/// Returns the text of a path parameter in its style, escaped. Separators inside of items and names
+/// are escaped too (RFC 6570, section 3.2.1).
 pub fn path_text(
     name: &str,
     value: &impl Serialize,
@@ -119,7 +120,8 @@ pub fn path_text(
     })
 }
 
-/// Writes a header, which has no escapes.
+/// Returns the value of a header in the style `simple`, which has no escapes. `name` is for the
+/// error.
 ///
 /// # Errors
 ///
@@ -247,12 +249,12 @@ impl Query {
         Ok(())
     }
 
-    /// Adds a parameter whose value is this text, which is escaped here.
+    /// Adds a parameter with the value `text`, which this function escapes.
     pub fn add_text(&mut self, name: &str, text: &str) {
         self.pair(name, text, QUERY);
     }
 
-    /// Appends the query to a URL, which may have one.
+    /// Appends the query to a URL, which may have a query already.
     #[must_use]
     pub fn on(self, url: String) -> String {
         match (self.0.is_empty(), url.contains('?')) {
@@ -262,12 +264,13 @@ impl Query {
         }
     }
 
-    /// Returns the text, which is also that of a form.
+    /// Returns the query without `?`. A form has the same syntax.
     pub(super) fn into_text(self) -> String {
         self.0
     }
 
-    /// Adds `name[a][b]=value`, and arrays as repeated pairs.
+    /// Adds a value in the style `deepObject`: `name[a][b]=value` for each property that is not
+    /// null, with arrays as repeated pairs.
     fn deep(&mut self, name: &str, value: &Value, set: &'static AsciiSet) {
         match value {
             Value::Object(members) => {
@@ -304,13 +307,14 @@ impl Query {
 pub struct Cookies(String);
 
 impl Cookies {
-    /// Returns no cookies.
+    /// Returns an empty list of cookies.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a parameter with its `explode`.
+    /// Adds a parameter in the style `form`. With `explode`, each item of a list or property of an
+    /// object is a cookie of its own.
     pub fn add(
         &mut self,
         name: &str,
@@ -338,7 +342,7 @@ impl Cookies {
         Ok(())
     }
 
-    /// Adds a parameter whose value is this text, which is escaped here.
+    /// Adds a parameter with the value `text`, which this function escapes.
     pub fn add_text(&mut self, name: &str, text: &str) {
         self.escaped(name, &utf8_percent_encode(text, QUERY).to_string());
     }

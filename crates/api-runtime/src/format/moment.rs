@@ -7,19 +7,19 @@
 //! come with every crate of types, for checks that need no more of a calendar than the length of
 //! months.
 
-/// Returns whether a text is a full date, such as `2026-02-28`.
+/// Returns whether a string is a full date, such as `2026-02-28`.
 #[must_use]
 pub fn date(text: &str) -> bool {
     date_of(text.as_bytes())
 }
 
-/// Returns whether a text is a time with an offset, such as `17:42:10.5Z`.
+/// Returns whether a string is a time with an offset, such as `17:42:10.5Z`.
 #[must_use]
 pub fn time(text: &str) -> bool {
     time_of(text.as_bytes())
 }
 
-/// Returns whether a text is a date and a time with an offset, such as `2026-02-28T17:42:10Z`.
+/// Returns whether a string is a date and a time with an offset, such as `2026-02-28T17:42:10Z`.
 #[must_use]
 pub fn date_time(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -29,7 +29,7 @@ pub fn date_time(text: &str) -> bool {
         && time_of(&bytes[11..])
 }
 
-/// Returns whether a text is a duration, such as `P3DT4H` (RFC 3339, appendix A).
+/// Returns whether a string is a duration, such as `P3DT4H` (RFC 3339, appendix A).
 #[must_use]
 pub fn duration(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('P') else {
@@ -49,8 +49,8 @@ pub fn duration(text: &str) -> bool {
     }
 }
 
-/// Returns whether a text is one or more numbers with units, in the order of `order` and without a
-/// gap.
+/// Returns whether a string is one or more numbers, each with a unit after it. The units must be
+/// successive characters of `order`.
 ///
 /// The grammar nests the units, so `P1Y2D` is no duration: a day follows only a month.
 fn fields(text: &str, order: &str) -> bool {

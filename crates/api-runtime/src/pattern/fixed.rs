@@ -1,12 +1,12 @@
-//! Patterns whose texts have one length, such as ids and timestamps, as a set of bytes for each
-//! position.
+//! Patterns that match only strings of one length, such as ids and timestamps, as a set of bytes
+//! for each position.
 //!
 //! The positions do not depend on each other, so a processor checks several at once. In an
 //! automaton each step has to wait for the state before.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-/// The length of the longest text that a pattern in this form may have, in bytes.
+/// The largest length of the strings that a pattern in this form matches, in bytes.
 const LONGEST: usize = 256;
 
 /// The set of bytes that is allowed at each position.
@@ -28,7 +28,8 @@ impl Bytes {
 }
 
 impl Fixed {
-    /// Compiles a pattern to this form, if it matches whole texts of one length and of ASCII only.
+    /// Compiles a pattern to this form. Returns `None` if the pattern is not anchored at both ends,
+    /// has no fixed length, has alternatives, or has characters beyond ASCII.
     pub(super) fn of(pattern: &str) -> Option<Self> {
         let parsed = regex_syntax::parse(pattern).ok()?;
         let HirKind::Concat(parts) = parsed.kind() else {
@@ -48,10 +49,10 @@ impl Fixed {
             .then_some(Self(positions))
     }
 
-    /// Returns whether the text matches.
+    /// Returns whether a string matches.
     ///
-    /// Without an early return at the first wrong byte, which would keep the compiler from
-    /// vectorising the loop.
+    /// The loop does not end at the first wrong byte, which would keep the compiler from
+    /// vectorising it.
     pub(super) fn matches(&self, text: &str) -> bool {
         text.len() == self.0.len()
             && text
@@ -63,8 +64,8 @@ impl Fixed {
     }
 }
 
-/// Adds the positions of a part of the pattern. Returns false if the part has no fixed length or is
-/// not of ASCII.
+/// Adds the positions of a part of the pattern. Returns false if the part cannot be in this form:
+/// it has no fixed length, has alternatives, or has characters beyond ASCII.
 fn add(part: &Hir, positions: &mut Vec<Bytes>) -> bool {
     // Before each part, so that nested repetitions end soon.
     if positions.len() > LONGEST {

@@ -25,12 +25,14 @@ use super::written::RawParameter;
 #[derive(Debug)]
 pub struct Call {
     pub(super) parts: Parts,
-    /// Behind a mutex so that a call can be shared while credentials are checked; never locked.
+    /// The request body. The mutex is never locked; with it a call can be shared between threads
+    /// while credentials are checked.
     pub(super) body: Mutex<Body>,
     pub(super) operation: &'static Operation,
     pub(super) captures: Captures,
     pub(super) limits: Limits,
-    /// Set once a body that is handed over as a stream turns out too large.
+    /// Becomes true when a body that the handler reads as a stream exceeds the limit. `None` if the
+    /// handler reads no stream.
     pub(super) exceeded: Option<Arc<AtomicBool>>,
 }
 
@@ -41,7 +43,8 @@ impl Call {
         self.operation
     }
 
-    /// Reads the whole request.
+    /// Reads the parameters and the body into a `T`, or returns the rejection that names all
+    /// violations.
     pub fn read<T: Request>(&mut self) -> impl Future<Output = Result<T, Rejected>> + Send {
         T::read(self)
     }
@@ -57,8 +60,8 @@ impl Call {
         Rejection::unauthorized(error, self.operation.challenge)
     }
 
-    /// Returns the handler's response, unless a body that the handler read as a stream was too
-    /// large.
+    /// Returns the handler's response, or the rejection 413 if a body that the handler read as a
+    /// stream was too large.
     pub fn respond(&self, response: impl IntoResponse) -> Result<Response, Rejected> {
         match &self.exceeded {
             Some(exceeded) if exceeded.load(Ordering::Relaxed) => Err(too_large(self.limits.bytes)),
@@ -82,14 +85,15 @@ impl Call {
         basic(self.authorization("Basic")?).ok_or(AuthError::Invalid)
     }
 
-    /// Returns the credential of another scheme of the `Authorization` header.
+    /// Returns what follows `scheme` in the `Authorization` header, for schemes other than Bearer
+    /// and Basic.
     pub fn http(&self, scheme: &str) -> Result<Authorization, AuthError> {
         Ok(Authorization {
             parameters: Secret::new(self.authorization(scheme)?),
         })
     }
 
-    /// Returns the caller's certificate, from the request's extensions.
+    /// Returns the caller's certificate, which must be in the request's extensions.
     pub fn certificate(&self) -> Result<ClientCertificate, AuthError> {
         self.parts
             .extensions
@@ -98,7 +102,7 @@ impl Call {
             .ok_or(AuthError::Missing)
     }
 
-    /// Returns a key in a header.
+    /// Returns the API key in the header `name`, which the request must have once.
     pub fn header_key(&self, name: &str) -> Result<ApiKey, AuthError> {
         let mut values = self.parts.headers.get_all(name).iter();
         match (values.next(), values.next()) {
@@ -111,17 +115,18 @@ impl Call {
         }
     }
 
-    /// Returns a key in the query.
+    /// Returns the API key in the query parameter `name`, which the request must have once.
     pub fn query_key(&self, name: &str) -> Result<ApiKey, AuthError> {
         pair_key(&self.query(), name)
     }
 
-    /// Returns a key in a cookie.
+    /// Returns the API key in the cookie `name`, which the request must have once.
     pub fn cookie_key(&self, name: &str) -> Result<ApiKey, AuthError> {
         pair_key(&self.cookies(), name)
     }
 
-    /// Returns what follows the scheme in the `Authorization` header.
+    /// Returns what follows `scheme` in the `Authorization` header, which the request must have
+    /// once.
     fn authorization(&self, scheme: &str) -> Result<&str, AuthError> {
         let mut values = self.parts.headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = values.next() else {
@@ -155,7 +160,7 @@ impl Call {
         self.body.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a parameter as it is written, if the request has it.
+    /// Returns a parameter as the request writes it, or `None` if the request does not have it.
     pub(super) fn raw(&self, parameter: &Parameter) -> Option<RawParameter<'_>> {
         let raw = match parameter.location {
             Location::Path => {
@@ -176,7 +181,8 @@ impl Call {
     }
 }
 
-/// Returns the lines of a header as one text, and whether there are several.
+/// Returns the lines of a header, joined with `separator`, and whether there are several. Returns
+/// `None` if there is no such header.
 fn lines<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,

@@ -1,4 +1,5 @@
-//! Reads a request by its descriptions and collects everything that is wrong with it.
+//! Reads the parameters and the body of a request by their descriptions, and collects all
+//! violations.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -33,7 +34,8 @@ pub enum Chosen {
     Media(usize),
     /// The request has no body.
     Absent,
-    /// A media type that the operation does not list; the rejection is recorded.
+    /// The body cannot be read, or has a media type that the operation does not list. The rejection
+    /// is recorded.
     Unsupported,
 }
 
@@ -55,7 +57,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads a parameter. An absent one has its default, or is `None` where its type allows that.
+    /// Decodes a parameter. Returns `None` after recording a violation. An absent parameter that is
+    /// not required has its default, or is the `None` of an `Option`.
     pub fn take<T: Wire>(&mut self, parameter: &Parameter) -> Option<T> {
         match self.call.raw(parameter) {
             Some(raw) => match decode_parameter(parameter, &raw) {
@@ -82,7 +85,8 @@ impl<'c> Inputs<'c> {
         Upgrade::new(std::mem::take(&mut self.call.parts.extensions))
     }
 
-    /// Chooses the media type that the request names.
+    /// Selects the listed media type that the request's `Content-Type` names. A request without a
+    /// body has none.
     pub fn choose(&mut self, body: &Body) -> Chosen {
         if is_empty(self.call.body()) {
             return Chosen::Absent;
@@ -108,21 +112,22 @@ impl<'c> Inputs<'c> {
         Chosen::Unsupported
     }
 
-    /// Returns the value of an absent body, or records that the body is required.
+    /// Returns the value of an absent body. If the body is required, records that it is missing and
+    /// returns `None`.
     fn no_body<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let value = if body.required { None } else { decode_absent() };
         value.or_else(|| self.missing())
     }
 
-    /// Records that the required body is missing.
+    /// Records that the required body is missing, and returns `None`.
     fn missing<T>(&mut self) -> Option<T> {
         self.violations
             .push(Violation::of_body(String::new(), "is required".to_owned()));
         None
     }
 
-    /// Chooses as [`choose`](Self::choose) does, but reads a body first that comes in chunks and
-    /// names no type: such a body may be empty.
+    /// Selects the media type as [`choose`](Self::choose) does. A body in chunks without a
+    /// `Content-Type` is read before, since it may turn out to be empty.
     async fn chosen(&mut self, body: &Body) -> Chosen {
         let is_named = self.call.parts.headers.contains_key(header::CONTENT_TYPE);
         if !is_named && self.call.body().size_hint().exact().is_none() {
@@ -134,7 +139,8 @@ impl<'c> Inputs<'c> {
         self.choose(body)
     }
 
-    /// Reads a JSON body that is the only kind.
+    /// Decodes the body of an operation that takes only JSON. Returns `None` after recording what
+    /// is wrong.
     pub async fn json<T: Wire>(&mut self, body: &Body, schemas: &Schemas) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Media(at) => self.json_as(body, at, schemas).await,
@@ -143,7 +149,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads a JSON body of a chosen media type.
+    /// Decodes the body as JSON. `at` is the index of its media type in `body`. Returns `None`
+    /// after recording all violations.
     pub async fn json_as<T: Wire>(
         &mut self,
         body: &Body,
@@ -186,7 +193,8 @@ impl<'c> Inputs<'c> {
         None
     }
 
-    /// Reads a body of one of several media types, which `Content-Type` selects.
+    /// Decodes a required body of one of several media types, which `Content-Type` selects. Returns
+    /// `None` after recording what is wrong.
     pub async fn one_of<T: RequestBody>(&mut self, body: &Body) -> Option<T> {
         match self.choose(body) {
             Chosen::Media(at) => T::read(self, body, at).await,
@@ -195,7 +203,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads an optional body of one of several media types.
+    /// Decodes an optional body of one of several media types: `Some(None)` if it is absent.
+    /// Returns `None` after recording what is wrong.
     pub async fn optional_one_of<T: RequestBody>(&mut self, body: &Body) -> Option<Option<T>> {
         match self.choose(body) {
             Chosen::Media(at) => T::read(self, body, at).await.map(Some),
@@ -204,7 +213,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Reads the body of an operation that takes only a form.
+    /// Decodes the body of an operation that takes only a form. Returns `None` after recording what
+    /// is wrong.
     pub async fn form<T: Wire>(&mut self, body: &Body) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
@@ -214,8 +224,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Decodes the body as a form. Returns `None` after noting what is wrong. An empty body that is
-    /// not required counts as absent.
+    /// Decodes the body as a form. Returns `None` after recording what is wrong. An empty body that
+    /// is not required counts as absent.
     pub async fn form_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() && !body.required {
@@ -227,7 +237,8 @@ impl<'c> Inputs<'c> {
         self.noted(decoded)
     }
 
-    /// Reads the body of an operation that takes only a text.
+    /// Decodes the body of an operation that takes only text. Returns `None` after recording what
+    /// is wrong.
     pub async fn text<T: Wire>(&mut self, body: &Body) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
@@ -237,8 +248,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Decodes the body as text. Returns `None` after noting what is wrong. An empty body that is
-    /// not required counts as absent.
+    /// Decodes the body as text. Returns `None` after recording what is wrong. An empty body that
+    /// is not required counts as absent.
     pub async fn text_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() && !body.required {
@@ -259,7 +270,8 @@ impl<'c> Inputs<'c> {
         self.noted(decoded)
     }
 
-    /// Returns the body of an operation that takes only bytes, as a stream.
+    /// Returns the body of an operation that takes only bytes, as a stream. An absent body is an
+    /// empty stream. Returns `None` after recording what is wrong.
     pub fn stream(&mut self, body: &Body) -> Option<ByteStream> {
         match self.choose(body) {
             // An empty body is a stream without bytes.
@@ -268,7 +280,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Returns an optional body of bytes as a stream.
+    /// Returns an optional body of bytes as a stream: `Some(None)` if it is absent. Returns `None`
+    /// after recording what is wrong.
     pub fn optional_stream(&mut self, body: &Body) -> Option<Option<ByteStream>> {
         match self.choose(body) {
             Chosen::Media(_) => self.stream_as().map(Some),
@@ -277,7 +290,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Returns the body as a stream of bytes.
+    /// Returns the body as a stream of bytes, which fails at the limit of the body's size. Returns
+    /// `None` after recording that the body is certain to be too large.
     pub fn stream_as(&mut self) -> Option<ByteStream> {
         let limit = self.call.limits.bytes;
         let body = self.take_body(limit)?;
@@ -293,7 +307,8 @@ impl<'c> Inputs<'c> {
         ))
     }
 
-    /// Returns the body of an operation that takes only a multipart body.
+    /// Returns the body of an operation that requires a multipart body. Returns `None` after
+    /// recording what is wrong.
     pub async fn multipart(&mut self, body: &Body) -> Option<Multipart> {
         match self.choose(body) {
             Chosen::Media(_) => self.multipart_as().await,
@@ -302,7 +317,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Returns an optional multipart body.
+    /// Returns an optional multipart body: `Some(None)` if it is absent. Returns `None` after
+    /// recording what is wrong.
     pub async fn optional_multipart(&mut self, body: &Body) -> Option<Option<Multipart>> {
         match self.choose(body) {
             Chosen::Media(_) => self.multipart_as().await.map(Some),
@@ -311,7 +327,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Returns the body as a multipart body.
+    /// Returns the body as a multipart body. Returns `None` after recording that it is too large,
+    /// or that its `Content-Type` has no `boundary`.
     pub async fn multipart_as(&mut self) -> Option<Multipart> {
         let stream = self.stream_as()?;
         let mut request = Request::new(stream.into_body());
@@ -331,8 +348,8 @@ impl<'c> Inputs<'c> {
         multipart.ok()
     }
 
-    /// Returns the request that `build` puts together, or a rejection with everything that was
-    /// noted.
+    /// Returns the value that `build` returns. If anything was recorded, returns a rejection with
+    /// all of it instead.
     pub fn finish<T>(self, build: impl FnOnce() -> Option<T>) -> Result<T, Rejected> {
         if self.violations.is_empty() {
             if let Some(rejected) = self.rejected {
@@ -362,7 +379,7 @@ impl<'c> Inputs<'c> {
         ))
     }
 
-    /// Returns the decoded value, or notes the error as a violation of the body.
+    /// Returns the decoded value, or `None` after recording the error as a violation of the body.
     fn noted<T>(&mut self, decoded: Result<T, InputError>) -> Option<T> {
         decoded
             .map_err(|error| {
@@ -372,7 +389,7 @@ impl<'c> Inputs<'c> {
             .ok()
     }
 
-    /// Reads all bytes of the body, or notes why they cannot be read.
+    /// Reads all bytes of the body, or returns `None` after recording why they cannot be read.
     async fn read(&mut self) -> Option<bytes::Bytes> {
         let body = std::mem::take(self.call.body());
         match read(body, self.call.limits).await {
@@ -393,7 +410,8 @@ impl<'c> Inputs<'c> {
     }
 }
 
-/// Returns the value of an absent parameter, if it may be absent.
+/// Returns the value of a parameter that the request does not have: its default, or the `None` of
+/// an `Option`. Returns `None` if the parameter is required or its type has no such value.
 fn absent<T: Wire>(parameter: &Parameter) -> Option<T> {
     if parameter.required {
         return None;

@@ -22,14 +22,15 @@ pub trait Request: Sized {
     fn read(call: &mut Call) -> impl Future<Output = Result<Self, Rejected>> + Send;
 }
 
-/// A request body of several media types: an enum with a variant for each.
+/// A type that holds a request body of one of several media types: an enum with a variant for each.
 ///
 /// The derive takes `#[body(json)]` and its like on variants.
 pub trait RequestBody: Sized {
     /// The media types, in the order of the variants.
     const MEDIA: &'static [Media];
 
-    /// Reads a body whose media type is the one with this index.
+    /// Decodes a body whose media type is at index `at` of `MEDIA`. Returns `None` after recording
+    /// in `inputs` what is wrong.
     fn read(
         inputs: &mut Inputs<'_>,
         body: &Body,
@@ -37,31 +38,33 @@ pub trait RequestBody: Sized {
     ) -> impl Future<Output = Option<Self>> + Send;
 }
 
-/// The responses that a handler may return: an enum with a variant for each.
+/// A type that holds one of the responses that a handler may return: an enum with a variant for
+/// each.
 ///
 /// The derive takes `#[response(404)]` and its like on variants, and implements [`IntoResponse`]
 /// and the conversions from what the variants hold.
 pub trait Responses: IntoResponse {
-    /// The responses, in the order of the variants.
+    /// The descriptions of the responses, in the order of the variants.
     const LISTED: &'static [ListedResponse];
 }
 
-/// What a response holds besides its status: a body and headers, or a body of several media types.
+/// A type that holds what a response has besides its status: a body and headers, or a body of one
+/// of several media types.
 ///
 /// The derive takes `#[body(json)]` and `#[header(name = "ETag", required)]` on the fields of a
 /// struct, and `#[body(json)]` on the variants of an enum.
 pub trait ResponseParts: Sized {
     /// The media types of the body; empty for no body.
     const MEDIA: &'static [Media];
-    /// The headers.
+    /// The descriptions of the headers.
     const HEADERS: &'static [Parameter];
 
-    /// Writes the response.
+    /// Converts the value into the response that `listed` describes.
     fn respond(self, listed: ListedResponse) -> Response;
 }
 
 impl ListedResponse {
-    /// Sets the media types and headers to those of the type that holds them.
+    /// Sets the media types and headers to those of `T`.
     #[must_use]
     pub const fn parts<T: ResponseParts>(mut self) -> Self {
         self.media = T::MEDIA;

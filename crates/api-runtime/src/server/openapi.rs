@@ -1,5 +1,5 @@
-//! Re-derives the document from what the generated code enforces, so that a test can compare it
-//! with the contract.
+//! Re-derives the OpenAPI document from what the generated code enforces, so that a test can
+//! compare it with the contract.
 //!
 //! Types, required flags, defaults, statuses and security come from the descriptions that serve
 //! requests. Only texts that no Rust enforces (summaries, descriptions, examples, extensions) come
@@ -19,7 +19,7 @@ use crate::{Described, Wire};
 /// The prefix of references that stand for schemas until the document is complete: `#slot/7`.
 const SLOT: &str = "#slot/";
 
-/// A document that is being built.
+/// An OpenAPI document that is being built.
 #[derive(Debug)]
 pub struct Document {
     words: Value,
@@ -30,7 +30,7 @@ pub struct Document {
 }
 
 impl Parameter {
-    /// Sets the type of the field that holds the value.
+    /// Sets the type whose schema describes the parameter: that of the field that holds its value.
     #[must_use]
     pub const fn described<T: Described + Wire>(mut self) -> Self {
         self.schema = SchemaSource::field::<T>();
@@ -39,7 +39,7 @@ impl Parameter {
 }
 
 impl Media {
-    /// Sets the type of the body.
+    /// Sets the type whose schema describes the body.
     #[must_use]
     pub const fn described<T: Described>(mut self) -> Self {
         self.described = SchemaSource::body::<T>();
@@ -48,8 +48,8 @@ impl Media {
 }
 
 impl Document {
-    /// Creates a document without operations from the texts of the contract: title, servers, tags,
-    /// security schemes.
+    /// Creates a document without operations. `words` is JSON with what no Rust enforces, such as
+    /// title, servers, tags, security schemes and the descriptions of operations.
     #[must_use]
     pub fn new(words: &str) -> Self {
         let words: Value = serde_json::from_str(words).unwrap_or_default();
@@ -113,7 +113,8 @@ impl Document {
         path[operation.method.as_str().to_ascii_lowercase()] = Value::Object(value);
     }
 
-    /// Returns the texts of a parameter or response, which may be those of a component.
+    /// Returns the texts of a parameter or response: `words` itself, or what it names among the
+    /// texts of components.
     fn words_of(&self, words: &Value) -> Value {
         match words {
             Value::String(pointer) => self.words["components"][pointer].clone(),
@@ -287,7 +288,8 @@ fn fill(value: &mut Value, slots: &[Value]) {
     }
 }
 
-/// Keeps what utoipa's model has no field for as an extension, which utoipa writes unchanged.
+/// Copies the member `key` of `written`, if it is there, to the extensions, which utoipa writes
+/// unchanged. For what utoipa's model has no field for.
 fn keep_beside(extensions: &mut Option<Extensions>, written: &Value, key: &str) {
     if let Some(value) = written.get(key) {
         extensions
@@ -390,7 +392,7 @@ fn style(style: Style) -> &'static str {
     }
 }
 
-/// Adds annotations that the type does not have itself.
+/// Adds annotations to a schema, except for keywords that it has already.
 fn add_words(schema: &mut Value, words: &Map<String, Value>) {
     let Some(schema) = schema.as_object_mut() else {
         return;

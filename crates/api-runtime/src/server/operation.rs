@@ -11,7 +11,7 @@ use super::schema_source::SchemaSource;
 pub struct Operation {
     /// The id, as the contract spells it.
     pub id: &'static str,
-    /// The method.
+    /// The HTTP method.
     pub method: Method,
     /// The path template, such as `/pets/{pet_id}`.
     pub path: &'static str,
@@ -25,15 +25,16 @@ pub struct Operation {
     pub responses: &'static [ListedResponse],
     /// The responses that a handler may return as `Err`.
     pub errors: &'static [ListedResponse],
-    /// Alternatives, each a set of schemes that must all hold. An operation without any is open to
-    /// everyone.
+    /// The security requirements: alternatives, each with the schemes that must all be satisfied.
+    /// An operation without alternatives needs no credential.
     pub security: &'static [&'static [Scheme]],
     /// The value of `WWW-Authenticate` in a 401.
     pub challenge: &'static str,
 }
 
 impl Operation {
-    /// Describes the routes that the contract does not know, for the check of credentials.
+    /// Creates the description of all routes that are not in the contract, by which the credentials
+    /// of requests for them are checked.
     #[must_use]
     pub const fn unknown_route(
         security: &'static [&'static [Scheme]],
@@ -124,7 +125,7 @@ pub enum Style {
 /// The description of a parameter of an operation, or of a header of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
-    /// The name on the wire.
+    /// The name in requests or responses.
     pub name: &'static str,
     /// The part of the request that the parameter is in.
     pub location: Location,
@@ -132,13 +133,16 @@ pub struct Parameter {
     pub required: bool,
     /// The style in which the value is written.
     pub style: Style,
-    /// Whether each item of the value has a name of its own.
+    /// OpenAPI's `explode`: whether each item of a list, or each property of an object, is written
+    /// by itself.
     pub explode: bool,
     /// The value of an absent parameter, as JSON.
     pub default: Option<&'static str>,
-    /// The properties of an object, where they are in the query side by side.
+    /// The names of the properties, if the value is an object. In the style `form` with `explode`,
+    /// each is a name in the query or cookies.
     pub properties: &'static [&'static str],
-    /// Whether an object of `properties` takes every other name of the query too.
+    /// Whether the object also has every name in the query or cookies that no other parameter
+    /// declares.
     pub open: bool,
     /// The schema of the field that holds the value.
     #[cfg(feature = "utoipa")]
@@ -217,14 +221,15 @@ impl Parameter {
         self
     }
 
-    /// Makes the value an object with these properties, which may be side by side in the query.
+    /// Makes the value an object with these properties. In the style `form` with `explode`, each is
+    /// a name in the query or cookies.
     #[must_use]
     pub const fn object(mut self, properties: &'static [&'static str]) -> Self {
         self.properties = properties;
         self
     }
 
-    /// Lets the object take every name that no other parameter declares.
+    /// Makes the object also have every name that no other parameter declares.
     #[must_use]
     pub const fn open(mut self) -> Self {
         self.open = true;
@@ -264,12 +269,13 @@ impl Body {
 pub struct Media {
     /// The name, such as `application/json` or `image/*`.
     pub name: &'static str,
-    /// The pointer to the schema in the types crate's bundle, by which violations are reported.
+    /// The pointer to the schema in the `Schemas` of the types crate, which reports the violations
+    /// of a body that does not decode.
     pub schema: Option<&'static str>,
     /// Whether the sender may be newer than the contract, so that unknown properties and unknown
     /// values of extensible enumerations are no violations.
     pub is_lenient: bool,
-    /// The schema of the type that holds the body; none for bytes.
+    /// The schema of the type that holds the body. It accepts everything for bytes.
     #[cfg(feature = "utoipa")]
     pub(super) described: SchemaSource,
 }
@@ -294,7 +300,7 @@ impl Media {
         self
     }
 
-    /// Allows the sender to be newer than the contract.
+    /// Makes decoding lenient, for a sender that may be newer than the contract.
     #[must_use]
     pub const fn lenient(mut self) -> Self {
         self.is_lenient = true;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// The encoding of a text.
+/// The encoding of a name or value in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// No encoding, as in headers.
@@ -15,7 +15,7 @@ pub(super) enum Encoding {
     Form,
 }
 
-/// Decodes a text. Returns `None` if the result is not UTF-8.
+/// Decodes a name or value. Returns `None` if the result is not UTF-8.
 pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
     if encoding == Encoding::Plain {
         return Some(Cow::Borrowed(raw));
@@ -30,7 +30,7 @@ pub(super) fn decode(raw: &str, encoding: Encoding) -> Option<Cow<'_, str>> {
     percent_decode_str(raw).decode_utf8().ok()
 }
 
-/// The pairs of name and value in a text.
+/// The pairs of name and value in a query or in cookies, still encoded.
 #[derive(Debug, Clone)]
 pub(super) struct Pairs<'t> {
     text: Cow<'t, str>,
@@ -77,7 +77,7 @@ impl<'t> Pairs<'t> {
             .map(|(_, value)| value)
     }
 
-    /// Returns whether an encoded name is this name.
+    /// Returns whether the encoded name `raw` stands for `name`.
     pub(super) fn is_name(&self, raw: &str, name: &str) -> bool {
         // Most names are not encoded, and are compared without a copy.
         raw == name

@@ -1,5 +1,5 @@
-//! Path templates as a tree: concrete segments before patterns before parameters, under any names
-//! of the parameters.
+//! Path templates as a tree of segments. Literal segments are matched first, then mixed ones such
+//! as `{x}.json`, then parameters. The names of parameters do not matter.
 //!
 //! The router of axum does not support `/a/{x}` beside `/a/{y}/b`, nor `/a/{x}.json`; contracts
 //! have both.
@@ -7,10 +7,11 @@
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 
-/// The ranges of the parameters in a path, in the order of the template.
+/// The start and end of each parameter in the path of a request, in bytes, in the order of the
+/// template.
 pub(super) type Captures = Vec<(usize, usize)>;
 
-/// All templates of a contract.
+/// The path templates of a contract and the methods of each.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     nodes: Vec<Node>,
@@ -25,7 +26,7 @@ struct Node {
     allow: Option<HeaderValue>,
 }
 
-/// A piece of a segment.
+/// A literal or a parameter in a segment of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Literal(Box<str>),
@@ -37,7 +38,7 @@ enum Part {
 pub(super) enum Found {
     /// A route, by the index that it was added with.
     Route(usize, Captures),
-    /// A path that has other methods.
+    /// A path that exists with other methods only, which the value of `Allow` lists.
     OtherMethods(HeaderValue),
     /// A path that does not exist.
     Nothing,
@@ -123,9 +124,11 @@ impl Paths {
         }
     }
 
-    /// Walks on from a node with the segment that begins at `start`. A node with methods ends the
-    /// walk; each node is entered at most once per way through the tree, so the contract bounds the
-    /// work.
+    /// Returns the node with methods that a path leads to, or `None`. The search starts at the node
+    /// `at` with the segment that begins at the byte `start`, and adds the parameters to
+    /// `captures`.
+    ///
+    /// Each node is entered at most once per way through the tree, so the contract bounds the work.
     fn walk(&self, at: usize, path: &str, start: usize, captures: &mut Captures) -> Option<&Node> {
         let node = &self.nodes[at];
         let end = path[start..]
@@ -228,9 +231,12 @@ fn written_out(parts: &[Part]) -> usize {
         .sum()
 }
 
-/// Matches a mixed segment: each parameter takes at least one character, and as few as will do. The
-/// text that follows a parameter is looked for once, since nothing is gained by taking it later;
-/// text at the end is where the segment ends.
+/// Returns whether the segment `path[start..end]` matches a mixed segment of a template, and adds
+/// the parameters to `captures`, even if a later part does not match.
+///
+/// A parameter has at least one character, and as few as possible. The literal after a parameter is
+/// searched for once, since a later match would gain nothing; a literal at the end must end the
+/// segment.
 fn capture(parts: &[Part], path: &str, start: usize, end: usize, captures: &mut Captures) -> bool {
     let mut at = start;
     for (index, part) in parts.iter().enumerate() {

@@ -14,7 +14,7 @@ pub struct Problem;
 pub struct ProblemBody {
     /// `about:blank`, since the status says everything.
     pub r#type: &'static str,
-    /// The status as text.
+    /// The reason phrase of the status, such as `Not Found`.
     pub title: &'static str,
     /// The status.
     pub status: u16,
@@ -29,14 +29,14 @@ pub struct ProblemBody {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ProblemDetail {
-    /// `path`, `query`, `header`, `cookie` or `body`.
+    /// The part of the request that has the value: `path`, `query`, `header`, `cookie` or `body`.
     pub r#in: &'static str,
-    /// The parameter's name.
+    /// The parameter's name, which is empty and left out for the body.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// JSON pointer into the value.
+    /// The JSON pointer to the part of the value that is wrong. Empty for the whole value.
     pub pointer: String,
-    /// What is wrong.
+    /// The rule that is violated, such as `must be at most 5`.
     pub detail: String,
 }
 

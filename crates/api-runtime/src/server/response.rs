@@ -10,10 +10,11 @@ use serde_json::Value;
 use super::operation::{ListedResponse, Parameter};
 use super::streams::{ByteStream, EventStream, Handshake};
 
-/// The bytes that are reserved for a body; larger bodies grow.
+/// The initial capacity of the buffer for a body, in bytes.
 const CAPACITY: usize = 256;
 
-/// Marks a response whose body could not be written: the router responds 500 instead.
+/// The extension of a response whose body or header could not be written. The router sends a 500
+/// instead.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unwritable;
 
@@ -41,7 +42,7 @@ impl ListedResponse {
         json_or_empty(self.code, self.content_type(), body)
     }
 
-    /// Writes a response whose body is one text: a string or number.
+    /// Writes a response whose body is a single value as text.
     #[must_use]
     pub fn text<T: Serialize + ?Sized>(self, body: &T) -> Response {
         match serde_json::to_value(body) {
@@ -59,8 +60,8 @@ impl ListedResponse {
         }
     }
 
-    /// Writes a response in bytes. Where the contract lists a range, such as `image/*`, the
-    /// stream's own type is sent.
+    /// Writes a response of bytes. If the contract lists a range such as `image/*`, or a multipart
+    /// type, the stream's own media type is sent.
     #[must_use]
     pub fn stream(self, body: ByteStream) -> Response {
         let listed = self.content_type();
@@ -96,7 +97,8 @@ impl ListedResponse {
         response
     }
 
-    /// Writes a response that hands the connection over to another protocol.
+    /// Writes a response without a body and with the headers of `handshake`, after which the
+    /// connection changes its protocol.
     #[must_use]
     pub fn handshake(self, handshake: Handshake) -> Response {
         let mut response = self.empty();
@@ -111,8 +113,9 @@ impl ListedResponse {
     }
 }
 
-/// Sets a header as the contract describes it; an absent value sets nothing. A value that cannot be
-/// written makes the whole response an internal error, since a caller would read another value.
+/// Adds a header to a response as the contract describes it. A value that is null adds nothing. A
+/// value that cannot be written makes the whole response an internal error, since a caller would
+/// read another value.
 #[must_use]
 pub fn with_header<T: Serialize + ?Sized>(
     mut response: Response,
@@ -234,8 +237,8 @@ fn form(value: &Value) -> String {
     pairs.join("&")
 }
 
-/// Converts a text into the value of a header. Characters that headers cannot have are
-/// percent-encoded, so that no line break gets through.
+/// Converts a string into the value of a header. If it has characters that headers cannot have,
+/// they are percent-encoded, so that no line break gets through.
 fn header_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| {
         let encoded =

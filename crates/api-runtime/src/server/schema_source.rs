@@ -1,14 +1,13 @@
-//! The schemas of the values that operations describe, which the re-derived document asks for.
+//! The schemas of the values that operations describe, for the re-derived OpenAPI document.
 
 use serde_json::{Value, json};
 
 use super::absent::decode_absent;
 use crate::{Described, Wire};
 
-/// The function that makes the schema of a described value.
+/// The function that returns the schema of a described value.
 ///
-/// Two of them are always equal: descriptions are compared by what they say, which the function is
-/// no part of.
+/// Any two are equal, so that the comparison of two descriptions ignores them.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaSource(fn() -> ValueSchema);
 
@@ -29,8 +28,8 @@ impl SchemaSource {
         default: None,
     });
 
-    /// Creates the source of the schema of a type; for an `Option` that may be absent, of the type
-    /// inside.
+    /// Creates the source of the schema of a field's type. For an `Option`, which may be absent, it
+    /// is the schema of the type inside.
     pub(super) const fn field<T: Described + Wire>() -> Self {
         Self(|| {
             let is_optional = decode_absent::<T>().is_some();
@@ -47,7 +46,7 @@ impl SchemaSource {
         })
     }
 
-    /// Creates the source of the schema of a type.
+    /// Creates the source of the schema of a body's type.
     pub(super) const fn body<T: Described>() -> Self {
         Self(|| ValueSchema {
             schema: T::reference(),
@@ -56,7 +55,7 @@ impl SchemaSource {
         })
     }
 
-    /// Makes the schema.
+    /// Returns the schema.
     pub(super) fn schema(self) -> ValueSchema {
         (self.0)()
     }

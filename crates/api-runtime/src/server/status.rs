@@ -1,5 +1,5 @@
-//! The statuses of responses for ranges and `default`: checked when they are made, so never wrong
-//! when sent.
+//! Statuses of responses that the contract lists as a range or as `default`. They are checked when
+//! they are created, so that no response is sent with a wrong status.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,12 +8,12 @@ use http::StatusCode;
 
 use super::operation::{ListedResponse, Status};
 
-/// The responses that an operation lists, so that no listed status is sent as a range or as
-/// `default`.
+/// A type that knows all responses of an operation, so that no status with a response of its own is
+/// sent as a range or as `default`.
 ///
 /// `#[derive(Responses)]` implements it for an enum with such a variant.
 pub trait Statuses {
-    /// The responses and the errors of the operation.
+    /// The responses that a handler may return as `Ok`, and those that it may return as `Err`.
     const LISTED: &'static [&'static [ListedResponse]];
     /// The statuses that `default` may have unless another response lists them.
     const DEFAULT: std::ops::RangeInclusive<u16> = 300..=599;
@@ -26,7 +26,7 @@ pub struct UnlistedStatusError {
 }
 
 impl UnlistedStatusError {
-    /// Creates the error for a status that no response takes.
+    /// Creates the error for a status that no response is listed for.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(status: StatusCode) -> Self {
@@ -48,7 +48,8 @@ impl fmt::Display for UnlistedStatusError {
 
 impl std::error::Error for UnlistedStatusError {}
 
-/// A status for the `default` response of `T`: none that `T` lists, and for errors none of 2xx.
+/// A status for the `default` response of `T`: one in `T::DEFAULT` that has no response of its own
+/// in `T::LISTED`.
 // `fn() -> T` and not `T`, of which the status holds no value: it is `Send` and `Sync` for every
 // `T`.
 pub struct DefaultStatus<T>(StatusCode, PhantomData<fn() -> T>);

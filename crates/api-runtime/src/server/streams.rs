@@ -84,13 +84,13 @@ impl ByteStream {
         self
     }
 
-    /// Returns the media type of the request.
+    /// Returns the media type: that of the request for a received body, else the one that was set.
     #[must_use]
     pub fn content_type(&self) -> Option<&HeaderValue> {
         self.content_type.as_ref()
     }
 
-    /// Reads all bytes.
+    /// Reads the rest of the body into memory.
     pub async fn collect(mut self) -> Result<Bytes, StreamError> {
         let mut all = BytesMut::new();
         while let Some(piece) = self.next().await {
@@ -200,14 +200,14 @@ impl Event {
         Ok(Self::new(serde_json::to_string(data)?))
     }
 
-    /// Sets the event's type, without line breaks.
+    /// Sets the event's type. Line breaks in it are removed.
     #[must_use]
     pub fn with_name(mut self, name: &str) -> Self {
         self.name = Some(name.replace(['\r', '\n'], ""));
         self
     }
 
-    /// Sets the event's id, without line breaks and NUL.
+    /// Sets the event's id. Line breaks and NUL in it are removed.
     #[must_use]
     pub fn with_id(mut self, id: &str) -> Self {
         self.id = Some(id.replace(['\r', '\n', '\0'], ""));
@@ -282,7 +282,7 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// Creates a response with these headers.
+    /// Creates a handshake with these headers.
     #[must_use]
     pub fn new(headers: HeaderMap) -> Self {
         Self { headers }

@@ -1,4 +1,4 @@
-//! One value written as text, decoded into the type that asks for it.
+//! A deserializer of one value that is written as text, in a parameter or a body.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,10 +7,11 @@ use serde::de::value::StrDeserializer;
 use serde::de::{self, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// The error of a text that is no value of a type. It says what was expected, never what was there.
+/// The error for a text that is not a value of the expected type. It says what was expected, never
+/// what was there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InputError {
-    /// The JSON pointer into the value.
+    /// The JSON pointer to the part of the value that is wrong. Empty for the whole value.
     pub(super) pointer: String,
     /// What the value must be.
     pub(super) message: String,
@@ -24,7 +25,7 @@ impl InputError {
         }
     }
 
-    /// Returns the error with the pointer of an enclosing list or object.
+    /// Returns the error with the key of the enclosing list or object put before its pointer.
     pub(super) fn inside(mut self, key: &str) -> Self {
         let key = crate::pointer::escape(key);
         self.pointer.insert_str(0, &format!("/{key}"));
@@ -70,17 +71,17 @@ impl de::Error for InputError {
     }
 }
 
-/// Whether a text that looks like a number or boolean is decoded as such, where the type accepts
-/// anything.
+/// Whether a text that looks like a number or boolean is decoded as one, for types that accept any
+/// JSON.
 #[derive(Debug, Default)]
 pub(super) struct Guess {
-    /// Whether every text stays text.
+    /// Whether every text is decoded as a string.
     pub(super) text_only: bool,
-    /// Whether a text was read as a number or boolean.
+    /// Becomes true when a text is decoded as a number or boolean.
     pub(super) made: Cell<bool>,
 }
 
-/// A decoded text, as a deserializer.
+/// A deserializer of one value, from its text without percent-encoding.
 pub(super) struct Text<'t> {
     pub(super) text: &'t str,
     pub(super) guess: &'t Guess,
@@ -197,7 +198,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
         ))
     }
 
-    /// Reads a JSON text, which an object inside a form is.
+    /// Decodes the text as JSON: a form has an object inside it as JSON.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InputError> {
         // From a reader, because the text does not live for `'de`, so nothing can be borrowed from
         // it.

@@ -1,5 +1,4 @@
-//! Lists and objects written as text (`a,b`, `k=v&k=w`, `filter[from]=1`), decoded into the type
-//! that asks for them.
+//! Deserializers of lists and objects that are written as text: `a,b`, `k=v&k=w`, `filter[from]=1`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,16 +12,17 @@ use super::text::{Guess, InputError, Text};
 /// The most brackets that a name may have, which is also the depth to which JSON may nest.
 const MAX_DEPTH: usize = 128;
 
-/// The rest of a value's name and the value: `[from]` of `filter[from]`, empty for a plain value.
+/// The rest of a value's name, and the value. The rest is `[from]` in `filter[from]`, and empty in
+/// a plain name.
 pub(super) type Leaf<'t> = (Cow<'t, str>, Cow<'t, str>);
 
-/// The values of one name.
+/// The values of one name, as a deserializer of a single value, a list or an object.
 pub(super) struct Tree<'t> {
     pub(super) leaves: Vec<Leaf<'t>>,
     pub(super) guess: &'t Guess,
 }
 
-/// An object: names in the order of their first use, each with its values.
+/// A deserializer of an object: names in the order of their first use, each with its values.
 pub(super) struct Object<'t> {
     entries: Vec<(Cow<'t, str>, Vec<Leaf<'t>>)>,
     /// The index in `entries` of each name.
@@ -30,7 +30,7 @@ pub(super) struct Object<'t> {
     guess: &'t Guess,
 }
 
-/// The items of a list that was written as text, as a deserializer.
+/// A deserializer of a list, from the texts of its items.
 pub(super) struct List<'t> {
     pub(super) items: Vec<Cow<'t, str>>,
     pub(super) guess: &'t Guess,
@@ -112,7 +112,7 @@ fn is_item(rest: &str) -> bool {
             .is_some_and(|(key, rest)| rest.is_empty() && key.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Returns the key in the first brackets, and what follows them.
+/// Splits `[key]rest` into the key and the rest. Returns `None` for a string of another form.
 pub(super) fn bracketed(rest: &str) -> Option<(&str, &str)> {
     rest.strip_prefix('[')?.split_once(']')
 }

@@ -37,7 +37,8 @@ impl Place<'_> {
     }
 }
 
-/// Returns all violations of a body that is not JSON, has a key twice or does not fit its schema.
+/// Returns the violations of a body that is not JSON, has a key twice or does not fit the schema
+/// with the pointer `schema`. Where there are more than a hundred, the last entry says so.
 pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> Vec<Found> {
     // A cell, because the seeds of a value and of the values inside it share the list.
     let duplicates = RefCell::new(Vec::new());
@@ -72,7 +73,8 @@ pub(super) fn of_json(bytes: &[u8], schemas: &Schemas, schema: Option<&str>) -> 
     found
 }
 
-/// Reads a value and notes duplicate keys; the last value stays.
+/// A serde seed that decodes any JSON and records duplicate keys. Of several values of a key the
+/// last one stays.
 struct Collect<'c> {
     place: &'c Place<'c>,
     duplicates: &'c RefCell<Vec<Found>>,

@@ -1,4 +1,4 @@
-//! A parameter as the request writes it, decoded by style into the type that asks for it.
+//! Decodes a parameter, by its style, from the text in the request.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::Wire;
 pub(super) enum RawParameter<'a> {
     /// A segment of the path.
     Segment(&'a str),
-    /// A header, and whether it has more than one line.
+    /// The lines of a header, joined with commas, and whether there are several.
     Header(Cow<'a, str>, bool),
     /// The pairs of a query or of cookies, and all parameters of the operation.
     Pairs(Pairs<'a>, &'a [Parameter]),
@@ -75,14 +75,16 @@ impl RawParameter<'_> {
     }
 }
 
-/// Returns whether the parameter is an object whose properties are side by side.
+/// Returns whether the parameter is an object whose properties are each a name in the query or
+/// cookies.
 fn takes_names(parameter: &Parameter) -> bool {
     parameter.style == Style::Form
         && parameter.explode
         && (parameter.open || !parameter.properties.is_empty())
 }
 
-/// Returns whether an encoded name belongs to the object whose properties are side by side.
+/// Returns whether the encoded name `raw` is a property of `parameter`, an object whose properties
+/// are each a name in the query or cookies. `others` are all parameters of the operation.
 fn is_property(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter, others: &[Parameter]) -> bool {
     parameter
         .properties
@@ -102,7 +104,8 @@ fn is_property(pairs: &Pairs<'_>, raw: &str, parameter: &Parameter, others: &[Pa
             }))
 }
 
-/// Returns the brackets that follow the parameter's name; none for another name.
+/// Returns the brackets that follow the name of a `deepObject` parameter in the encoded name `raw`,
+/// or `None` for another name.
 fn deep_key<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, str>> {
     let decoded = decode(raw, pairs.encoding)?;
     if !decoded.strip_prefix(name)?.starts_with('[') {
@@ -123,7 +126,7 @@ struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    /// Returns the single text of the parameter, still encoded.
+    /// Returns the only value of the parameter, still encoded. No value or several are an error.
     fn raw(self) -> Result<&'a str, InputError> {
         match self.raw {
             RawParameter::Segment(text) => Ok(text),
@@ -204,8 +207,8 @@ impl<'a> Written<'a> {
         })
     }
 
-    /// Returns the text as [`Self::raw`] does, or the joined lines of a repeated header, which a
-    /// list may have.
+    /// Returns the value as [`Self::raw`] does, but accepts a repeated header, whose lines are
+    /// joined, since a list may have several.
     fn lines(self) -> Result<&'a str, InputError> {
         match self.raw {
             RawParameter::Header(text, _) => Ok(text),
@@ -251,7 +254,7 @@ impl<'a> Written<'a> {
         Ok(object)
     }
 
-    /// Adds pieces of the form `name=value`.
+    /// Adds pieces of the form `name=value` to an object, decoded.
     fn add_assigned(
         self,
         pieces: impl Iterator<Item = &'a str>,
@@ -284,7 +287,7 @@ fn after<'t>(text: &'t str, prefix: &str) -> Result<&'t str, InputError> {
         .ok_or_else(|| InputError::new(format!("must begin with `{prefix}`")))
 }
 
-/// Returns the pieces of a text between separators; an empty text has none.
+/// Splits a string at each of the separators. An empty string has no pieces.
 fn split<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
     let mut pieces = Vec::new();
     let mut rest = text;
