@@ -94,7 +94,8 @@ pub fn name_variable(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns the environment variable of a flag of a command or of one of its subcommands.
+/// Returns the environment variable of the flag `--long` of a command or of one of its subcommands,
+/// or `None` if there is none.
 fn lookup_variable(command: &clap::Command, long: &str) -> Option<String> {
     let own = command
         .get_arguments()

@@ -1,4 +1,4 @@
-//! Access tokens as the operator manages them: issues, lists and revokes them.
+//! The changes and queries by which the operator issues, lists and revokes access tokens.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use crate::storage::token::Token;
 use crate::storage::{self, Aborted, Change, Connection, StorageError, Store};
 use crate::world::World;
 
-/// Issues a token.
+/// The change that issues an access token.
 #[derive(Debug)]
 pub struct Issue {
     /// The project that the token gives access to.
@@ -21,7 +21,7 @@ pub struct Issue {
     pub read_only: bool,
     /// When the token expires, in milliseconds since 1970. `None` if it does not expire.
     pub expires_at: Option<i64>,
-    /// A note for the list of tokens.
+    /// A note for the list of tokens, such as what the token is for.
     pub description: String,
     /// The source of time and randomness.
     pub world: World,
@@ -56,7 +56,8 @@ impl Change for Issue {
     }
 }
 
-/// Revokes a token. Returns whether a token with this id existed and was not revoked before.
+/// The change that revokes a token. Its output is whether a token with this id existed and was not
+/// revoked before.
 #[derive(Debug)]
 pub struct Revoke {
     /// The id of the token.
@@ -84,7 +85,8 @@ pub async fn tokens(store: &Store, project: &Project) -> Result<Vec<Token>, Stor
     storage::token::of_project(&mut reader.connection(), &project.id).await
 }
 
-/// Returns the project with an id or a name.
+/// Returns the project whose id or name is `reference`. A reference with the pattern of an id is
+/// never a name.
 ///
 /// # Errors
 ///

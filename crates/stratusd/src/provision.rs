@@ -9,7 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-/// Creates and changes Postgres databases.
+/// A type that creates, observes and changes Postgres databases.
 ///
 /// Every method must be idempotent: the reconciler repeats a call if the service stops before it
 /// has recorded the result, even after the call succeeded. It never makes two calls for the same
@@ -31,7 +31,7 @@ pub trait Provisioner: Send + Sync + 'static {
         wanted: &Wanted,
     ) -> impl Future<Output = Result<Progress, ProvisionError>> + Send;
 
-    /// Changes a database to the wanted shape, or reports the progress if that has started.
+    /// Changes a database to the wanted shape, or reports the progress if that change has started.
     fn resize(
         &self,
         wanted: &Wanted,
@@ -51,7 +51,7 @@ pub trait Provisioner: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ConnectionDetails, ProvisionError>> + Send;
 }
 
-/// The wanted state of a database, and its last recorded one.
+/// The wanted state of a database, and the state that was recorded last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// The id of the project.
@@ -67,7 +67,7 @@ pub struct Wanted {
     /// The networks that may connect to the database, in CIDR notation. They do not change after
     /// its creation.
     pub open_to: Vec<String>,
-    /// The wanted shape.
+    /// The wanted version, size, storage and high availability.
     pub shape: Shape,
     /// The state that this or another replica recorded last, or `None` before the database is
     /// created. Its `ha_type` is not recorded: it is the wanted one.
@@ -104,7 +104,7 @@ pub struct Observed {
     pub latest_restore_time: i64,
 }
 
-/// The progress of a step.
+/// The progress of the creation or of a change of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// The step is complete.

@@ -20,8 +20,8 @@ use crate::world::World;
 const VERSION: u8 = 1;
 const KEY: usize = 32;
 const KEY_ID: usize = 4;
-/// Long enough for random nonces, which is why this is not ChaCha20-Poly1305: replicas seal with
-/// the same key and share no counter.
+/// The length of a nonce in bytes. It is long enough for random nonces, which is why this is not
+/// ChaCha20-Poly1305: replicas seal with the same key and share no counter.
 const NONCE: usize = 24;
 
 /// Seals secrets with the first of its keys, and opens secrets sealed with any of them.
@@ -51,8 +51,8 @@ pub enum KeyError {
     Malformed(usize),
 }
 
-/// The secret is sealed with a key that the sealer does not have, belongs to another row, or is
-/// corrupt.
+/// The error for a secret that cannot be opened: it is sealed with a key that the sealer does not
+/// have, belongs to another row, or is corrupt.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("none of the keys opens the secret")]
 pub struct OpenError;
@@ -81,7 +81,8 @@ impl Sealer {
         }
     }
 
-    /// Seals a secret for its owner, the row that it belongs to.
+    /// Encrypts a secret with the current key. It can be opened only for the same `owner`, the row
+    /// that it belongs to.
     ///
     /// # Panics
     ///
@@ -101,7 +102,7 @@ impl Sealer {
         [&[VERSION][..], &key.id, &nonce, &sealed].concat()
     }
 
-    /// Opens a secret that was sealed for an owner.
+    /// Decrypts a secret that was sealed for `owner`.
     ///
     /// # Errors
     ///
@@ -122,7 +123,7 @@ impl Sealer {
             .map_err(|_| OpenError)
     }
 
-    /// Returns whether a secret is sealed with the current key.
+    /// Returns whether a secret is sealed with the current key, the first one.
     #[must_use]
     pub fn is_current(&self, sealed: &[u8]) -> bool {
         parts(sealed).is_some_and(|(id, ..)| self.keys[0].id == id)
@@ -152,7 +153,8 @@ impl Key {
     }
 }
 
-/// Splits a sealed secret into key id, nonce and ciphertext.
+/// Splits a sealed secret into key id, nonce and ciphertext. Returns `None` if it is too short or
+/// of another version.
 fn parts(sealed: &[u8]) -> Option<([u8; KEY_ID], [u8; NONCE], &[u8])> {
     let (version, rest) = sealed.split_first()?;
     let (id, rest) = rest.split_first_chunk::<KEY_ID>()?;

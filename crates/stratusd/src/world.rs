@@ -22,7 +22,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// When randomness is asked for and the system has none.
+    /// If random bytes are requested from a system that has none.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is where they come from")]
     pub fn real() -> Self {

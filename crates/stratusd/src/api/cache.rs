@@ -9,7 +9,8 @@ use std::hash::Hash;
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// Values by key, each with the moment since when it is cached.
+/// A map of a limited number of values that expire. Each value has the moment since when it is
+/// cached.
 #[derive(Debug)]
 pub(super) struct Cache<K, V> {
     lifetime: Duration,
@@ -38,7 +39,8 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         (since.elapsed() < self.lifetime).then(|| value.clone())
     }
 
-    /// Caches a value from now on.
+    /// Caches a value from now on. If the cache is full, this drops the expired values, or all
+    /// values if none has expired.
     pub(super) fn insert(&self, key: K, value: V) {
         let mut values = self.values.write().unwrap_or_else(PoisonError::into_inner);
         if values.len() >= self.capacity {

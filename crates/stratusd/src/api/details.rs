@@ -1,4 +1,5 @@
-//! `details` of an error: what is wrong with each parameter and each property of the body.
+//! The `details` of an error response: the violations of each parameter and of each property of the
+//! body.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,8 +9,8 @@ use api_types::{ErrorDetail, ErrorDetails, ErrorText, ErrorTexts};
 
 /// Returns the violations of a request by parameter or by top-level property of the body.
 ///
-/// A text of which only a part of the value is about starts with the position of that part, whether
-/// the value is a parameter or a property: `vms[3]: must be a string`.
+/// A violation of only a part of the value starts with the position of that part, whether the value
+/// is a parameter or a property: `vms[3]: must be a string`.
 pub(super) fn details(violations: &[Violation]) -> ErrorDetails {
     let mut fields: BTreeMap<String, Vec<ErrorText>> = BTreeMap::new();
     for violation in violations {

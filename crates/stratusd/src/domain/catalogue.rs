@@ -22,7 +22,7 @@ const SIZES: [(PostgresSize, [i32; 3]); 10] = [
 ///
 /// # Errors
 ///
-/// Names the known sizes in `details.size`.
+/// If there is no such size. The refusal names the known sizes in `details.size`.
 pub fn size(asked: &PostgresSizeInput) -> Result<PostgresSize, Refusal> {
     let found = SIZES
         .iter()
@@ -37,7 +37,8 @@ pub fn size(asked: &PostgresSizeInput) -> Result<PostgresSize, Refusal> {
 ///
 /// # Errors
 ///
-/// Names the storage sizes that go with the size in `details.storage_size`.
+/// If the size does not allow this storage. The refusal names the storage sizes that it allows in
+/// `details.storage_size`.
 pub fn storage(
     size: &PostgresSize,
     asked: PostgresStorageSizeInput,

@@ -77,7 +77,7 @@ impl Kind {
         id
     }
 
-    /// Returns whether a text has the pattern of an id of this kind.
+    /// Returns whether a string has the pattern of an id of this kind.
     #[must_use]
     pub fn is_id(self, text: &str) -> bool {
         let digits = text.strip_prefix(self.prefix());
@@ -89,7 +89,7 @@ impl Kind {
 
 /// A type of the contract for ids of one kind.
 pub trait Id: TryFrom<String> {
-    /// The kind.
+    /// The kind of thing that the ids identify.
     const KIND: Kind;
 
     /// Generates an id.
@@ -123,8 +123,8 @@ ids! {
     VmId: Vm,
 }
 
-/// A reference in a path, which is an id or a name. A text with the pattern of an id is never looked
-/// up as a name, so that nobody can make a resource whose name is the id of another.
+/// A reference in a path, which is an id or a name. A string with the pattern of an id is never
+/// looked up as a name, so that nobody can make a resource whose name is the id of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Referred<'r> {
     /// The reference has the pattern of an id of the expected kind.

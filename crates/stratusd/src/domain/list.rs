@@ -1,4 +1,4 @@
-//! The order, the start and the size of lists.
+//! The order, the start and the size of the pages of lists.
 
 use api_types::{OrderColumn, PageSize, StartAfter};
 
@@ -17,10 +17,10 @@ pub enum Order {
     Name,
 }
 
-/// A part of a list.
+/// The part of a list that a query returns.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// The order.
+    /// The order of the list.
     pub order: Order,
     /// The value of the order's column after which the page starts; empty for the start of the
     /// list.
@@ -29,14 +29,15 @@ pub struct Page {
     pub size: i64,
 }
 
-/// The parameters of a list.
+/// The query parameters of an operation that returns a page of a list.
 #[derive(Debug, Clone)]
 pub struct ListQuery {
-    /// The value after which the page starts.
+    /// The id, or in the order by name the name, after which the page starts. `None` for the start
+    /// of the list.
     pub start_after: Option<StartAfter>,
-    /// The number of items, at most.
+    /// The number of items that the caller asks for. A page has at most 1000.
     pub page_size: PageSize,
-    /// The order.
+    /// The order of the list, `id` or `name`. Other values are refused.
     pub order_column: OrderColumn,
 }
 
@@ -45,7 +46,8 @@ impl ListQuery {
     ///
     /// # Errors
     ///
-    /// Names the parameter that cannot be used: `order_column` or `start_after`.
+    /// If a parameter cannot be used. The refusal names it in `details`: `order_column` or
+    /// `start_after`.
     pub fn page(&self, kind: Kind) -> Result<Page, Refusal> {
         let order = match self.order_column.as_str() {
             "id" => Order::Id,

@@ -3,14 +3,14 @@
 use super::Refusal;
 use crate::world::World;
 
-/// The number of characters, at least.
+/// The minimum number of characters of a password.
 const LENGTH: usize = 12;
 
 /// Checks a password by every rule.
 ///
 /// # Errors
 ///
-/// Names all rules that fail in `details.password`.
+/// If the password is too weak. The refusal names all rules that fail in `details.password`.
 pub fn ensure_strong(password: &str) -> Result<(), Refusal> {
     let rules = [
         (

@@ -13,7 +13,7 @@ pub struct Presented<'t> {
 }
 
 impl<'t> Presented<'t> {
-    /// Parses a token. Returns `None` if the text is not one.
+    /// Parses a token. Returns `None` if the string does not have the form of a token.
     #[must_use]
     pub fn parse(text: &'t str) -> Option<Self> {
         let (id, secret) = text.strip_prefix("pat-")?.split_once('-')?;

@@ -1,4 +1,4 @@
-//! Diagnostics: what is wrong with an inventory, and at which line and column.
+//! Diagnostics: the errors in an inventory, each with its line and column.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Sorts the diagnostics of a file by line and column.
+    /// Creates the list of all diagnostics of a file, sorted by line and column.
     #[must_use]
     pub fn new(path: &Path, mut all: Vec<Diagnostic>) -> Self {
         all.sort();
@@ -54,7 +54,7 @@ impl Diagnostics {
         }
     }
 
-    /// Reports the first byte that is not UTF-8.
+    /// Returns the diagnostic for a file that is not UTF-8, at its first invalid byte.
     pub(super) fn of_invalid_utf8(path: &Path, bytes: &[u8], error: Utf8Error) -> Self {
         let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
         let last_line = before.rsplit('\n').next().unwrap_or_default();
@@ -66,13 +66,13 @@ impl Diagnostics {
         Self::new(path, vec![Diagnostic::new(position, "must be UTF-8")])
     }
 
-    /// Reports a file without content.
+    /// Returns the diagnostic for a file without content.
     pub(super) fn of_empty_file(path: &Path) -> Self {
         let message = "the file is empty: for an inventory without projects, write `projects: []`";
         Self::new(path, vec![Diagnostic::new(Diagnostic::START, message)])
     }
 
-    /// Reports why a file could not be parsed.
+    /// Returns the diagnostic for a file that could not be parsed.
     pub(super) fn of_yaml(path: &Path, error: &Error) -> Self {
         let message = yaml_message(error);
         let diagnostic = match error.location() {
@@ -86,8 +86,8 @@ impl Diagnostics {
     }
 }
 
-/// Returns a message for an error of the YAML reader, whose own words name its Rust types for
-/// common mistakes.
+/// Returns the message for an error of the YAML parser. It replaces the parser's own message for
+/// common mistakes, which names Rust types.
 fn yaml_message(error: &Error) -> String {
     match error {
         Error::MultipleDocuments { .. } => {
@@ -111,8 +111,8 @@ fn yaml_message(error: &Error) -> String {
     }
 }
 
-/// Removes from a message of the YAML reader what the diagnostic says itself, and advice for Rust
-/// programmers.
+/// Removes the position, which the diagnostic prints itself, and the advice for Rust programmers
+/// from a message of the YAML parser.
 fn without_location(message: &str, location: Location) -> String {
     let position = format!(" at line {}, column {}", location.line(), location.column());
     message

@@ -11,8 +11,7 @@ impl Inventory {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the inventory. A file that cannot be parsed gets one
-    /// diagnostic.
+    /// All errors in the inventory, or the first one if the file cannot be parsed.
     pub fn read(path: &Path, bytes: &[u8]) -> Result<Self, Diagnostics> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| Diagnostics::of_invalid_utf8(path, bytes, error))?;

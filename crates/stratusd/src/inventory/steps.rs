@@ -1,8 +1,8 @@
-//! The steps that applying an inventory takes.
+//! The steps of applying an inventory.
 
 use std::fmt;
 
-/// A step, printed as one line.
+/// A step of applying an inventory, printed as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The kind of change.

@@ -18,7 +18,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// If the project is not the caller's; then, if the location does not exist.
+    /// If the project is not the caller's, or the location does not exist.
     pub fn new(
         caller: &Caller,
         project: &ProjectId,
@@ -38,7 +38,7 @@ impl Scope {
         ))
     }
 
-    /// Returns the columns that rows of the scope share.
+    /// Returns the project and the location, which all rows of the scope have in their key.
     pub(super) fn key(&self) -> (&ProjectId, &Location) {
         (&self.project, &self.location)
     }

@@ -78,7 +78,7 @@ pub async fn reseal(store: &Store, sealer: &Sealer, world: &World) -> Result<boo
     Ok(true)
 }
 
-/// Replaces the stored authority.
+/// The change that replaces the stored authority.
 struct Replace {
     value: Vec<u8>,
 }
@@ -172,7 +172,8 @@ fn year(world: &World) -> Result<i32> {
     Ok(i32::from(now.to_zoned(TimeZone::UTC).year()))
 }
 
-/// Stores an authority unless there is one. Returns the one that is stored.
+/// The change that stores a candidate for the authority unless one is stored. Its output is the
+/// authority that is then stored.
 struct LoadOrInsert {
     candidate: Vec<u8>,
 }

@@ -92,9 +92,9 @@ impl Simulator {
 
     /// Draws the next random number of a database, less than `below`.
     ///
-    /// A hash of the seed, the database and the position in its sequence, not a generator with
-    /// state: the sequence of a database must not depend on the order in which workers come to
-    /// databases.
+    /// The number is a hash of the seed, the database and the position in its sequence. A generator
+    /// with state would make the sequence of a database depend on the order in which workers come
+    /// to databases.
     fn draw(&self, wanted: &Wanted, database: &mut Simulated, below: u64) -> u64 {
         database.draws += 1;
         // The slash is unambiguous: ids, locations and names cannot contain it.
@@ -112,7 +112,7 @@ impl Simulator {
         drawn % below.max(1)
     }
 
-    /// Fails at random, as often as configured.
+    /// Returns an error at random, in the configured percentage of calls.
     fn maybe_fail(&self, wanted: &Wanted, database: &mut Simulated) -> Result<(), ProvisionError> {
         if self.draw(wanted, database, 100) < u64::from(self.config.failures) {
             return Err(ProvisionError("simulated failure".to_owned()));
@@ -120,7 +120,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Returns the time when a step that starts now completes.
+    /// Returns the time when a step that starts now completes, which is partly random.
     fn completion(&self, wanted: &Wanted, database: &mut Simulated) -> i64 {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let more = self.draw(

@@ -25,7 +25,8 @@ impl Change for BringForward {
     }
 }
 
-/// Leases databases that are due.
+/// The change that leases up to `limit` databases that are due, until the time `until`. Its output
+/// is the leased databases. Times are in milliseconds since 1970.
 pub(super) struct TakeDue {
     pub(super) lease: String,
     pub(super) world: World,
@@ -45,7 +46,8 @@ impl Change for TakeDue {
     }
 }
 
-/// Writes the result of a step and releases the lease; false if the worker had lost it.
+/// The change that writes the result of a step and releases the lease. Its output is false, and
+/// nothing is written, if the worker had lost the lease.
 pub(super) struct Settle {
     pub(super) due: Due,
     pub(super) lease: String,
@@ -63,7 +65,8 @@ impl Change for Settle {
     }
 }
 
-/// Prolongs a lease; false if the worker had lost it.
+/// The change that prolongs a lease until the time `until`, in milliseconds since 1970. Its output
+/// is false if the worker had lost the lease.
 pub(super) struct Prolong {
     pub(super) due: Due,
     pub(super) lease: String,
@@ -83,7 +86,7 @@ impl Change for Prolong {
     }
 }
 
-/// Releases all leases.
+/// The change that releases all leases of databases.
 pub(super) struct FreeAll;
 
 impl Change for FreeAll {

@@ -12,7 +12,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Accepts connections up to a maximum number of open ones, and counts them.
+/// An acceptor that closes new connections while the maximum number is open, and counts the open
+/// ones.
 #[derive(Debug, Clone)]
 pub(super) struct Limited {
     permits: Arc<Semaphore>,

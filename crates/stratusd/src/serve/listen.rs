@@ -11,8 +11,8 @@ use crate::settings::ServiceSettings;
 /// The maximum number of connections that the kernel queues before they are accepted.
 const BACKLOG: u32 = 1024;
 
-/// The sockets of both ports, bound before the database is opened: a port that is in use must not
-/// cost a migration.
+/// The sockets of the API and of the management port. They are bound before the database is opened,
+/// so that it is not migrated if a port is in use.
 pub(super) struct Listeners {
     /// Bound but not listening. Connections are refused until the API can be served, so that a load
     /// balancer in front tries another replica.

@@ -110,7 +110,8 @@ async fn watch(
     }
 }
 
-/// Reads both files.
+/// Reads the files of the certificate and its key. A first file without a certificate in PEM is an
+/// error.
 fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     let read =
         |path: &Path| fs::read(path).with_context(|| format!("failed to read {}", path.display()));
@@ -124,7 +125,8 @@ fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     Ok((chain, secret))
 }
 
-/// The times when both files were modified. `None` for a file whose time cannot be read.
+/// The times when the files of the certificate and its key were modified. `None` for a file whose
+/// time cannot be read.
 type Modified = [Option<SystemTime>; 2];
 
 fn modified(certificate: &Path, key: &Path) -> Modified {

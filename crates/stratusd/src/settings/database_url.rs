@@ -54,7 +54,7 @@ impl fmt::Debug for DatabaseUrl {
 
 const FORM: &str = "it must be sqlite://FILE or postgres://USER:PASSWORD@HOST:PORT/NAME";
 
-/// Parses a URL into a database and a text that is safe to print.
+/// Parses a URL into a database and a string that is safe to print.
 ///
 /// # Errors
 ///

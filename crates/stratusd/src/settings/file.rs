@@ -56,7 +56,8 @@ impl SettingsFile {
         })
     }
 
-    /// Parses the value of a setting. Returns `None` if the file does not contain the setting.
+    /// Parses the value of a setting. Returns `None` if the file does not contain the setting, and
+    /// an error if the value is invalid.
     pub(super) fn value<T>(&self, name: &str) -> Result<Option<T>>
     where
         T: FromStr,

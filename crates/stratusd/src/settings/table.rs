@@ -17,7 +17,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Returns the origin of a value that clap has parsed.
+    /// Returns the origin of a value that clap has parsed: a flag or an environment variable.
     pub(super) fn of_argument(matches: &ArgMatches, name: &str) -> Self {
         match matches.value_source(name) {
             Some(ValueSource::EnvVariable) => Self::Environment,

@@ -1,4 +1,4 @@
-//! Jobs: changes on their way through a backend, which does not know their types.
+//! Jobs: changes without their types, as backends queue and run them.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -9,20 +9,21 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Aborted, Change, Connection, StorageError};
 
-/// A change that a backend runs, perhaps several times, and whose result is sent to the caller
-/// afterwards.
+/// A type that holds a change, which a backend runs, perhaps several times, and whose result is
+/// sent to the caller afterwards.
 pub(super) trait Job: Send {
     /// Applies the change once.
     fn run<'a>(&'a mut self, tx: &'a mut Connection<'_>) -> BoxFuture<'a, Ran>;
     /// Sends the caller the result of the last run, or the failure to commit it.
     fn send(self: Box<Self>, committed: Result<(), StorageError>);
-    /// Claims the change; false if the caller has withdrawn it.
+    /// Takes the change, so that the caller cannot withdraw it any more. Returns false if the
+    /// caller has withdrawn it before.
     fn claim(&mut self) -> bool;
 }
 
-/// A change that waits for a worker. The caller and the worker share it, and only the first of them
-/// to take it gets it. A caller that goes away takes it, which frees the memory of its body: so a
-/// queue of abandoned jobs stays small.
+/// A change that waits for a worker, shared by the caller and the worker. Only the first of them to
+/// call [`take`](Self::take) gets it. A caller that stops waiting takes it, which frees its memory,
+/// so that a queue of abandoned jobs stays small.
 pub(super) struct Offer<C>(Arc<Mutex<Option<C>>>);
 
 impl<C> Offer<C> {
@@ -43,7 +44,8 @@ impl<C> Clone for Offer<C> {
     }
 }
 
-/// The caller's side of an offer, which withdraws the change when it is dropped.
+/// A guard that the caller holds. When it is dropped, the change is withdrawn unless a worker has
+/// claimed it.
 pub(super) struct Withdrawn<C>(pub(super) Offer<C>);
 
 impl<C> Drop for Withdrawn<C> {
@@ -52,12 +54,12 @@ impl<C> Drop for Withdrawn<C> {
     }
 }
 
-/// The queue of pending changes; the worker exits when it is closed and drained. It is unbounded: a
-/// caller waits no longer than [`super::WAIT`], and the entry of a caller that is gone holds
-/// nothing.
+/// The queue of pending changes. The worker exits when the queue is closed and empty. It is
+/// unbounded: a caller waits no longer than [`super::WAIT`], and the entry of a caller that no
+/// longer waits holds no change.
 pub(super) struct Queue(RwLock<Option<mpsc::UnboundedSender<Box<dyn Job>>>>);
 
-/// The worker's end of a queue.
+/// The receiver of a queue, from which the worker takes the jobs.
 pub(super) type Waiting = mpsc::UnboundedReceiver<Box<dyn Job>>;
 
 impl Queue {
@@ -66,7 +68,8 @@ impl Queue {
         (Self(RwLock::new(Some(jobs))), waiting)
     }
 
-    /// Adds a job. After `close` the job fails at once.
+    /// Adds a job. After [`close`](Self::close) the job fails at once with
+    /// [`StorageError::Closed`].
     pub(super) fn submit(&self, job: Box<dyn Job>) {
         let jobs = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let unsent = match &*jobs {
@@ -87,7 +90,7 @@ impl Queue {
     }
 }
 
-/// How a run ended.
+/// How a run of a job ended.
 #[derive(Debug)]
 pub(super) enum Ran {
     /// The change is to be committed.
@@ -98,7 +101,7 @@ pub(super) enum Ran {
     Failed(StorageError),
 }
 
-/// A change with the channel to its caller.
+/// The job of a change, with its result and the channel to its caller.
 pub(super) struct Pending<C: Change> {
     offer: Offer<C>,
     change: Option<C>,

@@ -1,7 +1,7 @@
-//! Leases of Postgres databases, and what a reconciler writes under one.
+//! Leases of Postgres databases, and what a reconciler writes while it holds one.
 //!
 //! `due_at` is when the reconciler is to look at a database. A worker that does so holds a lease
-//! (`lease`, a random text, until `lease_until`), and its result counts only while the row still
+//! (`lease`, a random string, until `lease_until`), and its result counts only while the row still
 //! has this lease.
 
 use std::time::Duration;
@@ -20,11 +20,11 @@ use super::{Connection, Corrupt, StorageError};
 pub struct Due {
     /// The project's id.
     pub project_id: ProjectId,
-    /// The database.
+    /// The row of the database.
     pub database: Database,
     /// Whether the provisioner has the current password.
     pub password_is_set: bool,
-    /// The number of failures in a row.
+    /// The number of steps that have failed since the last success.
     pub attempts: i64,
 }
 
@@ -39,13 +39,7 @@ impl Record for Due {
     }
 }
 
-/// The longest lease. One that ends later was given before the clock was set back, and does not
-/// count.
-pub const LONGEST_LEASE: Duration = Duration::from_hours(1);
-/// The number of databases that are brought forward at once.
-const FORWARD: i64 = 1000;
-
-/// Returns whether a database is due that no worker has leased. `now` is in milliseconds since
+/// Returns whether any database is due and not leased by a worker. `now` is in milliseconds since
 /// 1970.
 pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
     let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 \
@@ -79,8 +73,9 @@ pub async fn bring_forward(
     Ok(())
 }
 
-/// Leases up to `limit` databases that are due and that no other worker has leased. A database that
-/// cannot be read does not fail the others. Times are in milliseconds since 1970.
+/// Leases up to `limit` databases that are due and that no other worker has leased, until `until`.
+/// A row that cannot be read is an error in the list, and does not fail the others. Times are in
+/// milliseconds since 1970.
 pub async fn take_due(
     c: &mut Connection<'_>,
     lease: &str,
@@ -115,37 +110,37 @@ pub async fn take_due(
 /// The result of a reconciler's step, to be written to the database's row.
 #[derive(Debug, Clone)]
 pub struct StepRecord {
-    /// The state.
+    /// The state of the database after the step.
     pub state: PostgresState,
-    /// The storage in GiB.
+    /// The storage of the database after the step, in GiB.
     pub storage_size_gib: StorageSizeGib,
-    /// The version.
+    /// The version of PostgreSQL after the step.
     pub version: PostgresVersion,
-    /// The size.
+    /// The size of the virtual machine after the step.
     pub vm_size: PostgresSize,
     /// Whether the provisioner has the password that the worker read.
     pub password_is_set: bool,
-    /// The host.
+    /// The host name of the database, once it is known.
     pub host: Option<String>,
-    /// The certificates of the authority that issued the server's certificate.
+    /// The certificates of the authority that issued the server's certificate, in PEM.
     pub ca_certificates: Option<CaCertificates>,
-    /// The earliest moment that the database can be restored to.
+    /// The earliest time that the database can be restored to, in seconds since 1970.
     pub earliest_restore_time: Option<i64>,
-    /// The latest moment that the database can be restored to.
+    /// The latest time that the database can be restored to, in seconds since 1970.
     pub latest_restore_time: i64,
     /// The space that the data takes, in bytes.
     pub used_bytes: i64,
-    /// The number of failures in a row.
+    /// The number of steps that have failed since the last success.
     pub attempts: i64,
-    /// How long until the database is due again.
-    pub wait: Duration,
+    /// When the database is due again, in milliseconds since 1970. `None` if no work is left.
+    pub due_at: Option<i64>,
 }
 
 /// Writes the result of a step and releases the lease. Returns whether the worker still held it; if
 /// not, nothing is written.
 ///
-/// If the owner changed the database meanwhile, it stays due at once: the step knew nothing of the
-/// change. `now` is in milliseconds since 1970.
+/// If an operation has changed the database since the step began, the database stays due at once,
+/// because the step knew nothing of the change.
 pub async fn settle(
     c: &mut Connection<'_>,
     due: &Due,
@@ -187,7 +182,8 @@ pub async fn settle(
     Ok(touched == 1)
 }
 
-/// Prolongs a lease, and returns whether the worker still held it.
+/// Prolongs a lease until the time `until`, in milliseconds since 1970. Returns whether the worker
+/// still held it.
 pub async fn prolong(
     c: &mut Connection<'_>,
     due: &Due,

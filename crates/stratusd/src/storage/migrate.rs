@@ -16,7 +16,7 @@ const SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 const NEWER: &str = "the database is newer than this program; start the newer program, or restore a backup from \
                      before it ran";
 
-/// The encoding in which a server stores texts.
+/// The encoding in which a PostgreSQL database stores strings.
 #[derive(QueryableByName)]
 struct Encoding {
     #[diesel(sql_type = Text)]

@@ -1,4 +1,5 @@
-//! The key by which an entry and a row of the database are the same resource: location and name.
+//! The key of a resource in a project: location and name. An entry of the inventory and a row of
+//! the database with the same key are the same resource.
 
 use std::collections::HashMap;
 
@@ -16,10 +17,10 @@ pub(super) fn key(location: &str, name: &str) -> (String, String) {
     (location.to_owned(), name.to_owned())
 }
 
-/// A location and a name.
+/// The location and the name of a resource.
 pub(super) type Key<'e> = (&'e str, &'e str);
 
-/// An entry or a row with a location and a name.
+/// A type of entries or rows that have a location and a name.
 pub(super) trait Keyed {
     /// Returns the location and the name.
     fn key(&self) -> Key<'_>;

@@ -1,4 +1,4 @@
-//! Locations.
+//! Applies the locations of an inventory.
 
 use std::collections::{HashMap, HashSet};
 

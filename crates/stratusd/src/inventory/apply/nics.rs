@@ -1,4 +1,4 @@
-//! Network interfaces of private subnets, and their addresses.
+//! Applies the network interfaces of private subnets, and assigns their addresses.
 
 use std::collections::HashSet;
 
@@ -88,7 +88,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Returns the row of an entry.
+/// Returns the row for an entry, with the addresses that were assigned to it.
 fn row(
     entry: &NicEntry,
     subnet: &PrivateSubnet,
@@ -122,7 +122,8 @@ struct Addresses {
 
 impl Addresses {
     /// Creates an assignment from the entries of a subnet, their existing interfaces, and the
-    /// interfaces that are kept without an entry, which keep their addresses.
+    /// interfaces that are kept without an entry, which keep their addresses. An entry that
+    /// declares such an address is an error.
     fn new(
         subnet: &PrivateSubnet,
         entries: &[NicEntry],

@@ -1,4 +1,4 @@
-//! Projects.
+//! Applies the projects of an inventory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,7 +32,8 @@ impl<'p> Projects<'p> {
 }
 
 impl Run<'_, '_> {
-    /// Returns the project of an entry, which is created if it does not exist.
+    /// Returns the project of an entry, which is created if it does not exist. An entry whose id
+    /// does not fit the existing projects is an error.
     pub(super) async fn project(
         &mut self,
         entry: &ProjectEntry,
@@ -73,7 +74,8 @@ impl Run<'_, '_> {
         Ok(project)
     }
 
-    /// Removes the projects that are not in the inventory.
+    /// Removes the projects that are not in the inventory, if the mode prunes. A project with
+    /// Postgres databases is not removed, but is an error.
     pub(super) async fn prune_projects(
         &mut self,
         inventory: &Inventory,

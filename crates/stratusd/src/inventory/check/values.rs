@@ -11,7 +11,7 @@ use super::Check;
 use crate::domain::refusal::enumerate;
 
 impl Check {
-    /// Reports a value that a type of the contract does not accept.
+    /// Reports a value that cannot be parsed as a `T`: it is not `what`.
     pub(super) fn parses<T: FromStr>(&mut self, value: &Spanned<String>, what: &str) {
         if value.value.parse::<T>().is_err() {
             let text = value.value.escape_debug();
@@ -19,14 +19,14 @@ impl Check {
         }
     }
 
-    /// Reports an optional value that a type of the contract does not accept.
+    /// Reports an optional value that is there but cannot be parsed as a `T`: it is not `what`.
     pub(super) fn optional<T: FromStr>(&mut self, value: Option<&Spanned<String>>, what: &str) {
         if let Some(value) = value {
             self.parses::<T>(value, what);
         }
     }
 
-    /// Reports a text that cannot be printed in a line.
+    /// Reports a value with control characters, which cannot be printed in a line.
     pub(super) fn printable(&mut self, value: &Spanned<String>) {
         if value.value.chars().any(char::is_control) {
             self.report(value, "must not contain control characters");
@@ -73,7 +73,8 @@ impl Check {
         }
     }
 
-    /// Reports a name that no resource of the project in the location has.
+    /// Reports a name that is not in `names`, the locations and names of the resources of the
+    /// project that are a `what`.
     pub(super) fn refers(
         &mut self,
         names: &HashSet<(&str, &str)>,
@@ -113,7 +114,8 @@ pub(super) fn canonical_ports(text: &str) -> (&str, &str) {
     text.split_once("..").unwrap_or((text, text))
 }
 
-/// Returns a network with its address in canonical form.
+/// Returns a network with its address in canonical form. Returns a string that is not a network
+/// unchanged.
 pub(super) fn canonical_network(text: &str) -> String {
     let parsed = text
         .split_once('/')

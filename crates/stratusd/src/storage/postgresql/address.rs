@@ -40,17 +40,17 @@ const PLAIN_OPTIONS: [&str; 14] = [
     "tcp_user_timeout",
 ];
 
-/// Why a text is not an address.
+/// Why a string is not the address of a PostgreSQL server.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The text is not a connection URI. The error does not contain it, since a password is part of
-    /// it.
+    /// The string is not a connection URI. The error does not contain it, since a password is part
+    /// of it.
     #[error("it is not the URL of a PostgreSQL server")]
     Malformed(#[source] tokio_postgres::Error),
     /// An option has an unknown value.
     #[error("{name} must be one of {values}")]
     Value {
-        /// The option.
+        /// The name of the option.
         name: &'static str,
         /// The known values.
         values: &'static str,
@@ -85,8 +85,8 @@ impl Address {
             .collect()
     }
 
-    /// Returns the configuration with one of the hosts. Hosts cannot be removed from a `Config`, so
-    /// all else is copied.
+    /// Returns the configuration with only the host at `index`. Hosts cannot be removed from a
+    /// `Config`, so all else is copied.
     fn host(&self, index: usize) -> Config {
         let all = &self.config;
         let mut one = Config::new();

@@ -15,7 +15,7 @@ use rustls::{
 
 use crate::storage::Cause;
 
-/// The settings of TLS.
+/// The settings of TLS for connections to a PostgreSQL server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tls {
     pub judgement: Judgement,
@@ -24,19 +24,19 @@ pub(super) struct Tls {
     pub key: Option<PathBuf>,
 }
 
-/// The proof that is asked of the server's certificate.
+/// What is checked about the server's certificate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// No proof: the connection is encrypted, but may lead to any server.
+    /// Nothing: the connection is encrypted, but may lead to any server.
     #[default]
     Nothing,
-    /// A trusted authority has issued it.
+    /// That a trusted authority has issued it, for any host.
     Authority,
-    /// A trusted authority has issued it for this host.
+    /// That a trusted authority has issued it, for the host that the connection is to.
     Host,
 }
 
-/// Creates the configuration, and reads the files that the settings name.
+/// Creates the configuration of rustls, and reads the files that the settings name.
 pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Cause> {
     // Not the default provider of the process, which is only installed when the API is served with
     // TLS.
@@ -62,7 +62,7 @@ pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Cause> {
     Ok(builder.with_client_auth_cert(certificates(certificate)?, key)?)
 }
 
-/// Returns the trusted authorities: those of a file, or those of the system.
+/// Returns the trusted authorities: those in `file`, or those of the system without a file.
 fn roots(file: Option<&Path>) -> Result<RootCertStore, Cause> {
     let mut roots = RootCertStore::empty();
     let found = match file {
