@@ -1,4 +1,4 @@
-//! `#[derive(Array)]`: a newtype over a list.
+//! `#[derive(Array)]`: a newtype over a `Vec` that checks the keywords of arrays.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,4 +1,4 @@
-//! `#[derive(Map)]`: a newtype over a map.
+//! `#[derive(Map)]`: a newtype over a map from property names to values of one type.
 
 use proc_macro2::TokenStream;
 use quote::quote;

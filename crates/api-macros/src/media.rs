@@ -14,7 +14,7 @@ pub(crate) struct Media {
     is_lenient: bool,
 }
 
-/// The ways to read and write a body.
+/// How a body of a media type is read and written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Json,

@@ -34,7 +34,7 @@ enum Content {
     Parts,
     /// The value is a body of this media type.
     Body(Media),
-    /// The value becomes the headers of a change of protocol.
+    /// The value is the headers of a response after which the connection changes its protocol.
     Handshake,
 }
 

@@ -4,7 +4,8 @@
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Fields, Result, Type};
 
-/// Returns the type inside a newtype, or the error that `derive` is for newtypes only.
+/// Returns the type inside a newtype. For any other item, returns the error that the derive named
+/// `derive` is for newtypes only.
 pub(crate) fn newtype<'i>(input: &'i DeriveInput, derive: &str) -> Result<&'i Type> {
     if let Data::Struct(data) = &input.data
         && let Fields::Unnamed(fields) = &data.fields

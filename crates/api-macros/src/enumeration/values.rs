@@ -1,4 +1,4 @@
-//! Enumerations of other values than strings, or of values of several types.
+//! Enumerations with a value that is not a string.
 
 use proc_macro2::TokenStream;
 use quote::quote;

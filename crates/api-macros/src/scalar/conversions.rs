@@ -8,8 +8,9 @@ use super::rules::Scalar;
 
 /// Generates the conversions into the newtype and out of it.
 ///
-/// `From` where every value is accepted, else `TryFrom`: a keyword that the contract adds later is
-/// then a compile error at each place that creates the value without handling the error.
+/// The newtype implements `From` if it accepts every value, else `TryFrom`: a keyword that the
+/// contract adds later is then a compile error at each place that creates the value without
+/// handling the error.
 pub(super) fn conversions(scalar: &Scalar<'_>) -> TokenStream {
     let Scalar {
         ident,

@@ -11,7 +11,8 @@ pub(super) struct Scalar<'i> {
     pub(super) inner: &'i Type,
     pub(super) rules: &'i Rules,
     pub(super) is_text: bool,
-    /// The name of the schema among the contract's components, for messages.
+    /// The name of the schema among the contract's components, for messages. `None` for an inline
+    /// schema.
     pub(super) component: Option<&'i String>,
     /// The description of the schema, from which the message for a pattern takes the rule in words.
     pub(super) description: Option<&'i String>,
