@@ -270,7 +270,7 @@ impl Items {
     }
 }
 
-/// Checks `minProperties` and `maxProperties`.
+/// Checks the number of an object's properties against `minProperties` and `maxProperties`.
 ///
 /// # Errors
 ///
@@ -291,8 +291,9 @@ pub fn entries(
 
 /// Returns whether no two items are equal as JSON.
 ///
-/// Compares canonical texts in a set and not each item with each other one: the time stays linear,
-/// however many items a client sends, and the items need not implement `Hash`.
+/// The canonical strings of the items are compared in a set, and not each item with each other one:
+/// the time stays linear, however many items a client sends, and the items need not implement
+/// `Hash`.
 fn all_differ<T: crate::Wire>(items: &[T]) -> bool {
     let mut seen = std::collections::HashSet::with_capacity(items.len());
     items.iter().all(

@@ -8,7 +8,7 @@ use crate::wire::Encoded;
 ///
 /// # Errors
 ///
-/// If the text is not JSON, the schema does not accept the value, or other text follows the value.
+/// If the bytes are not JSON, the schema does not accept the value, or anything follows the value.
 pub fn from_slice_strict<T: Wire>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     strict(|| from_slice(bytes))
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::mode::is_lenient;
 use crate::wire::{Seed, duplicate, shown};
 
-/// The name of a property as it is read: one of the schema's properties, or another.
+/// The name of a property of the object that is decoded: one that the schema declares, or another.
 pub enum Key {
     /// The index of a property that the schema declares.
     Known(usize),
@@ -91,7 +91,7 @@ pub fn skip<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Checks `minProperties` and `maxProperties`.
+/// Checks the number of an object's properties against `minProperties` and `maxProperties`.
 pub fn count<E: Error>(
     properties: usize,
     least: Option<usize>,

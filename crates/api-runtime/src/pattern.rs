@@ -97,8 +97,8 @@ fn compile(source: &str) -> Compiled {
 
 /// An automaton and its start state.
 ///
-/// The start state is looked up once and not for each text: `regex-automata` selects it by the
-/// bytes around a search, and here a search is always over the whole text.
+/// The start state is looked up once and not for each string: `regex-automata` selects it by the
+/// bytes around a search, and here a search is always over the whole string.
 #[derive(Debug)]
 struct Table {
     states: dense::DFA<Vec<u32>>,
@@ -147,7 +147,7 @@ fn table(pattern: &str) -> Option<Table> {
 mod tests {
     use super::*;
 
-    /// Compares each form with the `regex` crate on the same texts.
+    /// Compares each form with the `regex` crate on the same strings.
     #[test]
     fn every_form_finds_what_a_regular_expression_finds() {
         let texts = [

@@ -1,7 +1,7 @@
 //! [`Wire`]: decoding and encoding of values as JSON Schema means them.
 //!
 //! serde's own impls differ from JSON Schema: they reject `16.0` as an integer, read a struct from
-//! an array, and accept an object that has a property twice if nobody reads the property.
+//! an array, and accept an object that has a property twice if the type does not read the property.
 
 use std::collections::BTreeMap;
 use std::fmt;

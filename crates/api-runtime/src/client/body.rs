@@ -166,7 +166,7 @@ impl Multipart {
         Ok(parts)
     }
 
-    /// Adds a part of text.
+    /// Adds a part with the value `text`.
     #[must_use]
     pub fn text(self, name: &str, text: impl Into<String>) -> Self {
         Self(self.0.text(name.to_owned(), text.into()))

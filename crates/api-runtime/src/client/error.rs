@@ -32,7 +32,8 @@ pub enum Error<E = ()> {
     InvalidResponse(Box<InvalidResponse>),
     /// A response, success or error, that the contract does not list. Its body can still be read.
     UnexpectedResponse(Box<reqwest::Response>),
-    /// A list that cannot be read to its end: the server repeats a page, or an item has no key.
+    /// A list that cannot be read to its end: the server repeats a page, or an item does not have
+    /// the property after whose value the next page starts.
     Paging(String),
 }
 
@@ -83,7 +84,7 @@ impl InvalidResponse {
         &self.body
     }
 
-    /// Returns what is wrong with the body. Do not log it: the text may quote the body.
+    /// Returns the error of decoding the body. Do not log it: its message may quote the body.
     #[must_use]
     pub fn error(&self) -> &serde_json::Error {
         &self.error

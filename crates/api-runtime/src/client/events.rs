@@ -22,9 +22,9 @@ pub struct Event {
     pub event: String,
     /// The data, its lines joined by line feeds.
     pub data: String,
-    /// The id of the last event that had one.
+    /// The id of this event, or else of the last event before it that had one.
     pub id: Option<String>,
-    /// The pause before the client connects again, if the server sends one.
+    /// The time to wait before connecting again, if the server sends it with this event.
     pub retry: Option<Duration>,
 }
 
@@ -80,8 +80,8 @@ struct Parser {
     unread: BytesMut,
     /// The length of the prefix of `unread` that is known to have no line end.
     looked: usize,
-    /// Whether the last line ended with a carriage return, so that a line feed after it is no
-    /// further line.
+    /// Whether the last line ended with a carriage return, so that a line feed directly after it
+    /// belongs to the same line end.
     returned: bool,
     begun: bool,
     event: String,

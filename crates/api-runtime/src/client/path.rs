@@ -1,4 +1,5 @@
-//! Arguments in the path of a URL: escaped, and kept from changing which path is called.
+//! Arguments in the path of a URL. They are escaped, and those that would change which path is
+//! called are rejected.
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Returns the URL of a path, in which each `{}` stands for a segment that is an argument.
+/// Returns the URL of a path, in which each `{}` is replaced by an argument, escaped.
 ///
 /// # Errors
 ///
@@ -62,8 +63,8 @@ pub(super) fn escape(value: &str) -> String {
     utf8_percent_encode(value, SEGMENT).to_string()
 }
 
-/// Returns an escaped segment, unless it is empty, `.` or `..`, which URL parsers remove from a
-/// path.
+/// Returns an escaped segment, or an error if it is empty, `.` or `..`, which URL parsers remove
+/// from a path.
 pub(super) fn checked_segment(segment: &str) -> Argument<&str> {
     // Rejected and not escaped, since URL parsers take `%2e` for a dot.
     let problem = match segment {

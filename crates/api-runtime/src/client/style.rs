@@ -171,7 +171,8 @@ fn joined(kind: Kind, explode: bool, separator: &str, escape: impl Fn(&str) -> S
     parts.join(separator)
 }
 
-/// Writes the styles label and matrix: `.a.b`, `;name=a,b`, `;x=1;y=2`.
+/// Returns a value in the style label or matrix: `.a.b`, `;name=a,b`, `;x=1;y=2`. `name` is `None`
+/// for label.
 fn prefixed(
     prefix: &str,
     separator: &str,

@@ -39,8 +39,8 @@ pub enum Chosen {
     Unsupported,
 }
 
-/// The inputs of one request. Records everything that cannot be read, and [`finish`](Self::finish)
-/// rejects the request for all of it together.
+/// A reader of the parameters and the body of one request. It records everything that cannot be
+/// read, and [`finish`](Self::finish) rejects the request for all of it together.
 #[derive(Debug)]
 pub struct Inputs<'c> {
     call: &'c mut Call,
@@ -139,8 +139,8 @@ impl<'c> Inputs<'c> {
         self.choose(body)
     }
 
-    /// Decodes the body of an operation that takes only JSON. Returns `None` after recording what
-    /// is wrong.
+    /// Decodes the body of an operation that takes only JSON. Returns `None` after recording the
+    /// error.
     pub async fn json<T: Wire>(&mut self, body: &Body, schemas: &Schemas) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Media(at) => self.json_as(body, at, schemas).await,
@@ -194,7 +194,7 @@ impl<'c> Inputs<'c> {
     }
 
     /// Decodes a required body of one of several media types, which `Content-Type` selects. Returns
-    /// `None` after recording what is wrong.
+    /// `None` after recording the error.
     pub async fn one_of<T: RequestBody>(&mut self, body: &Body) -> Option<T> {
         match self.choose(body) {
             Chosen::Media(at) => T::read(self, body, at).await,
@@ -204,7 +204,7 @@ impl<'c> Inputs<'c> {
     }
 
     /// Decodes an optional body of one of several media types: `Some(None)` if it is absent.
-    /// Returns `None` after recording what is wrong.
+    /// Returns `None` after recording the error.
     pub async fn optional_one_of<T: RequestBody>(&mut self, body: &Body) -> Option<Option<T>> {
         match self.choose(body) {
             Chosen::Media(at) => T::read(self, body, at).await.map(Some),
@@ -213,8 +213,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Decodes the body of an operation that takes only a form. Returns `None` after recording what
-    /// is wrong.
+    /// Decodes the body of an operation that takes only a form. Returns `None` after recording the
+    /// error.
     pub async fn form<T: Wire>(&mut self, body: &Body) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
@@ -224,8 +224,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Decodes the body as a form. Returns `None` after recording what is wrong. An empty body that
-    /// is not required counts as absent.
+    /// Decodes the body as a form. Returns `None` after recording the error. An empty body that is
+    /// not required counts as absent.
     pub async fn form_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() && !body.required {
@@ -237,8 +237,8 @@ impl<'c> Inputs<'c> {
         self.noted(decoded)
     }
 
-    /// Decodes the body of an operation that takes only text. Returns `None` after recording what
-    /// is wrong.
+    /// Decodes the body of an operation that takes only text. Returns `None` after recording the
+    /// error.
     pub async fn text<T: Wire>(&mut self, body: &Body) -> Option<T> {
         match self.chosen(body).await {
             Chosen::Absent if !body.required => self.no_body(body),
@@ -248,8 +248,8 @@ impl<'c> Inputs<'c> {
         }
     }
 
-    /// Decodes the body as text. Returns `None` after recording what is wrong. An empty body that
-    /// is not required counts as absent.
+    /// Decodes the body as text. Returns `None` after recording the error. An empty body that is
+    /// not required counts as absent.
     pub async fn text_as<T: Wire>(&mut self, body: &Body) -> Option<T> {
         let bytes = self.read().await?;
         if bytes.is_empty() && !body.required {
@@ -271,7 +271,7 @@ impl<'c> Inputs<'c> {
     }
 
     /// Returns the body of an operation that takes only bytes, as a stream. An absent body is an
-    /// empty stream. Returns `None` after recording what is wrong.
+    /// empty stream. Returns `None` after recording the error.
     pub fn stream(&mut self, body: &Body) -> Option<ByteStream> {
         match self.choose(body) {
             // An empty body is a stream without bytes.
@@ -281,7 +281,7 @@ impl<'c> Inputs<'c> {
     }
 
     /// Returns an optional body of bytes as a stream: `Some(None)` if it is absent. Returns `None`
-    /// after recording what is wrong.
+    /// after recording the error.
     pub fn optional_stream(&mut self, body: &Body) -> Option<Option<ByteStream>> {
         match self.choose(body) {
             Chosen::Media(_) => self.stream_as().map(Some),
@@ -308,7 +308,7 @@ impl<'c> Inputs<'c> {
     }
 
     /// Returns the body of an operation that requires a multipart body. Returns `None` after
-    /// recording what is wrong.
+    /// recording the error.
     pub async fn multipart(&mut self, body: &Body) -> Option<Multipart> {
         match self.choose(body) {
             Chosen::Media(_) => self.multipart_as().await,
@@ -318,7 +318,7 @@ impl<'c> Inputs<'c> {
     }
 
     /// Returns an optional multipart body: `Some(None)` if it is absent. Returns `None` after
-    /// recording what is wrong.
+    /// recording the error.
     pub async fn optional_multipart(&mut self, body: &Body) -> Option<Option<Multipart>> {
         match self.choose(body) {
             Chosen::Media(_) => self.multipart_as().await.map(Some),
@@ -422,7 +422,7 @@ fn absent<T: Wire>(parameter: &Parameter) -> Option<T> {
     }
 }
 
-/// Decodes the text of a form.
+/// Decodes a form, such as `name=value&name=value`, as a `T`.
 fn decode_form<T: Wire>(text: &str) -> Result<T, InputError> {
     // As in `decode_parameter`: where a guess was wrong, every text is tried as text.
     let mut guess = Guess::default();

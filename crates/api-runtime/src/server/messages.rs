@@ -18,19 +18,19 @@ pub trait Request: Sized {
     /// The body, if there is one.
     const BODY: Option<Body>;
 
-    /// Reads the request, or rejects it with everything that is wrong with it.
+    /// Reads the request, or returns the rejection that names all violations.
     fn read(call: &mut Call) -> impl Future<Output = Result<Self, Rejected>> + Send;
 }
 
 /// A type that holds a request body of one of several media types: an enum with a variant for each.
 ///
-/// The derive takes `#[body(json)]` and its like on variants.
+/// The derive takes `#[body(json)]` or another media type on each variant.
 pub trait RequestBody: Sized {
     /// The media types, in the order of the variants.
     const MEDIA: &'static [Media];
 
     /// Decodes a body whose media type is at index `at` of `MEDIA`. Returns `None` after recording
-    /// in `inputs` what is wrong.
+    /// the error in `inputs`.
     fn read(
         inputs: &mut Inputs<'_>,
         body: &Body,
@@ -41,8 +41,8 @@ pub trait RequestBody: Sized {
 /// A type that holds one of the responses that a handler may return: an enum with a variant for
 /// each.
 ///
-/// The derive takes `#[response(404)]` and its like on variants, and implements [`IntoResponse`]
-/// and the conversions from what the variants hold.
+/// The derive takes a status such as `#[response(404)]` on each variant, and implements
+/// [`IntoResponse`] and the conversions from what the variants hold.
 pub trait Responses: IntoResponse {
     /// The descriptions of the responses, in the order of the variants.
     const LISTED: &'static [ListedResponse];

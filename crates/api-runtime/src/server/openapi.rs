@@ -265,7 +265,7 @@ fn security(operation: &Operation) -> Value {
     alternatives.collect()
 }
 
-/// Returns the schema that a placeholder stands for.
+/// Returns the schema that a placeholder stands for, or `None` for any other reference.
 fn kept<'s>(reference: &str, slots: &'s [Value]) -> Option<&'s Value> {
     slots.get(reference.strip_prefix(SLOT)?.parse::<usize>().ok()?)
 }

@@ -347,7 +347,7 @@ impl ListedResponse {
     ///
     /// # Panics
     ///
-    /// If the number is no status, so that a constant does not compile.
+    /// If the number is not a status, which is a compile error in a constant.
     #[must_use]
     pub const fn code(code: u16) -> Self {
         let Ok(status) = StatusCode::from_u16(code) else {

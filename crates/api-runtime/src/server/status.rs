@@ -54,8 +54,8 @@ impl std::error::Error for UnlistedStatusError {}
 // `T`.
 pub struct DefaultStatus<T>(StatusCode, PhantomData<fn() -> T>);
 
-/// A status for the response of a range of `T`, such as `4XX`: begins with `DIGIT` and is not
-/// listed itself.
+/// A status for the response of a range of `T`, such as `4XX`: it begins with `DIGIT` and has no
+/// response of its own in `T::LISTED`.
 pub struct RangeStatus<T, const DIGIT: u8>(StatusCode, PhantomData<fn() -> T>);
 
 impl<T: Statuses> DefaultStatus<T> {

@@ -223,8 +223,8 @@ impl<'de> Deserializer<'de> for Text<'_> {
     }
 }
 
-/// Returns whether a text is a number by the grammar of RFC 8259, so that `007`, `+1`, `NaN` and
-/// `1_000` are none.
+/// Returns whether a string is a number by the grammar of RFC 8259, which `007`, `+1`, `NaN` and
+/// `1_000` are not.
 fn is_json_number(text: &str) -> bool {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text.strip_prefix('-').unwrap_or(text);

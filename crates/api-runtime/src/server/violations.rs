@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 use crate::Schemas;
 use crate::schemas::MOST_VIOLATIONS;
 
-/// A pointer, and what is wrong with the value there.
+/// A violation: the pointer to the value, and the message about it.
 type Found = (String, String);
 
 /// The position of a value in the body, as a chain of its parents. Its pointer is written only when

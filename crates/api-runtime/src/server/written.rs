@@ -117,7 +117,7 @@ fn deep_key<'r>(pairs: &Pairs<'_>, raw: &'r str, name: &str) -> Option<Cow<'r, s
     })
 }
 
-/// A parameter as the request writes it, as a deserializer.
+/// A deserializer of a parameter from how the request writes it.
 #[derive(Clone, Copy)]
 struct Written<'a> {
     parameter: &'a Parameter,
