@@ -15,8 +15,8 @@ use zeroize::Zeroizing;
 /// has recorded the result, even after the call succeeded. It never makes two calls for the same
 /// database at the same time.
 ///
-/// A call should start the work and return. The reconciler calls again to ask for the progress. A
-/// call that takes too long is cancelled (its future is dropped), counts as failed, and is repeated
+/// A call should start the work and return. The reconciler calls again to see the progress. A call
+/// that takes too long is cancelled (its future is dropped), counts as failed, and is repeated
 /// later.
 pub trait Provisioner: Send + Sync + 'static {
     /// Returns the state of a database, or `None` if it does not exist.

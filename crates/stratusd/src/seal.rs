@@ -86,7 +86,7 @@ impl Sealer {
     ///
     /// # Panics
     ///
-    /// Never: the cipher only fails for texts of more than 256 GiB.
+    /// Never: the cipher only fails for strings of more than 256 GiB.
     #[must_use]
     pub fn seal(&self, text: &str, world: &World, owner: &str) -> Vec<u8> {
         let key = &self.keys[0];

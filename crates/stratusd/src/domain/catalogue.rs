@@ -18,7 +18,7 @@ const SIZES: [(PostgresSize, [i32; 3]); 10] = [
     (PostgresSize::Standard60, [1024, 2048, 4096]),
 ];
 
-/// Returns the size that a request asks for.
+/// Returns the size that a request names.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn size(asked: &PostgresSizeInput) -> Result<PostgresSize, Refusal> {
     })
 }
 
-/// Returns the storage that a request asks for.
+/// Returns the storage size that a request names, if `size` allows it.
 ///
 /// # Errors
 ///

@@ -124,7 +124,7 @@ ids! {
 }
 
 /// A reference in a path, which is an id or a name. A string with the pattern of an id is never
-/// looked up as a name, so that nobody can make a resource whose name is the id of another.
+/// looked up as a name, so that no resource can be made whose name is the id of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Referred<'r> {
     /// The reference has the pattern of an id of the expected kind.

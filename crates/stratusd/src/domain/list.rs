@@ -22,8 +22,8 @@ pub enum Order {
 pub struct Page {
     /// The order of the list.
     pub order: Order,
-    /// The value of the order's column after which the page starts; empty for the start of the
-    /// list.
+    /// The id, or in the order by name the name, after which the page starts. Empty for the start
+    /// of the list.
     pub after: String,
     /// The number of items, at most.
     pub size: i64,

@@ -13,7 +13,7 @@ pub struct Diagnostic {
     pub line: u64,
     /// The column, from 1.
     pub column: u64,
-    /// The message: what is wrong, and what would be right.
+    /// The message, which names the error and what would be valid.
     pub message: String,
 }
 

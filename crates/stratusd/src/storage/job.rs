@@ -14,7 +14,7 @@ use super::{Aborted, Change, Connection, StorageError};
 pub(super) trait Job: Send {
     /// Applies the change once.
     fn run<'a>(&'a mut self, tx: &'a mut Connection<'_>) -> BoxFuture<'a, Ran>;
-    /// Sends the caller the result of the last run, or the failure to commit it.
+    /// Sends the caller the result of the last run if `committed` is `Ok`, else the error.
     fn send(self: Box<Self>, committed: Result<(), StorageError>);
     /// Takes the change, so that the caller cannot withdraw it any more. Returns false if the
     /// caller has withdrawn it before.

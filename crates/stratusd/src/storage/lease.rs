@@ -198,8 +198,8 @@ pub async fn prolong(
     )
 }
 
-/// Releases all leases. Only for a service that is alone with its database: the leases are those of
-/// a process that died.
+/// Releases all leases. Only a service that is alone with its database may call this: the leases
+/// are then those of a process that has died.
 pub async fn free_all(c: &mut Connection<'_>) -> Result<(), StorageError> {
     let sql =
         "UPDATE postgres_database SET lease = NULL, lease_until = NULL WHERE lease IS NOT NULL";

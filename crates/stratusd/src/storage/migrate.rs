@@ -53,7 +53,8 @@ pub(super) async fn postgres(mut connection: AsyncPgConnection) -> Result<(), St
         .map_err(|error| StorageError::Other(error.into()))?
 }
 
-/// Migrates an SQLite database. The caller holds the lock beside the file.
+/// Migrates an SQLite database. The caller must hold the lock file beside the database, so that no
+/// other process migrates it at the same time.
 pub(super) fn sqlite(connection: &mut SqliteConnection) -> Result<(), StorageError> {
     migrate(connection, SQLITE)
 }

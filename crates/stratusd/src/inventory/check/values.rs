@@ -35,8 +35,8 @@ impl Check {
 
     /// Reports a value that is not one of the values in the contract.
     ///
-    /// Not [`Check::parses`]: the type of an extensible enumeration also accepts values that a
-    /// newer contract may add.
+    /// [`Check::parses`] would not do: the type of an extensible enumeration also accepts values
+    /// that a newer contract may add.
     pub(super) fn one_of(&mut self, value: Option<&Spanned<String>>, values: &[&str]) {
         if let Some(value) = value.filter(|value| !values.contains(&value.value.as_str())) {
             let text = value.value.escape_debug();
@@ -93,7 +93,7 @@ impl Check {
     }
 }
 
-/// Returns the bits of a network's address that follow its prefix, or `None` if the text is not a
+/// Returns the bits of a network's address that follow its prefix, or `None` if `network` is not a
 /// network.
 fn host_bits(network: &str) -> Option<u128> {
     let (address, prefix) = network.split_once('/')?;
