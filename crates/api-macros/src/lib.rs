@@ -41,10 +41,10 @@ macro_rules! derives {
 }
 
 derives! {
-    /// Implements a JSON object as a struct with named fields: `#[object(closed, min_properties =
-    /// 1, max_properties = 9, dependent_required = "{…}", fields = NameFields, check =
-    /// "/pointer")]`, on fields `#[field(name = "wire-name", optional, nullable, default = "json",
-    /// additional)]`.
+    /// Implements a JSON object as a struct with named fields: `#[object(closed,
+    /// min_properties = 1, max_properties = 9, dependent_required = "{…}", fields = NameFields,
+    /// check = "/pointer")]`, on fields `#[field(name = "wire-name", optional, nullable,
+    /// default = "json", additional)]`.
     Object(object_derive, object, field, schema) => object::expand;
     /// Implements a string or number as a newtype: `#[scalar(min_length, max_length, pattern,
     /// format, minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of, secret,
