@@ -39,6 +39,12 @@ impl Record for Due {
     }
 }
 
+/// The longest lease. One that ends later was given before the clock was set back, and does not
+/// count.
+pub const LONGEST_LEASE: Duration = Duration::from_hours(1);
+/// The number of databases that are brought forward at once.
+const FORWARD: i64 = 1000;
+
 /// Returns whether any database is due and not leased by a worker. `now` is in milliseconds since
 /// 1970.
 pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
@@ -132,15 +138,15 @@ pub struct StepRecord {
     pub used_bytes: i64,
     /// The number of steps that have failed since the last success.
     pub attempts: i64,
-    /// When the database is due again, in milliseconds since 1970. `None` if no work is left.
-    pub due_at: Option<i64>,
+    /// How long until the database is due again.
+    pub wait: Duration,
 }
 
 /// Writes the result of a step and releases the lease. Returns whether the worker still held it; if
 /// not, nothing is written.
 ///
 /// If an operation has changed the database since the step began, the database stays due at once,
-/// because the step knew nothing of the change.
+/// because the step knew nothing of the change. `now` is in milliseconds since 1970.
 pub async fn settle(
     c: &mut Connection<'_>,
     due: &Due,
