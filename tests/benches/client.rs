@@ -156,7 +156,9 @@ async fn call(client: &Client, kind: Kind) -> usize {
             let size = "standard-2".parse().expect("`standard-2` is a size");
             let tags = (0..tags).map(|tag| {
                 let text = character.repeat(200);
-                let key = format!("{tag}{text}").parse().expect("the text is a tag's key");
+                let key = format!("{tag}{text}")
+                    .parse()
+                    .expect("the text is a tag's key");
                 types::TagInput::new(key, text.parse().expect("the text is a tag's value"))
             });
             let tags = types::TagInputs::try_from(tags.collect::<Vec<_>>());

@@ -32,11 +32,13 @@
 //! 6. The condition in `If-Match` (412).
 //! 7. The values (400).
 //! 8. Uniqueness (400).
+//! 9. The quota of the project (403), when something is created.
 //!
 //! ## Validation
 //!
 //! A wrong JSON type, an unknown property, null for a property that is not nullable, a missing required property or a duplicate key is rejected with 400 `BadRequest`.
 //! All errors in a body are reported at once, each with its position.
+//! Every array in a request has a largest number of items, and every text a largest length; the schemas name them.
 //!
 //! New values may be added to an enumeration that is marked `x-extensible-enum`.
 //! Accept unknown values of it in responses, and send only listed values in requests.
@@ -94,8 +96,10 @@
 //!
 //! A list returns one page: its `items`, and in `count` the number of all items that you can see.
 //! To get the next page, set `start_after` to the last item's value in the column that orders the list.
-//! After the last page, `items` is empty and `count` stays the same.
-//! The extension `x-paging` of this document describes paging for programs.
+//! A page may hold fewer items than `page_size`: it also ends with the item that brings its size to about 2 MiB.
+//! So a short page is not the end of the list.
+//! After the last item, `items` is empty and `count` stays the same; the list also ends with a first page that holds `count` items.
+//! The extension `x-paging` of this document describes paging for programs, by the same rules.
 //!
 //! ## Versions
 //!

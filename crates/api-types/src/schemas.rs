@@ -62,6 +62,8 @@ api_runtime::components! {
     #[cfg(feature = "load_balancer")]
     "LoadBalancerUpdate": crate::LoadBalancerUpdate,
     #[cfg(feature = "load_balancer")]
+    "VmIdInputs": crate::VmIdInputs,
+    #[cfg(feature = "load_balancer")]
     "LoadBalancerDetachVm": crate::LoadBalancerDetachVm,
     "VmSize": crate::VmSize,
     "VmState": crate::VmState,
@@ -101,6 +103,8 @@ api_runtime::components! {
     #[cfg(feature = "postgres")]
     "TagInput": crate::TagInput,
     #[cfg(feature = "postgres")]
+    "TagInputs": crate::TagInputs,
+    #[cfg(feature = "postgres")]
     "PostgresFirewallRule": crate::PostgresFirewallRule,
     #[cfg(feature = "postgres")]
     "PostgresSummary": crate::PostgresSummary,
@@ -139,6 +143,7 @@ api_runtime::components! {
     "InferenceApiKey": crate::InferenceApiKey,
     "NoStore": crate::NoStore,
     "BearerChallenge": crate::BearerChallenge,
+    "RateLimitText": crate::RateLimitText,
     "EntityTag": crate::EntityTag,
     "IdempotencyKey": crate::IdempotencyKey,
     "IdempotencyReplayed": crate::IdempotencyReplayed,

@@ -227,6 +227,12 @@ pub enum BearerChallenge {
     Bearer,
 }
 
+/// A list of structured fields (RFC 9651) about a rate limit.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
+#[schema(examples = r#"["\"default\";q=100;w=10"]"#)]
+#[scalar(max_length = 255)]
+pub struct RateLimitText(String);
+
 /// A strong entity tag (RFC 9110, section 8.8.3), an opaque text in double quotes.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Scalar)]
 #[schema(examples = r#"["\"pxTk3SQh5sLZ2yWc9vJ0Bw\""]"#)]
@@ -276,6 +282,7 @@ pub struct ErrorCode(i32);
 /// - 401 `MissingCredentials`: the request has no credentials
 /// - 401 `InvalidCredentials`: the credentials are not valid
 /// - 403 `Forbidden`: the token has read-only access
+/// - 403 `QuotaExceeded`: the project has as many resources of the kind as its quota allows
 /// - 404 `ResourceNotFound`: the project, the resource or the path does not exist
 /// - 404 `InvalidLocation`: the location does not exist
 /// - 405 `MethodNotAllowed`: the path does not have this method; the `Allow` header lists those that it has
@@ -302,6 +309,8 @@ pub enum ErrorType {
     InvalidCredentials,
     #[value("Forbidden")]
     Forbidden,
+    #[value("QuotaExceeded")]
+    QuotaExceeded,
     #[value("ResourceNotFound")]
     ResourceNotFound,
     #[value("InvalidLocation")]

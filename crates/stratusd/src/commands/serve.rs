@@ -49,7 +49,13 @@ pub fn run(arguments: &Arguments, matches: &ArgMatches, file: &SettingsFile) -> 
         .enable_all()
         .build()
         .context("failed to start the runtime")?;
-    runtime.block_on(stratusd::serve::run(&store, &service, quotas.quotas(), sealer, log))
+    runtime.block_on(stratusd::serve::run(
+        &store,
+        &service,
+        quotas.quotas(),
+        sealer,
+        log,
+    ))
 }
 
 /// Waits for the reader of the log when it is dropped, even if that is because of a panic.

@@ -12,14 +12,14 @@ use stratusd::operations::Context;
 use stratusd::reconcile::{Reconciler, ReconcilerConfig, Steps};
 use stratusd::seal::Sealer;
 use stratusd::storage::Store;
-use stratusd::storage::database::is_anything_due;
+use stratusd::storage::lease::is_anything_due;
 use stratusd::world::World;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::watching::{Watched, Watching};
 use super::{PLACE, store};
-use crate::support::bare::{Bare, BareRequest};
+use crate::support::bare::{Bare, BareRequest, QUOTAS};
 use crate::support::inventory::SHOP;
 use crate::support::{Home, eventually};
 
@@ -237,6 +237,8 @@ async fn replicas_agree_on_the_time_of_the_database() {
             world,
             sealer: Arc::clone(&sealer),
             service_domain: "stratus.example".to_owned(),
+            quotas: QUOTAS,
+            idempotency_keys: 10,
         };
         let store = store(&bare.home).await;
         Running::start(store, context, watched, Duration::from_mins(2))
