@@ -4,6 +4,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use api_runtime::Schemas;
 use api_runtime::server::{
@@ -11,7 +12,7 @@ use api_runtime::server::{
     Media, Method, Operation, OperationId, Parameter, Problem, Rejected, RequestId, Route,
     RouteResult, Scheme, Style,
 };
-use axum::body::Body as HttpBody;
+use axum::body::{Body as HttpBody, Bytes};
 use axum::http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -276,6 +277,23 @@ fn post(body: &str) -> Request<HttpBody> {
         .header("content-type", "application/json")
         .body(HttpBody::from(body.to_owned()))
         .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_must_arrive_in_time_unless_any_time_is_allowed() {
+    let endless = || {
+        let pieces = futures_util::stream::pending::<Result<Bytes, Infallible>>();
+        request("POST", "/things/a/orders")
+            .header("content-type", "application/json")
+            .body(HttpBody::from_stream(pieces))
+            .expect("it is a request")
+    };
+    let answer = ask_of(&mut router_with(Config::new()), endless()).await;
+    assert_eq!(answer.status, 408);
+    let mut patient = router_with(Config::new().without_body_timeout());
+    let answer = ask_of(&mut patient, endless());
+    let day = Duration::from_secs(24 * 60 * 60);
+    assert!(tokio::time::timeout(day, answer).await.is_err());
 }
 
 #[tokio::test]

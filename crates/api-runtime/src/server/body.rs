@@ -1,9 +1,11 @@
 //! The body of a request: its media type, and its bytes within the limits.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::body::Body as HttpBody;
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
 use http_body::Body as _;
 use http_body_util::BodyExt;
 
@@ -78,10 +80,15 @@ fn closeness(listed: &[u8], name: &[u8]) -> Option<u8> {
 pub(super) async fn read(body: HttpBody, limits: Limits) -> Result<Bytes, Rejected> {
     // One time for the whole body: a time for each piece would let a caller keep the connection by
     // sending a byte now and then.
+    let mut collecting = pin!(collect(body, limits.bytes));
     let Some(time) = limits.time else {
-        return collect(body, limits.bytes).await;
+        return collecting.await;
     };
-    tokio::time::timeout(time, collect(body, limits.bytes))
+    // A body that is here needs no timer, nor the runtime that has one.
+    if let Some(collected) = collecting.as_mut().now_or_never() {
+        return collected;
+    }
+    tokio::time::timeout(time, collecting)
         .await
         .unwrap_or_else(|_| {
             Err(Box::new(Rejection::new(

@@ -34,6 +34,8 @@ use super::response::Unwritable;
 
 /// The size of the largest body that is accepted by default: 1 MiB.
 const BODY_LIMIT: usize = 1 << 20;
+/// The time in which a body must arrive by default.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The value of `Connection` in the last response on a connection.
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -110,7 +112,7 @@ impl Default for Config {
         Self {
             body_limit: BODY_LIMIT,
             body_limits: HashMap::new(),
-            body_timeout: None,
+            body_timeout: Some(BODY_TIMEOUT),
             requires_host: false,
             serves_contract: true,
             origins: None,
@@ -120,8 +122,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Creates the default settings: bodies up to 1 MiB, no limit of time, the contract at
-    /// `/openapi.json` and `/openapi.yaml`.
+    /// Creates the default settings: bodies up to 1 MiB, which arrive within 30 seconds, and the
+    /// contract at `/openapi.json` and `/openapi.yaml`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -145,6 +147,13 @@ impl Config {
     #[must_use]
     pub fn body_timeout(mut self, time: Duration) -> Self {
         self.body_timeout = Some(time);
+        self
+    }
+
+    /// Lets a body take any time to arrive.
+    #[must_use]
+    pub fn without_body_timeout(mut self) -> Self {
+        self.body_timeout = None;
         self
     }
 
