@@ -25,6 +25,20 @@ use crate::settings::ServiceSettings;
 /// unauthenticated callers can use.
 const HEAD_MARGIN: usize = 64 << 10;
 
+/// The number of requests at a time on an HTTP/2 connection. Streams cost memory before a token is
+/// checked; RFC 9113 recommends no fewer than 100.
+const STREAMS: u32 = 100;
+/// The number of streams of an HTTP/2 connection that may be reset before they are forgotten. One
+/// more closes the connection.
+const RESET_STREAMS: usize = 50;
+/// How many bytes of the body of a request an HTTP/2 caller may send before the service reads them.
+const STREAM_WINDOW: u32 = 64 << 10;
+/// The same for all requests of a connection together. This is memory that unauthenticated callers
+/// can use.
+const CONNECTION_WINDOW: u32 = 128 << 10;
+/// How many bytes of a response may wait in the buffers of an HTTP/2 stream.
+const SEND_BUFFER: usize = 64 << 10;
+
 /// The API while it is served.
 pub(super) struct Serving {
     address: SocketAddr,
@@ -138,7 +152,11 @@ fn with_limits(
         // awaited. The acknowledgements of these pings keep it open, so they must be more frequent
         // than the timeout.
         .keep_alive_interval(settings.idle_timeout.get() / 2)
-        // Streams cost memory before a token is checked. RFC 9113 recommends no fewer than 100.
-        .max_concurrent_streams(100);
+        .max_concurrent_streams(STREAMS)
+        .max_pending_accept_reset_streams(RESET_STREAMS)
+        .max_local_error_reset_streams(RESET_STREAMS)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(SEND_BUFFER);
     server
 }

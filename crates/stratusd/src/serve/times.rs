@@ -1,5 +1,5 @@
-//! Timeouts of connections: how long one may be idle, and how long the head of a request may take
-//! to arrive.
+//! Timeouts of connections: how long one may be idle, how long the head of a request may take to
+//! arrive, and how long a caller may leave a response unread.
 //!
 //! The timeout of a head starts with its first byte, so that a connection may be idle between
 //! requests for longer. hyper's own timeout for heads also runs between requests, and does not run
@@ -8,14 +8,20 @@
 //! [`Timed`] wraps each connection in a [`TimedStream`], which sees bytes, and its service in a
 //! [`TimedService`], which sees requests. They share the counts in [`Requests`]: bytes that arrive
 //! while no request is open belong to the head of the next one.
+//!
+//! On HTTP/1, a response that is not read blocks the connection, which the stream sees. On HTTP/2,
+//! it blocks only itself, while other frames come and go. There, a [`TimedBody`] hands the response
+//! over in pieces and notes the time of each: hyper asks for the next piece once the caller has made
+//! room for one.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum_server::accept::Accept;
 use futures_util::future::BoxFuture;
 use http::{Request, Response, Version};
@@ -24,6 +30,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_io_timeout::TimeoutStream;
 use tower::Service;
+
+/// The size of the pieces of a response on HTTP/2. Each stream can have one piece in the buffers of
+/// the connection that nobody reads.
+const PIECE: usize = 16 << 10;
 
 /// An acceptor that adds timeouts to the connections that another acceptor has accepted.
 ///
@@ -86,8 +96,12 @@ where
 struct Requests {
     /// The number of requests whose head has arrived.
     begun: AtomicUsize,
-    /// The number of requests whose response has been sent.
+    /// The number of requests whose body has arrived, or is not wanted, and whose response has been
+    /// sent.
     ended: AtomicUsize,
+    /// The responses on HTTP/2 of which a piece waits for the caller, by the number of the request,
+    /// and since when.
+    unread: Mutex<Vec<(usize, Instant)>>,
     /// When the last request ended, or else when the connection was opened.
     idle_since: Mutex<Instant>,
     /// Whether requests are multiplexed with each other and with other frames, as in HTTP/2.
@@ -99,6 +113,7 @@ impl Requests {
         Self {
             begun: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
+            unread: Mutex::new(Vec::new()),
             idle_since: Mutex::new(Instant::now()),
             are_multiplexed: AtomicBool::new(false),
         }
@@ -126,9 +141,32 @@ impl Requests {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of requests whose response has been sent.
+    /// Returns the number of requests that have ended.
     fn ended(&self) -> usize {
         self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a piece of a response waits for the caller.
+    fn begin_piece(&self, request: usize) {
+        let mut unread = self.unread();
+        unread.retain(|(other, _)| *other != request);
+        unread.push((request, Instant::now()));
+    }
+
+    /// Notes that no piece of a response waits for the caller.
+    fn end_piece(&self, request: usize) {
+        self.unread().retain(|(other, _)| *other != request);
+    }
+
+    /// Returns whether a piece of a response has waited for the caller for longer than a time.
+    fn is_unread_for(&self, time: Duration) -> bool {
+        // The first piece has waited for the longest time.
+        let oldest = self.unread().first().map(|(_, since)| since.elapsed());
+        oldest.is_some_and(|waited| waited > time)
+    }
+
+    fn unread(&self) -> MutexGuard<'_, Vec<(usize, Instant)>> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether the caller is waiting for a response, and need not send anything until it
@@ -146,7 +184,8 @@ impl Requests {
     }
 }
 
-/// An open request, which ends when the guard is dropped.
+/// An open request, which ends when the guard is dropped: when the bodies of the request and of the
+/// response are.
 #[derive(Debug)]
 struct OpenRequest(Arc<Requests>);
 
@@ -207,10 +246,13 @@ pub(super) struct TimedStream<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite> TimedStream<S> {
-    /// Fails if the connection has been idle for too long since the last request. Otherwise sets
-    /// the read timeout to the time that is left.
+    /// Fails if the connection has been idle for too long since the last request, or if a response
+    /// has been unread for too long. Otherwise sets the read timeout to the time that is left.
     fn check_idle(&mut self) -> io::Result<()> {
         let requests = &self.head.requests;
+        if requests.are_multiplexed() && requests.is_unread_for(self.idle) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         let Some(idle) = requests.idle() else {
             return Ok(());
         };
@@ -303,7 +345,7 @@ pub(super) struct TimedService<S> {
 
 impl<S, B, C> Service<Request<B>> for TimedService<S>
 where
-    S: Service<Request<B>, Response = Response<C>, Future: Send + 'static>,
+    S: Service<Request<OpenBody<B>>, Response = Response<C>, Future: Send + 'static>,
     S::Error: Send,
 {
     type Response = Response<TimedBody<C>>;
@@ -315,24 +357,40 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        self.requests.begun.fetch_add(1, Ordering::Relaxed);
+        let number = self.requests.begun.fetch_add(1, Ordering::Relaxed);
+        let is_multiplexed = request.version() == Version::HTTP_2;
         self.requests
             .are_multiplexed
-            .store(request.version() == Version::HTTP_2, Ordering::Relaxed);
-        let open = OpenRequest(Arc::clone(&self.requests));
+            .store(is_multiplexed, Ordering::Relaxed);
+        let open = Arc::new(OpenRequest(Arc::clone(&self.requests)));
+        let in_pieces = is_multiplexed.then_some(number);
+        let request = request.map(|body| OpenBody {
+            body,
+            _open: Arc::clone(&open),
+        });
         let response = self.service.call(request);
-        Box::pin(async move { Ok(response.await?.map(|body| TimedBody { body, _open: open })) })
+        Box::pin(async move {
+            Ok(response.await?.map(|body| TimedBody {
+                body,
+                in_pieces,
+                rest: Bytes::new(),
+                open,
+            }))
+        })
     }
 }
 
-/// The body of a response. The request ends when hyper has sent the body and drops it.
+/// The body of a request, which is open until the body is dropped.
+///
+/// The response may be sent before the body has arrived, and then bytes that arrive are not yet the
+/// next request.
 #[derive(Debug)]
-pub(super) struct TimedBody<B> {
+pub(super) struct OpenBody<B> {
     body: B,
-    _open: OpenRequest,
+    _open: Arc<OpenRequest>,
 }
 
-impl<B: Body + Unpin> Body for TimedBody<B> {
+impl<B: Body + Unpin> Body for OpenBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -349,5 +407,76 @@ impl<B: Body + Unpin> Body for TimedBody<B> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// The body of a response. The request ends when hyper has sent the body and drops it.
+#[derive(Debug)]
+pub(super) struct TimedBody<B> {
+    body: B,
+    /// The number of the request, if its connection is multiplexed.
+    in_pieces: Option<usize>,
+    /// The rest of a frame that is handed over in pieces.
+    rest: Bytes,
+    open: Arc<OpenRequest>,
+}
+
+impl<B: Body<Data = Bytes> + Unpin> TimedBody<B> {
+    /// Returns the next piece.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        if self.rest.is_empty() {
+            match Pin::new(&mut self.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => self.rest = data,
+                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                },
+                other => return other,
+            }
+        }
+        let length = self.rest.len().min(PIECE);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for TimedBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let Some(number) = self.in_pieces else {
+            return Pin::new(&mut self.body).poll_frame(cx);
+        };
+        let piece = self.poll_piece(cx);
+        let requests = &self.open.0;
+        match &piece {
+            Poll::Ready(Some(Ok(_))) => requests.begin_piece(number),
+            // The handler is the one that takes its time.
+            Poll::Pending | Poll::Ready(Some(Err(_)) | None) => requests.end_piece(number),
+        }
+        piece
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (mut size, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        if let Some(upper) = size.upper() {
+            size.set_upper(upper + rest);
+        }
+        size.set_lower(size.lower() + rest);
+        size
+    }
+}
+
+impl<B> Drop for TimedBody<B> {
+    fn drop(&mut self) {
+        if let Some(number) = self.in_pieces {
+            self.open.0.end_piece(number);
+        }
     }
 }

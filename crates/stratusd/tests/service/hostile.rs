@@ -4,6 +4,7 @@
 mod limits;
 mod target;
 mod timeouts;
+mod unread;
 
 use std::path::Path;
 use std::process::Command;

@@ -1,0 +1,231 @@
+//! Callers that do not read their responses, and callers that get a response before they have sent
+//! their body.
+
+use std::io::{ErrorKind, Write};
+use std::time::{Duration, Instant};
+
+use h2::client::{Builder, Connection, SendRequest};
+use http::Request;
+use tokio::net::TcpStream;
+
+use super::PLACE;
+use super::target::{GET, Target, read_response, status_and_type};
+use crate::support::eventually;
+use crate::support::inventory::SHOP;
+
+/// The largest window that HTTP/2 has.
+const NO_LIMIT: u32 = (1 << 31) - 1;
+
+type Caller = (
+    SendRequest<bytes::Bytes>,
+    Connection<TcpStream, bytes::Bytes>,
+);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_of_http_2_that_give_no_window_do_not_keep_their_connections() {
+    let target = Target::new(&["--idle-timeout", "2s", "--max-connections", "10"]);
+    let mut kept = Vec::new();
+    for _ in 0..10 {
+        let (mut requests, connection) = connect(&target, 0).await;
+        // It reads what comes, and acknowledges pings, but never has room for a body.
+        kept.push(tokio::spawn(connection));
+        let (response, _) = requests
+            .send_request(contract(&target), true)
+            .expect("it is open");
+        let body = response.await.expect("it responds").into_body();
+        kept.push(tokio::spawn(async move {
+            let _body = body;
+            std::future::pending().await
+        }));
+    }
+    assert_all_closed(&target).await;
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_of_http_2_that_never_read_do_not_keep_their_connections() {
+    let target = Target::new(&["--idle-timeout", "2s", "--max-connections", "10"]);
+    let mut kept = Vec::new();
+    for _ in 0..10 {
+        let (requests, mut connection) = connect(&target, NO_LIMIT).await;
+        let mut responses = Vec::new();
+        let mut requests = requests.ready().await.expect("it is open");
+        for _ in 0..90 {
+            let request = requests.send_request(contract(&target), true);
+            responses.push(request.expect("it is open"));
+        }
+        let sending = tokio::time::timeout(Duration::from_millis(100), &mut connection);
+        let _ = sending.await;
+        // From now on, nobody polls the connection.
+        kept.push((connection, requests, responses));
+    }
+    assert_all_closed(&target).await;
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_of_http_1_that_never_read_do_not_keep_their_connections() {
+    let target = Target::new(&["--idle-timeout", "2s", "--max-connections", "10"]);
+    let mut kept = Vec::new();
+    for _ in 0..10 {
+        let mut stream = target.connect();
+        stream.set_nonblocking(true).expect("it can be set");
+        let request = b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n";
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(200) {
+            match stream.write(request) {
+                Err(error) if error.kind() != ErrorKind::WouldBlock => panic!("{error}"),
+                _ => {}
+            }
+        }
+        kept.push(stream);
+    }
+    assert_all_closed(&target).await;
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_of_http_2_that_reads_slowly_gets_its_response() {
+    let target = Target::new(&["--idle-timeout", "2s"]);
+    let (mut requests, connection) = connect(&target, 16 << 10).await;
+    tokio::spawn(connection);
+    let start = Instant::now();
+    let (response, _) = requests
+        .send_request(contract(&target), true)
+        .expect("it is open");
+    let response = response.await.expect("it responds");
+    let length: usize = response.headers()["content-length"]
+        .to_str()
+        .expect("it is text")
+        .parse()
+        .expect("it is a number");
+    let mut body = response.into_body();
+    let mut received = 0;
+    while let Some(piece) = body.data().await {
+        let piece = piece.expect("the response is not cut");
+        received += piece.len();
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        body.flow_control()
+            .release_capacity(piece.len())
+            .expect("it was received");
+    }
+    assert_eq!(received, length);
+    assert!(
+        start.elapsed() > Duration::from_secs(3),
+        "it was not slow enough"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_unfinished_body_of_http_2_has_a_timeout() {
+    let target = Target::new(&["--body-timeout", "1s"]);
+    let (mut requests, connection) = connect(&target, NO_LIMIT).await;
+    tokio::spawn(connection);
+    let mut open = Vec::new();
+    for number in 0..100 {
+        requests = requests.ready().await.expect("it is open");
+        let request = Request::post(format!(
+            "{}/project/{SHOP}{PLACE}/postgres/n{number}",
+            target.service.base
+        ))
+        .header("authorization", format!("Bearer {}", target.token))
+        .header("content-type", "application/json")
+        .header("content-length", "1000000")
+        .body(())
+        .expect("it is a request");
+        let (response, mut body) = requests.send_request(request, false).expect("it is open");
+        body.send_data(vec![b' '; 1000].into(), false)
+            .expect("it is open");
+        open.push((response, body));
+    }
+    let start = Instant::now();
+    for (response, _body) in open {
+        assert_eq!(response.await.expect("it responds").status(), 408);
+    }
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "they were kept for {:?}",
+        start.elapsed()
+    );
+    target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_arrives_after_its_response_is_not_the_next_head() {
+    let target = Target::new(&["--header-timeout", "1s", "--header-limit", "1024"]);
+    let large = "a".repeat(2000);
+    for (header, status) in [("x-small: 1", 401), (&format!("x-large: {large}"), 431)] {
+        let mut stream = target.connect();
+        let head =
+            format!("POST /nothing HTTP/1.1\r\nhost: x\r\n{header}\r\ncontent-length: 20\r\n\r\n");
+        stream.write_all(head.as_bytes()).expect("it is open");
+        assert_eq!(status_and_type(&read_response(&mut stream)).0, status);
+        stream.write_all(&[b' '; 10]).expect("it is open");
+        std::thread::sleep(Duration::from_millis(200));
+        stream.write_all(&[b' '; 10]).expect("it is open");
+        std::thread::sleep(Duration::from_millis(1500));
+        stream.write_all(GET).expect("it is open");
+        assert_eq!(status_and_type(&read_response(&mut stream)).0, 401);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_sends_3_mib_before_it_reads_gets_the_413() {
+    let target = Target::new(&[]);
+    let body = vec![b' '; 3 << 20];
+    for try_number in 0..60 {
+        let mut stream = target.connect();
+        let head = format!(
+            "POST /project/{SHOP}{PLACE}/postgres/large HTTP/1.1\r\nhost: x\r\n\
+             authorization: Bearer {}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n",
+            target.token,
+            body.len()
+        );
+        let sent = stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(&body));
+        sent.unwrap_or_else(|error| panic!("try {try_number}: {error}"));
+        assert_eq!(
+            status_and_type(&read_response(&mut stream)),
+            (413, "PayloadTooLarge".to_owned())
+        );
+    }
+}
+
+/// Opens a connection of HTTP/2 with a window for each response.
+async fn connect(target: &Target, window: u32) -> Caller {
+    let address = target.service.base.strip_prefix("http://");
+    let stream = TcpStream::connect(address.expect("it speaks HTTP")).await;
+    let mut builder = Builder::new();
+    builder.initial_window_size(window);
+    if window == NO_LIMIT {
+        builder.initial_connection_window_size(window);
+    }
+    builder
+        .handshake(stream.expect("the service listens"))
+        .await
+        .expect("they shake hands")
+}
+
+/// Returns a request for the contract, which is larger than a few windows.
+fn contract(target: &Target) -> Request<()> {
+    Request::get(format!("{}/openapi.json", target.service.base))
+        .body(())
+        .expect("it is a request")
+}
+
+/// Waits until the service has closed all connections, for a few times the idle timeout.
+async fn assert_all_closed(target: &Target) {
+    // reqwest is built without a TLS provider and uses the installed one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let start = Instant::now();
+    let metrics = format!("{}/metrics", target.service.management);
+    let closed = eventually(async || {
+        let metrics = reqwest::get(&metrics).await.expect("it responds");
+        let metrics = metrics.text().await.expect("it is text");
+        let is_late = start.elapsed() > Duration::from_secs(20);
+        (metrics.contains("stratus_connections 0\n") || is_late).then_some(is_late)
+    });
+    assert_eq!(closed.await, Some(false), "connections are kept");
+}
