@@ -1,5 +1,6 @@
 //! Runs the process: listeners, limits, health, metrics, the reconciler, and a graceful shutdown.
 
+mod accept;
 mod budget;
 mod connections;
 mod listen;
@@ -101,7 +102,7 @@ pub async fn run(
     // at once.
     let reconciling = tokio::spawn(reconciler.run(stop.clone()));
     let router = router(settings, &store, &context, &metrics);
-    let served = match Serving::start(settings, listeners.api, router, tls, &metrics) {
+    let served = match Serving::start(settings, listeners.api, router, tls, &metrics, &health) {
         Ok(serving) => {
             serving.announce(management.address());
             // Ready only now that the socket of the API accepts connections.

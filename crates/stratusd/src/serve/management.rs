@@ -8,10 +8,11 @@ use anyhow::Result;
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
-use axum_server::Handle;
+use axum_server::{Handle, Server};
 use http::{StatusCode, header};
 use prometheus_client::metrics::gauge::Gauge;
 
+use super::accept::{AcceptFailures, Accepting, Peer};
 use super::connections::Limited;
 use super::metrics::Metrics;
 use super::times::Timed;
@@ -33,7 +34,7 @@ const IDLE: Duration = Duration::from_secs(30);
 /// a process that is starting or stopping from a dead one. Dropping it stops the server.
 pub(super) struct Management {
     address: SocketAddr,
-    handle: Handle<SocketAddr>,
+    handle: Handle<Peer>,
 }
 
 impl Management {
@@ -43,7 +44,10 @@ impl Management {
         health: &Health,
     ) -> Result<Self> {
         let (address, handle) = (listener.local_addr()?, Handle::new());
-        let server = axum_server::from_tcp(listener)?
+        let listener = Accepting::new(listener, health.accept_failures())?;
+        let server = Server::from_listener(listener)
+            // Probes and collectors do not need HTTP/2, which has limits of its own.
+            .http1_only()
             .handle(handle.clone())
             .acceptor(acceptor());
         let router = router(Arc::clone(metrics), health.clone());
@@ -75,6 +79,7 @@ fn acceptor() -> Timed<Limited> {
 pub(super) struct Health {
     /// The store while the service is ready, `None` while it starts or stops.
     store: Arc<RwLock<Option<Store>>>,
+    accept_failures: Arc<AcceptFailures>,
 }
 
 impl Health {
@@ -86,6 +91,11 @@ impl Health {
     /// Makes the service not ready.
     pub(super) fn stop(&self) {
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Returns where listeners note that they cannot accept a connection.
+    pub(super) fn accept_failures(&self) -> Arc<AcceptFailures> {
+        Arc::clone(&self.accept_failures)
     }
 
     /// Checks that the service is ready.
@@ -103,6 +113,9 @@ impl Health {
         let Some(store) = store else {
             return Err("starting or stopping\n");
         };
+        if self.accept_failures.are_recent() {
+            return Err("connections cannot be accepted\n");
+        }
         let uses = async {
             let mut reader = store.reader().await?;
             // Any query shows that the database responds; this table is small.

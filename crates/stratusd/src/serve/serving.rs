@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use axum::Router;
-use axum_server::Handle;
+use axum_server::{Handle, Server};
 use hyper_util::rt::TokioTimer;
 use tokio::net::TcpSocket;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::accept::{Accepting, Peer, raise_open_files};
 use super::connections::Limited;
 use super::listen::listen;
 use super::management::Health;
@@ -43,7 +44,7 @@ const SEND_BUFFER: usize = 64 << 10;
 pub(super) struct Serving {
     address: SocketAddr,
     scheme: &'static str,
-    handle: Handle<SocketAddr>,
+    handle: Handle<Peer>,
     server: JoinHandle<io::Result<()>>,
 }
 
@@ -55,13 +56,16 @@ impl Serving {
         router: Router,
         tls: Option<Tls>,
         metrics: &Metrics,
+        health: &Health,
     ) -> Result<Self> {
         let listener = listen(socket)?;
         let (address, handle) = (listener.local_addr()?, Handle::new());
-        let limited = Limited::new(settings.max_connections.get(), metrics.connections());
+        let listener = Accepting::new(listener, health.accept_failures())?;
+        let connections = raise_open_files(settings.max_connections.get());
+        let limited = Limited::new(connections, metrics.connections());
         let (head, idle) = (settings.header_timeout.get(), settings.idle_timeout.get());
         let server = with_limits(
-            axum_server::from_tcp(listener)?.handle(handle.clone()),
+            Server::from_listener(listener).handle(handle.clone()),
             settings,
         );
         let service = router.into_make_service();
@@ -132,10 +136,7 @@ impl Serving {
 }
 
 /// Sets the limits of hyper: sizes, and what [`Timed`] does not measure.
-fn with_limits(
-    mut server: axum_server::Server<SocketAddr>,
-    settings: &ServiceSettings,
-) -> axum_server::Server<SocketAddr> {
+fn with_limits(mut server: Server<Peer>, settings: &ServiceSettings) -> Server<Peer> {
     let bytes = settings.header_limit.get() + HEAD_MARGIN;
     let builder = server.http_builder();
     builder

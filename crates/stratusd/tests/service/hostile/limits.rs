@@ -1,11 +1,14 @@
 //! Limits on heads and connections.
 
-use std::io::{ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+
 use super::target::{GET, Target, read_response, status_and_type, time_until_cut};
-use crate::support::eventually;
+use crate::support::{Home, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_heads_are_rejected() {
@@ -162,6 +165,102 @@ async fn one_connection_too_many_is_closed_and_the_others_are_not() {
         .expect("the ended connections make room for the waiting request")
         .ok();
     target.still_serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exhausted_files_are_logged_once_and_make_the_service_unready() {
+    let target = Target::new(&[]);
+    let address = target
+        .service
+        .management
+        .strip_prefix("http://")
+        .expect("it speaks HTTP");
+    let mut management = TcpStream::connect(address).expect("the service listens");
+    let mut ready = || {
+        management
+            .write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n")
+            .expect("it is open");
+        status_and_type(&read_response(&mut management)).0
+    };
+    assert_eq!(ready(), 200);
+    let few = Rlimit {
+        current: Some(40),
+        maximum: Some(40),
+    };
+    let process = i32::try_from(target.service.id())
+        .ok()
+        .and_then(Pid::from_raw);
+    prlimit(process, Resource::Nofile, few).expect("it can be set");
+    let held: Vec<TcpStream> = (0..60).map(|_| target.connect()).collect();
+    let unready = eventually(async || (ready() == 503).then_some(())).await;
+    assert!(unready.is_some(), "it is ready without a file to spare");
+    std::thread::sleep(Duration::from_secs(1));
+    drop(held);
+    let served = eventually(async || (ready() == 200).then_some(())).await;
+    assert!(served.is_some(), "it does not become ready again");
+    target.still_serves().await;
+    target.service.terminate();
+    let (is_well, log) = target.service.wait();
+    let logged = log.matches("a connection cannot be accepted").count();
+    assert!(is_well && logged == 1, "{log}");
+}
+
+#[test]
+fn no_more_connections_are_taken_than_files_can_be_opened() {
+    let home = Home::sqlite();
+    let serve = home.command(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--management-listen",
+        "127.0.0.1:0",
+    ]);
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", "ulimit -n 260 && exec \"$0\" \"$@\""])
+        .arg(serve.get_program())
+        .args(serve.get_args())
+        .current_dir(home.path());
+    for (name, value) in serve.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    let mut service = limited
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("there is a shell");
+    let mut line = String::new();
+    BufReader::new(service.stdout.take().expect("it is piped"))
+        .read_line(&mut line)
+        .expect("it says where it is");
+    let address = line.split(['/', ',']).nth(2).expect("it says where it is");
+    // 260 files, of which 256 are for other purposes.
+    let held: Vec<TcpStream> = (0..5)
+        .map(|_| TcpStream::connect(address).expect("it listens"))
+        .collect();
+    std::thread::sleep(Duration::from_millis(500));
+    let is_closed = |mut stream: &TcpStream| {
+        let _ = stream.set_nonblocking(true);
+        matches!(stream.read(&mut [0]), Ok(0))
+    };
+    let closed = held.iter().filter(|stream| is_closed(stream)).count();
+    send_term(&service);
+    let mut log = String::new();
+    let mut stderr = service.stderr.take().expect("it is piped");
+    stderr.read_to_string(&mut log).expect("the log is text");
+    assert!(service.wait().expect("it was alive").success(), "{log}");
+    assert_eq!(closed, 1, "{log}");
+    assert!(
+        log.contains("the limit of open files allows fewer connections"),
+        "{log}"
+    );
+}
+
+fn send_term(process: &Child) {
+    kill_process(Pid::from_child(process), Signal::TERM).expect("the process is alive");
 }
 
 /// Waits until the service has closed connections. Returns how many.
