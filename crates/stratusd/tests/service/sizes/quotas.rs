@@ -1,5 +1,7 @@
 //! Quotas: what a project may have of each kind.
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -133,5 +135,43 @@ on_both! {
         assert!(applied.contains("~ project shop: the quota of virtual machines is 1"), "{applied}");
         let applied = home.apply(&with_quotas("vms: 1"));
         assert!(applied.contains("0 to create, 0 to update, 0 to delete"), "{applied}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_older_service_has_created_is_counted() {
+    let home = Home::sqlite();
+    home.apply(&two_projects());
+    let services = [home.serve(&[])];
+    let shop = callers(&home, &services, "shop", SHOP).remove(0);
+    shop.post_nothing("/inference-api-key").await.ok();
+    let [mut service] = services;
+    service.kill();
+    // As before the migration that counts these kinds.
+    let file = home
+        .database_url
+        .strip_prefix("sqlite://")
+        .expect("it is a file");
+    let mut database = SqliteConnection::establish(file).expect("it opens");
+    let older = "DROP TABLE project_quota; DELETE FROM __diesel_schema_migrations WHERE version = '0002'; \
+                 DELETE FROM resource_count WHERE kind NOT IN ('vm', 'load_balancer', 'postgres')";
+    database.batch_execute(older).expect("it is done");
+    drop(database);
+    let quotas = [
+        "--quota-inference-api-keys",
+        "1",
+        "--quota-private-subnets",
+        "3",
+    ];
+    let services = [home.serve(&quotas)];
+    let shop = callers(&home, &services, "shop", SHOP).remove(0);
+    let subnet = format!("{PLACE}/private-subnet/a");
+    for (path, usage) in [
+        ("/inference-api-key", "it has 1 and may have 1"),
+        (&*subnet, "it has 3 and may have 3"),
+    ] {
+        let refused = shop.post_nothing(path).await;
+        assert_eq!(refused.error(), (403, "QuotaExceeded"));
+        assert!(refused.body.to_string().contains(usage), "{}", refused.body);
     }
 }
