@@ -61,7 +61,7 @@
 //! ## Conditional requests
 //!
 //! A response that contains a resource as a whole has an `ETag` header, the entity tag of what it shows.
-//! The tag changes whenever a property of the response changes, also if the service changes it, as in the `state` of a database that is being created.
+//! The tag changes whenever a property of the response changes, also if the service changes it: the `state` of a database that is being created, or about every minute the `latest_restore_time` of one that is running.
 //! To change a resource only if it is still as you have seen it, send the tag back in `If-Match`.
 //! If the resource has changed since then, the response is 412 `PreconditionFailed`, and nothing is changed: get the resource again, decide again, and send the new tag.
 //! Of several changes that are sent at the same time with the same tag, at most one that alters the resource succeeds.
