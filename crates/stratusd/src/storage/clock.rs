@@ -1,7 +1,7 @@
 //! The clock of leases and due databases.
 
 use super::record::record;
-use super::statement::Sql;
+use super::statement::statement;
 use super::{Connection, StorageError};
 use crate::world::World;
 
@@ -16,7 +16,7 @@ record! {
 /// On PostgreSQL it is the server's, so replicas agree on it whatever their own clocks say. On
 /// SQLite it is the process's own, which is alone.
 pub async fn now(c: &mut Connection<'_>, world: &World) -> Result<i64, StorageError> {
-    let sql = Sql {
+    let sql = statement! {
         sqlite: "SELECT $1 AS now",
         postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
     };

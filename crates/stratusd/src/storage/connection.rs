@@ -11,7 +11,7 @@ use diesel::connection::DefaultLoadingMode;
 use super::StorageError;
 use super::postgresql::Link;
 use super::record::{Present, Read, Record};
-use super::statement::{Parameter, Sql, Statement};
+use super::statement::{Parameter, Statement, StatementText, Typed};
 
 /// A connection of either database, usually within a transaction.
 pub struct Connection<'c> {
@@ -57,13 +57,19 @@ impl<'c> Connection<'c> {
     /// Returns all rows of a query.
     pub(super) async fn fetch_all<R: Record>(
         &mut self,
-        sql: impl Into<Sql>,
+        text: impl StatementText,
         parameters: &[&dyn Parameter],
     ) -> Result<Vec<R>, StorageError> {
-        let statement = Statement::new(sql.into(), parameters);
         let rows: Vec<Read<R>> = match &mut self.inner {
-            Inner::Sqlite(connection) => diesel::RunQueryDsl::load(statement, *connection)?,
-            Inner::Postgres(link) => link.load(statement).await?,
+            Inner::Sqlite(connection) => {
+                sent(text.sql().sqlite);
+                diesel::RunQueryDsl::load(Typed::new(text, parameters), *connection)?
+            }
+            Inner::Postgres(link) => {
+                let sql = text.sql();
+                sent(sql.postgres);
+                link.load(Statement::new(sql, parameters)).await?
+            }
         };
         Ok(rows.into_iter().map(|Read(record)| record).collect())
     }
@@ -72,16 +78,16 @@ impl<'c> Connection<'c> {
     /// rows after it.
     pub(super) async fn fetch_until<R: Record>(
         &mut self,
-        sql: impl Into<Sql>,
+        text: impl StatementText,
         parameters: &[&dyn Parameter],
         mut is_last: impl FnMut(&R) -> bool,
     ) -> Result<Vec<R>, StorageError> {
-        let statement = Statement::new(sql.into(), parameters);
         let mut taken = Vec::new();
         match &mut self.inner {
             Inner::Sqlite(connection) => {
+                sent(text.sql().sqlite);
                 let rows = diesel::RunQueryDsl::load_iter::<Read<R>, DefaultLoadingMode>(
-                    statement,
+                    Typed::new(text, parameters),
                     *connection,
                 )?;
                 for row in rows {
@@ -94,7 +100,9 @@ impl<'c> Connection<'c> {
                 }
             }
             Inner::Postgres(link) => {
-                for Read(record) in link.load(statement).await? {
+                let sql = text.sql();
+                sent(sql.postgres);
+                for Read(record) in link.load(Statement::new(sql, parameters)).await? {
                     let is_last = is_last(&record);
                     taken.push(record);
                     if is_last {
@@ -106,23 +114,33 @@ impl<'c> Connection<'c> {
         Ok(taken)
     }
 
+    /// Returns the rows that a statement returns about what it writes.
+    pub(super) async fn fetch_changed<R: Record>(
+        &mut self,
+        text: impl StatementText,
+        parameters: &[&dyn Parameter],
+    ) -> Result<Vec<R>, StorageError> {
+        self.wrote = true;
+        self.fetch_all(text, parameters).await
+    }
+
     /// Returns the first row of a query, if there is one.
     pub(super) async fn fetch_optional<R: Record>(
         &mut self,
-        sql: impl Into<Sql>,
+        text: impl StatementText,
         parameters: &[&dyn Parameter],
     ) -> Result<Option<R>, StorageError> {
-        Ok(self.fetch_all(sql, parameters).await?.into_iter().next())
+        Ok(self.fetch_all(text, parameters).await?.into_iter().next())
     }
 
     /// Returns whether a query has a row.
     pub(super) async fn exists(
         &mut self,
-        sql: impl Into<Sql>,
+        text: impl StatementText,
         parameters: &[&dyn Parameter],
     ) -> Result<bool, StorageError> {
         Ok(self
-            .fetch_optional::<Present>(sql, parameters)
+            .fetch_optional::<Present>(text, parameters)
             .await?
             .is_some())
     }
@@ -130,14 +148,27 @@ impl<'c> Connection<'c> {
     /// Runs a statement that writes, and returns the number of rows that it changed.
     pub(super) async fn execute(
         &mut self,
-        sql: impl Into<Sql>,
+        text: impl StatementText,
         parameters: &[&dyn Parameter],
     ) -> Result<usize, StorageError> {
         self.wrote = true;
-        let statement = Statement::new(sql.into(), parameters);
         match &mut self.inner {
-            Inner::Sqlite(connection) => Ok(diesel::RunQueryDsl::execute(statement, *connection)?),
-            Inner::Postgres(link) => link.execute(statement).await,
+            Inner::Sqlite(connection) => {
+                sent(text.sql().sqlite);
+                let statement = Typed::new(text, parameters);
+                Ok(diesel::RunQueryDsl::execute(statement, *connection)?)
+            }
+            Inner::Postgres(link) => {
+                let sql = text.sql();
+                sent(sql.postgres);
+                link.execute(Statement::new(sql, parameters)).await
+            }
         }
     }
+}
+
+/// Logs the text of a statement, without its parameters, for a reader of plans: the filter
+/// `stratusd::statement=trace` selects these events alone.
+fn sent(sql: &'static str) {
+    tracing::trace!(target: "stratusd::statement", sql);
 }

@@ -6,6 +6,7 @@
 
 use api_types::ProjectId;
 
+use super::statement::statement;
 use super::{Connection, StorageError};
 pub use crate::domain::quota::Kind;
 
@@ -33,8 +34,10 @@ pub(super) async fn add(
     (project, location, id): (&ProjectId, &str, &str),
     items: i64,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO resource_count (project_id, kind, location, slot, items) VALUES ($1, $2, $3, $4, $5) \
-               ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $5";
+    let sql = statement!(
+        "INSERT INTO resource_count (project_id, kind, location, slot, items) VALUES ($1, $2, $3, $4, $5) \
+               ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $5"
+    );
     // SQLite writes in one thread, so a single slot holds nobody up, and is the fastest to sum.
     let slot = if c.is_postgres() { slot(id) } else { 0 };
     c.execute(sql, &[&project, &kind.text(), &location, &slot, &items])

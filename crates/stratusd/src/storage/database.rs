@@ -10,7 +10,7 @@ use api_types::{
 
 use super::page::{PageSql, fetch, page_bytes, page_sql};
 use super::record::record;
-use super::statement::Sql;
+use super::statement::{Parameter, statement};
 use super::{Connection, StorageError, count};
 use crate::domain::list::{Order, Page};
 
@@ -130,21 +130,19 @@ pub async fn page(
         ($after:literal, $order:literal) => {
             page_sql!(
                 summary_columns!(),
-                "postgres_database",
+                of_project: "postgres_database",
                 "postgres",
-                location: "",
                 after: $after,
                 order: $order,
-                index: "",
                 bytes: "octet_length(t.tags) + COALESCE(octet_length(t.ca_certificates), 0)"
             )
         };
     }
-    let sql = match page.order {
-        Order::Id => sql!("t.id > $2", "id"),
-        Order::Name => sql!("t.name > $2", "name, id"),
-    };
-    fetch(c, sql, &[&project, &page.after, &page.size]).await
+    let parameters: [&dyn Parameter; 3] = [&project, &page.after, &page.size];
+    match page.order {
+        Order::Id => fetch(c, sql!("id", "id"), &parameters).await,
+        Order::Name => fetch(c, sql!("name", "name, id"), &parameters).await,
+    }
 }
 
 /// Looks up a database of a location by its id.
@@ -153,11 +151,11 @@ pub async fn lookup_id(
     (project, location): (&ProjectId, &Location),
     id: &str,
 ) -> Result<Option<Database>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         database_columns!(),
         " FROM postgres_database AS t WHERE t.project_id = $1 AND t.location = $2 AND t.id = $3"
-    );
+    ));
     c.fetch_optional::<Database>(sql, &[&project, &location, &id])
         .await
 }
@@ -168,11 +166,11 @@ pub async fn lookup_name(
     (project, location): (&ProjectId, &Location),
     name: &str,
 ) -> Result<Option<Database>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         database_columns!(),
         " FROM postgres_database AS t WHERE t.project_id = $1 AND t.location = $2 AND t.name = $3"
-    );
+    ));
     c.fetch_optional::<Database>(sql, &[&project, &location, &name])
         .await
 }
@@ -184,12 +182,14 @@ pub async fn insert(
     new: &Database,
     now: i64,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO postgres_database (project_id, id, location, name, flavor, ha_type, state, \
+    let sql = statement!(
+        "INSERT INTO postgres_database (project_id, id, location, name, flavor, ha_type, state, \
                storage_size_gib, target_storage_size_gib, version, target_version, vm_size, target_vm_size, \
                maintenance_window_start_at, parent, tags, firewall_rules, password, password_is_set, \
                latest_restore_time, used_bytes, due_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, FALSE, $19, \
-               $20, $21)";
+               $20, $21)"
+    );
     c.execute(
         sql,
         &[
@@ -238,8 +238,10 @@ pub async fn retarget(
     changed: &Database,
     now: i64,
 ) -> Result<(), StorageError> {
-    let sql = "UPDATE postgres_database SET ha_type = $4, target_storage_size_gib = $5, target_vm_size = $6, \
-               tags = $7, due_at = $8, revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3";
+    let sql = statement!(
+        "UPDATE postgres_database SET ha_type = $4, target_storage_size_gib = $5, target_vm_size = $6, \
+               tags = $7, due_at = $8, revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
     let touched = c
         .execute(
             sql,
@@ -274,8 +276,10 @@ pub async fn set_password(
     changed: &Database,
     now: i64,
 ) -> Result<(), StorageError> {
-    let sql = "UPDATE postgres_database SET password = $4, password_is_set = FALSE, due_at = $5, \
-               revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3";
+    let sql = statement!(
+        "UPDATE postgres_database SET password = $4, password_is_set = FALSE, due_at = $5, \
+               revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
     let touched = c
         .execute(
             sql,
@@ -313,8 +317,10 @@ pub async fn sealed_after(
     after: (&str, &str),
     limit: i64,
 ) -> Result<Vec<Sealed>, StorageError> {
-    let sql = "SELECT project_id, id, password FROM postgres_database \
-               WHERE (project_id, id) > ($1, $2) ORDER BY project_id, id LIMIT $3";
+    let sql = statement!(
+        "SELECT project_id, id, password FROM postgres_database \
+               WHERE (project_id, id) > ($1, $2) ORDER BY project_id, id LIMIT $3"
+    );
     c.fetch_all::<Sealed>(sql, &[&after.0, &after.1, &limit])
         .await
 }
@@ -325,7 +331,9 @@ pub async fn reseal(
     old: &Sealed,
     password: &[u8],
 ) -> Result<(), StorageError> {
-    let sql = "UPDATE postgres_database SET password = $4 WHERE project_id = $1 AND id = $2 AND password = $3";
+    let sql = statement!(
+        "UPDATE postgres_database SET password = $4 WHERE project_id = $1 AND id = $2 AND password = $3"
+    );
     c.execute(sql, &[&old.project_id, &old.id, &old.password, &password])
         .await?;
     Ok(())

@@ -5,6 +5,7 @@ use api_types::{
 };
 
 use super::record::record;
+use super::statement::{attached, statement};
 use super::{Connection, StorageError, count};
 
 record! {
@@ -61,11 +62,11 @@ pub async fn lookup_id(
     (project, location): (&ProjectId, &Location),
     id: &str,
 ) -> Result<Option<Firewall>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         firewall_columns!(),
         " FROM firewall AS t WHERE t.project_id = $1 AND t.location = $2 AND t.id = $3"
-    );
+    ));
     c.fetch_optional::<Firewall>(sql, &[&project, &location, &id])
         .await
 }
@@ -76,11 +77,11 @@ pub async fn lookup_name(
     (project, location): (&ProjectId, &Location),
     name: &str,
 ) -> Result<Option<Firewall>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         firewall_columns!(),
         " FROM firewall AS t WHERE t.project_id = $1 AND t.location = $2 AND t.name = $3"
-    );
+    ));
     c.fetch_optional::<Firewall>(sql, &[&project, &location, &name])
         .await
 }
@@ -90,11 +91,11 @@ pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
 ) -> Result<Vec<Firewall>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         firewall_columns!(),
         " FROM firewall AS t WHERE t.project_id = $1 ORDER BY t.location, t.name"
-    );
+    ));
     c.fetch_all::<Firewall>(sql, &[&project]).await
 }
 
@@ -104,12 +105,11 @@ pub async fn of_subnet(
     project: &ProjectId,
     subnet: &PrivateSubnetId,
 ) -> Result<Vec<Firewall>, StorageError> {
-    let sql = concat!(
-        "SELECT ",
+    let sql = attached!(
         firewall_columns!(),
-        " FROM firewall_subnet AS attached JOIN firewall AS t \
-         ON t.project_id = attached.project_id AND t.id = attached.firewall_id \
-         WHERE attached.project_id = $1 AND attached.subnet_id = $2 ORDER BY t.id"
+        from: "firewall" by "id",
+        in: "firewall_subnet" ("subnet_id", "firewall_id"),
+        order: "attached.firewall_id"
     );
     c.fetch_all::<Firewall>(sql, &[&project, &subnet]).await
 }
@@ -120,11 +120,11 @@ pub async fn rules(
     project: &ProjectId,
     firewall: &FirewallId,
 ) -> Result<Vec<Rule>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         rule_columns!(),
         " FROM firewall_rule AS t WHERE t.project_id = $1 AND t.firewall_id = $2 ORDER BY t.id"
-    );
+    ));
     c.fetch_all::<Rule>(sql, &[&project, &firewall]).await
 }
 
@@ -134,12 +134,11 @@ pub async fn rules_of_subnet(
     project: &ProjectId,
     subnet: &PrivateSubnetId,
 ) -> Result<Vec<Rule>, StorageError> {
-    let sql = concat!(
-        "SELECT ",
+    let sql = attached!(
         rule_columns!(),
-        " FROM firewall_subnet AS attached \
-         JOIN firewall_rule AS t ON t.project_id = attached.project_id AND t.firewall_id = attached.firewall_id \
-         WHERE attached.project_id = $1 AND attached.subnet_id = $2 ORDER BY t.firewall_id, t.id"
+        from: "firewall_rule" by "firewall_id",
+        in: "firewall_subnet" ("subnet_id", "firewall_id"),
+        order: "attached.firewall_id, t.id"
     );
     c.fetch_all::<Rule>(sql, &[&project, &subnet]).await
 }
@@ -150,7 +149,9 @@ pub async fn subnets(
     project: &ProjectId,
     firewall: &FirewallId,
 ) -> Result<Vec<PrivateSubnetId>, StorageError> {
-    let sql = "SELECT subnet_id FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2 ORDER BY subnet_id";
+    let sql = statement!(
+        "SELECT subnet_id FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2 ORDER BY subnet_id"
+    );
     let guarded = c
         .fetch_all::<GuardedId>(sql, &[&project, &firewall])
         .await?;
@@ -166,9 +167,12 @@ pub async fn names_of_subnets(
     project: &ProjectId,
     firewall: &FirewallId,
 ) -> Result<Vec<Name>, StorageError> {
-    let sql = "SELECT s.name FROM firewall_subnet AS attached JOIN private_subnet AS s \
-               ON s.project_id = attached.project_id AND s.id = attached.subnet_id \
-               WHERE attached.project_id = $1 AND attached.firewall_id = $2 ORDER BY s.name";
+    let sql = attached!(
+        "t.name",
+        from: "private_subnet" by "id",
+        in: "firewall_subnet" ("firewall_id", "subnet_id"),
+        order: "t.name"
+    );
     let guarded = c
         .fetch_all::<GuardedName>(sql, &[&project, &firewall])
         .await?;
@@ -181,8 +185,10 @@ pub async fn insert(
     project: &ProjectId,
     new: &Firewall,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO firewall (project_id, id, location, name, description, is_declared) \
-               VALUES ($1, $2, $3, $4, $5, $6)";
+    let sql = statement!(
+        "INSERT INTO firewall (project_id, id, location, name, description, is_declared) \
+               VALUES ($1, $2, $3, $4, $5, $6)"
+    );
     c.execute(
         sql,
         &[
@@ -210,7 +216,9 @@ pub async fn declare(
     project: &ProjectId,
     changed: &Firewall,
 ) -> Result<(), StorageError> {
-    let sql = "UPDATE firewall SET description = $3, is_declared = TRUE WHERE project_id = $1 AND id = $2";
+    let sql = statement!(
+        "UPDATE firewall SET description = $3, is_declared = TRUE WHERE project_id = $1 AND id = $2"
+    );
     c.execute(sql, &[&project, &changed.id, &changed.description])
         .await?;
     Ok(())
@@ -222,7 +230,9 @@ pub async fn insert_rule(
     project: &ProjectId,
     rule: &Rule,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO firewall_rule (project_id, firewall_id, id, cidr, port_range) VALUES ($1, $2, $3, $4, $5)";
+    let sql = statement!(
+        "INSERT INTO firewall_rule (project_id, firewall_id, id, cidr, port_range) VALUES ($1, $2, $3, $4, $5)"
+    );
     c.execute(
         sql,
         &[
@@ -243,7 +253,9 @@ pub async fn delete_rule(
     project: &ProjectId,
     rule: &Rule,
 ) -> Result<(), StorageError> {
-    let sql = "DELETE FROM firewall_rule WHERE project_id = $1 AND firewall_id = $2 AND id = $3";
+    let sql = statement!(
+        "DELETE FROM firewall_rule WHERE project_id = $1 AND firewall_id = $2 AND id = $3"
+    );
     c.execute(sql, &[&project, &rule.firewall_id, &rule.id])
         .await?;
     Ok(())
@@ -256,8 +268,10 @@ pub async fn attach(
     firewall: &FirewallId,
     subnet: &PrivateSubnetId,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO firewall_subnet (project_id, firewall_id, subnet_id) VALUES ($1, $2, $3) \
-               ON CONFLICT (project_id, firewall_id, subnet_id) DO NOTHING";
+    let sql = statement!(
+        "INSERT INTO firewall_subnet (project_id, firewall_id, subnet_id) VALUES ($1, $2, $3) \
+               ON CONFLICT (project_id, firewall_id, subnet_id) DO NOTHING"
+    );
     c.execute(sql, &[&project, &firewall, &subnet]).await?;
     Ok(())
 }
@@ -269,8 +283,9 @@ pub async fn detach(
     firewall: &FirewallId,
     subnet: &PrivateSubnetId,
 ) -> Result<(), StorageError> {
-    let sql =
-        "DELETE FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2 AND subnet_id = $3";
+    let sql = statement!(
+        "DELETE FROM firewall_subnet WHERE project_id = $1 AND firewall_id = $2 AND subnet_id = $3"
+    );
     c.execute(sql, &[&project, &firewall, &subnet]).await?;
     Ok(())
 }

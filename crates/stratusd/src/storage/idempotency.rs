@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use api_types::ProjectId;
 
 use super::record::record;
-use super::statement::Sql;
+use super::statement::statement;
 use super::{Connection, StorageError};
 
 /// The number of slots of the count of a project's responses.
@@ -46,7 +46,7 @@ record! {
 /// Waits until no other change with this id is running, and keeps others out until the change ends.
 /// On SQLite one change runs at a time.
 pub async fn lock(c: &mut Connection<'_>, id: &[u8; 32]) -> Result<(), StorageError> {
-    let sql = Sql {
+    let sql = statement! {
         sqlite: "SELECT 1 WHERE $1 IS NULL",
         postgres: "SELECT 1 FROM pg_advisory_xact_lock($1)",
     };
@@ -61,19 +61,21 @@ pub async fn lookup(
     project: &ProjectId,
     id: &[u8; 32],
 ) -> Result<Option<Stored>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         stored_columns!(),
         " FROM idempotency AS t WHERE t.project_id = $1 AND t.id = $2"
-    );
+    ));
     c.fetch_optional::<Stored>(sql, &[&project, &&id[..]]).await
 }
 
 /// Returns the number of a project's responses, including those that have expired since the last
 /// [`sweep`].
 pub async fn count(c: &mut Connection<'_>, project: &ProjectId) -> Result<i64, StorageError> {
-    let sql = "SELECT CAST(COALESCE(SUM(items), 0) AS BIGINT) AS count FROM resource_count \
-               WHERE project_id = $1 AND kind = 'idempotency'";
+    let sql = statement!(
+        "SELECT CAST(COALESCE(SUM(items), 0) AS BIGINT) AS count FROM resource_count \
+         WHERE project_id = $1 AND kind = 'idempotency'"
+    );
     let size = c.fetch_optional::<Size>(sql, &[&project]).await?;
     Ok(size.map_or(0, |size| size.count))
 }
@@ -81,7 +83,9 @@ pub async fn count(c: &mut Connection<'_>, project: &ProjectId) -> Result<i64, S
 /// Inserts a response.
 pub async fn insert(c: &mut Connection<'_>, new: &Stored) -> Result<(), StorageError> {
     c.execute(
-        "INSERT INTO idempotency (project_id, id, sealed, expires_at) VALUES ($1, $2, $3, $4)",
+        statement!(
+            "INSERT INTO idempotency (project_id, id, sealed, expires_at) VALUES ($1, $2, $3, $4)"
+        ),
         &[&new.project_id, &new.id, &new.sealed, &new.expires_at],
     )
     .await?;
@@ -104,11 +108,11 @@ pub async fn sweep(c: &mut Connection<'_>, now: i64, limit: i64) -> Result<usize
     c.wrote = true;
     // As for leases, PostgreSQL skips rows that another replica is deleting, and the subquery is
     // materialized, or the planner could run it again for each row and exceed the limit.
-    let sql = Sql {
+    let sql = statement! {
         sqlite: "DELETE FROM idempotency WHERE (project_id, id) IN (SELECT project_id, id FROM idempotency \
-                 WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2) RETURNING project_id, id",
+                 WHERE expires_at <= $1 ORDER BY expires_at LIMIT CAST($2 AS BIGINT)) RETURNING project_id, id",
         postgres: "WITH gone AS MATERIALIZED (SELECT project_id, id FROM idempotency WHERE expires_at <= $1 \
-                   ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED) DELETE FROM idempotency AS t USING gone \
+                   ORDER BY expires_at LIMIT CAST($2 AS BIGINT) FOR UPDATE SKIP LOCKED) DELETE FROM idempotency AS t USING gone \
                    WHERE t.project_id = gone.project_id AND t.id = gone.id RETURNING t.project_id, t.id",
     };
     let gone = c.fetch_all::<Gone>(sql, &[&now, &limit]).await?;
@@ -159,9 +163,11 @@ async fn add(
     slot: i64,
     items: i64,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO resource_count (project_id, kind, location, slot, items) \
-               VALUES ($1, 'idempotency', '', $2, $3) \
-               ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $3";
+    let sql = statement!(
+        "INSERT INTO resource_count (project_id, kind, location, slot, items) \
+         VALUES ($1, 'idempotency', '', $2, $3) \
+         ON CONFLICT (project_id, kind, location, slot) DO UPDATE SET items = resource_count.items + $3"
+    );
     c.execute(sql, &[&project, &slot, &items]).await?;
     Ok(())
 }

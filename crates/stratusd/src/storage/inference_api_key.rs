@@ -2,6 +2,7 @@
 
 use api_types::{InferenceApiKeyId, ProjectId};
 
+use super::statement::statement;
 use super::{Connection, StorageError, count};
 
 /// Inserts a key. `now` is in milliseconds since 1970.
@@ -12,8 +13,9 @@ pub async fn insert(
     hash: &[u8],
     now: i64,
 ) -> Result<(), StorageError> {
-    let sql =
-        "INSERT INTO inference_api_key (project_id, id, hash, created_at) VALUES ($1, $2, $3, $4)";
+    let sql = statement!(
+        "INSERT INTO inference_api_key (project_id, id, hash, created_at) VALUES ($1, $2, $3, $4)"
+    );
     c.execute(sql, &[&project, &id.as_str(), &hash, &now])
         .await?;
     count::add(

@@ -1,6 +1,6 @@
 //! The lock of `stratusd apply`.
 
-use super::statement::Sql;
+use super::statement::statement;
 use super::{Connection, StorageError};
 
 /// Waits until no other process applies an inventory. The lock ends with the transaction.
@@ -9,7 +9,7 @@ use super::{Connection, StorageError};
 pub async fn lock(c: &mut Connection<'_>) -> Result<(), StorageError> {
     // The number means nothing; it must differ from that of the migrations' lock.
     c.exists(
-        Sql {
+        statement! {
             sqlite: "SELECT 1",
             postgres: "SELECT pg_advisory_xact_lock(7597126)",
         },

@@ -12,7 +12,7 @@ use api_types::{
 
 use super::database::{Database, database_columns};
 use super::record::{Record, Row, column};
-use super::statement::Sql;
+use super::statement::statement;
 use super::{Connection, Corrupt, StorageError};
 
 /// A database that a worker has leased.
@@ -29,12 +29,14 @@ pub struct Due {
 }
 
 impl Record for Due {
+    const COLUMNS: usize = 3 + Database::COLUMNS;
+
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
         Ok(Self {
             project_id: column(row, "postgres_database", "project_id")?,
-            database: Database::read(row)?,
             password_is_set: column(row, "postgres_database", "password_is_set")?,
             attempts: column(row, "postgres_database", "attempts")?,
+            database: Database::read(row)?,
         })
     }
 }
@@ -48,8 +50,12 @@ const FORWARD: i64 = 1000;
 /// Returns whether any database is due and not leased by a worker. `now` is in milliseconds since
 /// 1970.
 pub async fn is_anything_due(c: &mut Connection<'_>, now: i64) -> Result<bool, StorageError> {
-    let sql = "SELECT id FROM postgres_database WHERE due_at <= $1 \
-               AND (lease_until IS NULL OR lease_until < $1 OR lease_until > $2) LIMIT 1";
+    // The order decides the plan: PostgreSQL takes a third of all databases for due, and would look
+    // for one of them by reading all.
+    let sql = statement!(
+        "SELECT id FROM postgres_database WHERE due_at <= $1 \
+         AND (lease_until IS NULL OR lease_until < $1 OR lease_until > $2) ORDER BY due_at LIMIT 1"
+    );
     c.exists(sql, &[&now, &latest_lease(now)]).await
 }
 
@@ -62,7 +68,9 @@ pub async fn is_anything_due_after(
     c: &mut Connection<'_>,
     latest: i64,
 ) -> Result<bool, StorageError> {
-    let sql = "SELECT id FROM postgres_database WHERE due_at > $1 LIMIT 1";
+    let sql = statement!(
+        "SELECT id FROM postgres_database WHERE due_at > $1 ORDER BY due_at LIMIT 1"
+    );
     c.exists(sql, &[&latest]).await
 }
 
@@ -73,8 +81,11 @@ pub async fn bring_forward(
     latest: i64,
     now: i64,
 ) -> Result<(), StorageError> {
-    let sql = "UPDATE postgres_database SET due_at = $2 WHERE (project_id, id) IN \
-               (SELECT project_id, id FROM postgres_database WHERE due_at > $1 LIMIT $3)";
+    let sql = statement!(
+        "UPDATE postgres_database SET due_at = $2 WHERE (project_id, id) IN \
+         (SELECT project_id, id FROM postgres_database WHERE due_at > $1 ORDER BY due_at \
+         LIMIT CAST($3 AS BIGINT))"
+    );
     c.execute(sql, &[&latest, &now, &FORWARD]).await?;
     Ok(())
 }
@@ -89,28 +100,31 @@ pub async fn take_due(
     until: i64,
     limit: i64,
 ) -> Result<Vec<Result<Due, Corrupt>>, StorageError> {
-    // PostgreSQL skips rows that another replica is leasing, instead of waiting for it. The
-    // subquery is materialized, or the planner could run it again for each row and exceed the
-    // limit.
-    c.execute(
-        Sql {
-            sqlite: "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
-                 (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
-                 AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) ORDER BY due_at LIMIT $4)",
-            postgres: "WITH free AS MATERIALIZED (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
-                   AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) \
-                   UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
-                   WHERE t.project_id = free.project_id AND t.id = free.id",
-        },
-        &[&lease, &until, &now, &limit, &latest_lease(now)],
-    )
-    .await?;
-    let sql = concat!(
-        "SELECT t.project_id, t.password_is_set, t.attempts, ",
-        database_columns!(),
-        " FROM postgres_database AS t WHERE t.due_at <= $1 AND t.lease = $2 ORDER BY t.due_at, t.id"
-    );
-    c.fetch_all(sql, &[&now, &lease]).await
+    // The rows are returned by the statement that leases them: a search for the lease would read all
+    // databases that are due. PostgreSQL skips rows that another replica is leasing, instead of
+    // waiting for it. The subquery is materialized, or the planner could run it again for each row
+    // and exceed the limit.
+    let sql = statement! {
+        sqlite: concat!(
+            "UPDATE postgres_database SET lease = $1, lease_until = $2 WHERE (project_id, id) IN \
+             (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
+             AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
+             ORDER BY due_at LIMIT CAST($4 AS BIGINT)) \
+             RETURNING project_id, password_is_set, attempts, ",
+            database_columns!(bare)
+        ),
+        postgres: concat!(
+            "WITH free AS MATERIALIZED (SELECT project_id, id FROM postgres_database WHERE due_at <= $3 \
+             AND (lease_until IS NULL OR lease_until < $3 OR lease_until > $5) \
+             ORDER BY due_at LIMIT CAST($4 AS BIGINT) FOR UPDATE SKIP LOCKED) \
+             UPDATE postgres_database AS t SET lease = $1, lease_until = $2 FROM free \
+             WHERE t.project_id = free.project_id AND t.id = free.id \
+             RETURNING t.project_id, t.password_is_set, t.attempts, ",
+            database_columns!()
+        ),
+    };
+    c.fetch_changed(sql, &[&lease, &until, &now, &limit, &latest_lease(now)])
+        .await
 }
 
 /// The result of a reconciler's step, to be written to the database's row.
@@ -156,11 +170,13 @@ pub async fn settle(
 ) -> Result<bool, StorageError> {
     let wait = i64::try_from(record.wait.as_millis()).unwrap_or(i64::MAX);
     let due_at = now.saturating_add(wait);
-    let sql = "UPDATE postgres_database SET state = $4, storage_size_gib = $5, version = $6, vm_size = $7, \
+    let sql = statement!(
+        "UPDATE postgres_database SET state = $4, storage_size_gib = $5, version = $6, vm_size = $7, \
                password_is_set = ($8 AND revision = $9), host = $10, ca_certificates = $11, \
                earliest_restore_time = $12, latest_restore_time = $13, used_bytes = $14, attempts = $15, \
                due_at = CASE WHEN revision = $9 THEN $16 ELSE due_at END, lease = NULL, lease_until = NULL \
-               WHERE project_id = $1 AND id = $2 AND lease = $3";
+               WHERE project_id = $1 AND id = $2 AND lease = $3"
+    );
     let database = &due.database;
     let touched = c
         .execute(
@@ -196,7 +212,9 @@ pub async fn prolong(
     lease: &str,
     until: i64,
 ) -> Result<bool, StorageError> {
-    let sql = "UPDATE postgres_database SET lease_until = $4 WHERE project_id = $1 AND id = $2 AND lease = $3";
+    let sql = statement!(
+        "UPDATE postgres_database SET lease_until = $4 WHERE project_id = $1 AND id = $2 AND lease = $3"
+    );
     Ok(
         c.execute(sql, &[&due.project_id, &due.database.id, &lease, &until])
             .await?

@@ -7,7 +7,7 @@ use api_types::{
 
 use super::page::{PageSql, fetch, page_bytes, page_sql};
 use super::record::record;
-use super::statement::{JsonArray, Sql};
+use super::statement::{JsonArray, Parameter, attached, statement};
 use super::vm::{Vm, vm_columns};
 use super::{Connection, StorageError, count};
 use crate::domain::list::{Order, Page};
@@ -55,53 +55,69 @@ pub async fn page(
     location: Option<&Location>,
     page: &Page,
 ) -> Result<(Count, Vec<LoadBalancer>), StorageError> {
-    macro_rules! sql {
-        ($location:literal, $after:literal, $order:literal, $index:literal) => {
+    macro_rules! of_location {
+        ($column:literal, $index:literal) => {
             page_sql!(
-                concat!(
-                    load_balancer_columns!(),
-                    ", (SELECT s.name FROM private_subnet AS s WHERE s.project_id = $1 AND s.id = t.subnet_id) \
-                     AS subnet"
-                ),
+                columns!(),
+                of_location: "load_balancer",
                 "load_balancer",
-                "load_balancer",
-                location: $location,
-                after: $after,
-                order: $order,
+                by: $column,
                 index: $index,
                 bytes: "octet_length(t.health_check_endpoint)"
             )
         };
     }
+    macro_rules! of_project {
+        ($after:literal, $order:literal) => {
+            page_sql!(
+                columns!(),
+                of_project: "load_balancer",
+                "load_balancer",
+                after: $after,
+                order: $order,
+                bytes: "octet_length(t.health_check_endpoint)"
+            )
+        };
+    }
     if let Some(location) = location {
-        let sql = match page.order {
-            Order::Id => sql!(
-                " AND location = $4",
-                "t.id > $2",
-                "id",
-                " INDEXED BY load_balancer_by_location"
-            ),
-            Order::Name => sql!(" AND location = $4", "t.name > $2", "name, id", ""),
-        };
-        fetch(c, sql, &[&project, &page.after, &page.size, &location]).await
+        let parameters: [&dyn Parameter; 4] = [&project, &page.after, &page.size, &location];
+        match page.order {
+            Order::Id => {
+                let sql = of_location!("id", " INDEXED BY load_balancer_by_location");
+                fetch(c, sql, &parameters).await
+            }
+            Order::Name => fetch(c, of_location!("name", ""), &parameters).await,
+        }
     } else {
-        let sql = match page.order {
-            Order::Id => sql!("", "t.id > $2", "id", ""),
-            Order::Name => sql!("", "t.name > $2", "name, id", ""),
-        };
-        fetch(c, sql, &[&project, &page.after, &page.size]).await
+        let parameters: [&dyn Parameter; 3] = [&project, &page.after, &page.size];
+        match page.order {
+            Order::Id => fetch(c, of_project!("id", "id"), &parameters).await,
+            Order::Name => fetch(c, of_project!("name", "name, id"), &parameters).await,
+        }
     }
 }
 
+/// The columns of a load balancer, with the name of its subnet. A subquery and not a join, which a
+/// planner could begin with the subnets of the project.
+macro_rules! columns {
+    () => {
+        concat!(
+            load_balancer_columns!(),
+            ", (SELECT s.name FROM private_subnet AS s WHERE s.project_id = $1 AND s.id = t.subnet_id) AS subnet"
+        )
+    };
+}
+
+use columns;
+
 macro_rules! select {
     ($where:literal) => {
-        concat!(
+        statement!(concat!(
             "SELECT ",
-            load_balancer_columns!(),
-            ", s.name AS subnet FROM load_balancer AS t JOIN private_subnet AS s \
-             ON s.project_id = t.project_id AND s.id = t.subnet_id WHERE t.project_id = $1 AND ",
+            columns!(),
+            " FROM load_balancer AS t WHERE t.project_id = $1 AND ",
             $where
-        )
+        ))
     };
 }
 
@@ -146,12 +162,11 @@ pub async fn vms(
     project: &ProjectId,
     id: &LoadBalancerId,
 ) -> Result<Vec<Vm>, StorageError> {
-    let sql = concat!(
-        "SELECT ",
+    let sql = attached!(
         vm_columns!(),
-        " FROM load_balancer_vm AS attached JOIN vm AS t \
-         ON t.project_id = attached.project_id AND t.id = attached.vm_id \
-         WHERE attached.project_id = $1 AND attached.load_balancer_id = $2 ORDER BY t.id"
+        from: "vm" by "id",
+        in: "load_balancer_vm" ("load_balancer_id", "vm_id"),
+        order: "attached.vm_id"
     );
     c.fetch_all::<Vm>(sql, &[&project, &id]).await
 }
@@ -162,9 +177,11 @@ pub async fn insert(
     project: &ProjectId,
     new: &LoadBalancer,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO load_balancer (project_id, id, location, name, algorithm, src_port, dst_port, \
+    let sql = statement!(
+        "INSERT INTO load_balancer (project_id, id, location, name, algorithm, src_port, dst_port, \
                health_check_endpoint, health_check_protocol, stack, cert_enabled, subnet_id) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+    );
     c.execute(
         sql,
         &[
@@ -202,9 +219,11 @@ pub async fn update(
     project: &ProjectId,
     changed: &LoadBalancer,
 ) -> Result<(), StorageError> {
-    let sql = "UPDATE load_balancer SET algorithm = $4, src_port = $5, dst_port = $6, health_check_endpoint = $7, \
+    let sql = statement!(
+        "UPDATE load_balancer SET algorithm = $4, src_port = $5, dst_port = $6, health_check_endpoint = $7, \
                health_check_protocol = $8, stack = $9, cert_enabled = $10, subnet_id = $11, revision = revision + 1 \
-               WHERE project_id = $1 AND id = $2 AND revision = $3";
+               WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
     let touched = c
         .execute(
             sql,
@@ -243,24 +262,18 @@ pub async fn attach_only(
     // nothing new writes no rows. The key rejects a virtual machine that a concurrent change has
     // attached elsewhere.
     c.execute(
-        Sql {
-            sqlite: "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2 \
-                 AND vm_id NOT IN (SELECT value FROM json_each($3))",
-            postgres: "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2 \
-                   AND vm_id NOT IN (SELECT jsonb_array_elements_text($3::jsonb))",
-        },
+        statement!(sqlite: "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2 \
+                 AND vm_id NOT IN (SELECT value FROM json_each($3))", postgres: "DELETE FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2 \
+                   AND vm_id NOT IN (SELECT jsonb_array_elements_text($3::jsonb))"),
         &[&project, &id, &vms],
     )
     .await?;
     c.execute(
-        Sql {
-            sqlite: "INSERT INTO load_balancer_vm (project_id, load_balancer_id, vm_id) \
+        statement!(sqlite: "INSERT INTO load_balancer_vm (project_id, load_balancer_id, vm_id) \
                  SELECT $1, $2, value FROM json_each($3) WHERE value NOT IN \
-                 (SELECT vm_id FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2)",
-            postgres: "INSERT INTO load_balancer_vm (project_id, load_balancer_id, vm_id) \
+                 (SELECT vm_id FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2)", postgres: "INSERT INTO load_balancer_vm (project_id, load_balancer_id, vm_id) \
                    SELECT $1, $2, value FROM jsonb_array_elements_text($3::jsonb) AS value WHERE value NOT IN \
-                   (SELECT vm_id FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2)",
-        },
+                   (SELECT vm_id FROM load_balancer_vm WHERE project_id = $1 AND load_balancer_id = $2)"),
         &[&project, &id, &vms],
     )
     .await?;
@@ -279,11 +292,15 @@ pub async fn detach(
     of: &LoadBalancer,
     vm: &VmId,
 ) -> Result<(), StorageError> {
-    let sql = "UPDATE load_balancer SET revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3";
+    let sql = statement!(
+        "UPDATE load_balancer SET revision = revision + 1 WHERE project_id = $1 AND id = $2 AND revision = $3"
+    );
     if c.execute(sql, &[&project, &of.id, &of.revision]).await? == 0 {
         return Err(StorageError::Conflict);
     }
-    let sql = "DELETE FROM load_balancer_vm WHERE project_id = $1 AND vm_id = $2 AND load_balancer_id = $3";
+    let sql = statement!(
+        "DELETE FROM load_balancer_vm WHERE project_id = $1 AND vm_id = $2 AND load_balancer_id = $3"
+    );
     c.execute(sql, &[&project, &vm, &of.id]).await?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Locations and what they offer.
 
 use super::record::record;
+use super::statement::statement;
 use super::{Connection, StorageError};
 
 record! {
@@ -17,18 +18,20 @@ record! {
 
 /// Returns all locations, sorted by name.
 pub async fn all(c: &mut Connection<'_>) -> Result<Vec<Location>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         location_columns!(),
         " FROM location AS t ORDER BY t.name"
-    );
+    ));
     c.fetch_all::<Location>(sql, &[]).await
 }
 
 /// Inserts a location, or updates what it offers.
 pub async fn put(c: &mut Connection<'_>, location: &Location) -> Result<(), StorageError> {
-    let sql = "INSERT INTO location (name, offers_postgres) VALUES ($1, $2) \
-               ON CONFLICT (name) DO UPDATE SET offers_postgres = excluded.offers_postgres";
+    let sql = statement!(
+        "INSERT INTO location (name, offers_postgres) VALUES ($1, $2) \
+               ON CONFLICT (name) DO UPDATE SET offers_postgres = excluded.offers_postgres"
+    );
     c.execute(sql, &[&location.name, &location.offers_postgres])
         .await?;
     Ok(())

@@ -6,7 +6,7 @@
 
 use api_types::{FirewallId, LoadBalancerId, PostgresId, PrivateSubnetId, ProjectId};
 
-use super::statement::Sql;
+use super::statement::statement;
 use super::{Connection, StorageError};
 
 /// The statements that lock a row of a table by its key. On SQLite one change runs at a time, so
@@ -24,7 +24,7 @@ macro_rules! lock {
                     concat!("SELECT id FROM ", $table, " WHERE project_id = $1 AND id = $2", $lock)
                 };
             }
-            let sql = Sql {
+            let sql = statement! {
                 sqlite: sql!(""),
                 postgres: sql!(" FOR UPDATE"),
             };

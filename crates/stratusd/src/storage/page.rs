@@ -3,7 +3,7 @@
 use api_types::Count;
 
 use super::record::{Record, Row, column, record};
-use super::statement::{Parameter, Sql};
+use super::statement::{Parameter, StatementText};
 use super::{Connection, Corrupt, StorageError};
 
 /// The size in bytes that ends a page, however few items it has. The first item is on the page in
@@ -22,11 +22,11 @@ const PAGE_BYTES: i64 = page_bytes!();
 
 /// The statements of a page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PageSql {
+pub(super) struct PageSql<I, C> {
     /// Selects the items, each with the size of the whole list and with its own size in bytes.
-    pub items: Sql,
+    pub items: I,
     /// Selects only the size of the list.
-    pub count: &'static str,
+    pub count: C,
 }
 
 /// Returns the size of a list and a page of its items.
@@ -36,7 +36,7 @@ pub(super) struct PageSql {
 /// second time.
 pub(super) async fn fetch<T: Record>(
     c: &mut Connection<'_>,
-    sql: PageSql,
+    sql: PageSql<impl StatementText, impl StatementText>,
     parameters: &[&dyn Parameter],
 ) -> Result<(Count, Vec<T>), StorageError> {
     let mut bytes = 0;
@@ -67,12 +67,17 @@ struct Listed<T> {
 }
 
 impl<T: Record> Record for Listed<T> {
+    const COLUMNS: usize = 3 + T::COLUMNS;
+
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
-        Ok(Self {
+        let listed = Self {
             count: column(row, "resource_count", "count")?,
             bytes: column(row, "resource_count", "bytes")?,
             item: T::read(row)?,
-        })
+        };
+        // By which PostgreSQL has ended the page.
+        let _: i64 = column(row, "resource_count", "bytes_before")?;
+        Ok(listed)
     }
 }
 
@@ -83,11 +88,16 @@ record! {
     }
 }
 
-/// Builds the statements for a page of a table.
+/// Builds the statements for a page of a table, of a project or of one of its locations. `$1` is the
+/// project, `$2` the value after which the page starts, `$3` its size, and `$4` the location.
+///
+/// Each page is read along an index that is in its order. A planner may also read along the order of
+/// another index and drop the rows of other locations, however many there are. So for SQLite `index`
+/// names the index, and on PostgreSQL a location is an end of a range: only an index that begins with
+/// the location has the order of such a page.
 ///
 /// The limit is a cast because SQLite plans a statement again for each new value of a bare `LIMIT
-/// $3`, which takes longer than running it. `index` names an index for SQLite: for a list ordered
-/// by id it would otherwise read along the primary key, and so the rows of all other locations too.
+/// $3`, which takes longer than running it.
 ///
 /// `bytes` is the size of an item's long texts; without any, a page of 1000 items is small enough.
 /// SQLite reads row by row, so it stops where the page ends. PostgreSQL would send all rows, so its
@@ -102,8 +112,8 @@ macro_rules! page_sql {
             $location
         )
     };
-    (@items $columns:expr, $from:literal, $kind:literal, $location:literal, $after:literal, $order:literal,
-     $bytes:literal, $index:literal) => {
+    (@items $columns:expr, $from:expr, $kind:literal, $location:literal, $where:expr, $order:expr, $bytes:literal,
+     $last:literal) => {
         concat!(
             "SELECT (",
             page_sql!(@count $kind, $location),
@@ -112,46 +122,88 @@ macro_rules! page_sql {
             $bytes,
             " AS BIGINT) AS bytes, ",
             $columns,
+            $last,
             " FROM ",
             $from,
-            " AS t",
-            $index,
-            " WHERE t.project_id = $1",
-            $location,
-            " AND ",
-            $after,
+            " WHERE t.project_id = $1 AND ",
+            $where,
             " ORDER BY ",
             $order,
             " LIMIT CAST($3 AS BIGINT)"
         )
     };
-    ($columns:expr, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
-     order: $order:literal, index: $index:literal) => {
-        PageSql {
-            items: Sql {
-                sqlite: page_sql!(@items $columns, $from, $kind, $location, $after, $order, "0", $index),
-                postgres: page_sql!(@items $columns, $from, $kind, $location, $after, $order, "0", ""),
-            },
-            count: page_sql!(@count $kind, $location),
-        }
+    // Leaves out the rows after the end of the page, on PostgreSQL.
+    (@ended $items:expr, $order:expr) => {
+        concat!(
+            "SELECT * FROM (SELECT page.*, CAST(COALESCE(SUM(page.bytes) OVER (ORDER BY ",
+            $order,
+            " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS BIGINT) AS bytes_before FROM (",
+            $items,
+            ") AS page) AS page WHERE bytes_before < ",
+            page_bytes!(),
+            " ORDER BY ",
+            $order
+        )
     };
-    ($columns:expr, $from:literal, $kind:literal, location: $location:literal, after: $after:literal,
-     order: $order:literal, index: $index:literal, bytes: $bytes:literal) => {
+    ($columns:expr, of_project: $from:literal, $kind:literal, after: $after:literal, order: $order:literal,
+     bytes: $bytes:literal) => {
         PageSql {
-            items: Sql {
-                sqlite: page_sql!(@items $columns, $from, $kind, $location, $after, $order, $bytes, $index),
-                postgres: concat!(
-                    "SELECT * FROM (SELECT page.*, COALESCE(SUM(page.bytes) OVER (ORDER BY ",
-                    $order,
-                    " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before FROM (",
-                    page_sql!(@items $columns, $from, $kind, $location, $after, $order, $bytes, ""),
-                    ") AS page) AS page WHERE bytes_before < ",
-                    page_bytes!(),
-                    " ORDER BY ",
+            items: statement! {
+                sqlite: page_sql!(
+                    @items $columns, concat!($from, " AS t"), $kind, "", concat!("t.", $after, " > $2"), $order, $bytes,
+                    ", CAST(0 AS BIGINT) AS bytes_before"
+                ),
+                postgres: page_sql!(
+                    @ended
+                    page_sql!(
+                        @items $columns, concat!($from, " AS t"), $kind, "", concat!("t.", $after, " > $2"), $order,
+                        $bytes, ""
+                    ),
                     $order
                 ),
             },
-            count: page_sql!(@count $kind, $location),
+            count: statement!(page_sql!(@count $kind, "")),
+        }
+    };
+    (@of_location $columns:expr, $from:literal, $kind:literal, $column:literal, $bytes:literal, $last:literal) => {
+        // The tilde comes after all characters of ids and names.
+        page_sql!(
+            @items $columns, concat!($from, " AS t"), $kind, " AND location = $4",
+            concat!(
+                "(t.location, t.", $column, ") > ($4, $2) AND (t.location, t.", $column, ") < ($4, '~')"
+            ),
+            concat!("t.location, t.", $column), $bytes, $last
+        )
+    };
+    (@of_location_on_sqlite $columns:expr, $from:literal, $kind:literal, $column:literal, $index:literal,
+     $bytes:literal) => {
+        page_sql!(
+            @items $columns, concat!($from, " AS t", $index), $kind, " AND location = $4",
+            concat!("t.location = $4 AND t.", $column, " > $2"), concat!("t.", $column), $bytes,
+            ", CAST(0 AS BIGINT) AS bytes_before"
+        )
+    };
+    ($columns:expr, of_location: $from:literal, $kind:literal, by: $column:literal, index: $index:literal) => {
+        PageSql {
+            items: statement! {
+                sqlite: page_sql!(@of_location_on_sqlite $columns, $from, $kind, $column, $index, "0"),
+                postgres: page_sql!(
+                    @of_location $columns, $from, $kind, $column, "0", ", CAST(0 AS BIGINT) AS bytes_before"
+                ),
+            },
+            count: statement!(page_sql!(@count $kind, " AND location = $4")),
+        }
+    };
+    ($columns:expr, of_location: $from:literal, $kind:literal, by: $column:literal, index: $index:literal,
+     bytes: $bytes:literal) => {
+        PageSql {
+            items: statement! {
+                sqlite: page_sql!(@of_location_on_sqlite $columns, $from, $kind, $column, $index, $bytes),
+                postgres: page_sql!(
+                    @ended page_sql!(@of_location $columns, $from, $kind, $column, $bytes, ""), $column
+                ),
+            },
+            count: statement!(page_sql!(@count $kind, " AND location = $4")),
         }
     };
 }

@@ -6,6 +6,7 @@ use api_types::{
 };
 
 use super::record::record;
+use super::statement::statement;
 use super::{Connection, StorageError, count};
 use crate::domain::network::{Net4, Net6};
 
@@ -60,11 +61,11 @@ pub async fn lookup_id(
     (project, location): (&ProjectId, &Location),
     id: &str,
 ) -> Result<Option<PrivateSubnet>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         private_subnet_columns!(),
         " FROM private_subnet AS t WHERE t.project_id = $1 AND t.location = $2 AND t.id = $3"
-    );
+    ));
     c.fetch_optional::<PrivateSubnet>(sql, &[&project, &location, &id])
         .await
 }
@@ -75,11 +76,11 @@ pub async fn lookup_name(
     (project, location): (&ProjectId, &Location),
     name: &str,
 ) -> Result<Option<PrivateSubnet>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         private_subnet_columns!(),
         " FROM private_subnet AS t WHERE t.project_id = $1 AND t.location = $2 AND t.name = $3"
-    );
+    ));
     c.fetch_optional::<PrivateSubnet>(sql, &[&project, &location, &name])
         .await
 }
@@ -89,11 +90,11 @@ pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
 ) -> Result<Vec<PrivateSubnet>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         private_subnet_columns!(),
         " FROM private_subnet AS t WHERE t.project_id = $1 ORDER BY t.location, t.name"
-    );
+    ));
     c.fetch_all::<PrivateSubnet>(sql, &[&project]).await
 }
 
@@ -104,8 +105,10 @@ pub async fn has_network(
     net4: Net4,
     net6: Net6,
 ) -> Result<bool, StorageError> {
-    let sql = "SELECT id FROM private_subnet WHERE project_id = $1 AND net4 = $2 \
-               UNION ALL SELECT id FROM private_subnet WHERE project_id = $1 AND net6 = $3";
+    let sql = statement!(
+        "SELECT id FROM private_subnet WHERE project_id = $1 AND net4 = $2 \
+               UNION ALL SELECT id FROM private_subnet WHERE project_id = $1 AND net6 = $3"
+    );
     c.exists(sql, &[&project, &net4, &net6]).await
 }
 
@@ -115,13 +118,13 @@ pub async fn name_of_network(
     project: &ProjectId,
     network: &str,
 ) -> Result<Option<String>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         private_subnet_columns!(),
         " FROM private_subnet AS t WHERE t.project_id = $1 AND t.net4 = $2 UNION ALL SELECT ",
         private_subnet_columns!(),
         " FROM private_subnet AS t WHERE t.project_id = $1 AND t.net6 = $2"
-    );
+    ));
     let found = c
         .fetch_optional::<PrivateSubnet>(sql, &[&project, &network])
         .await?;
@@ -135,7 +138,9 @@ pub async fn renumber(
     id: &PrivateSubnetId,
     (net4, net6): (Net4, Net6),
 ) -> Result<(), StorageError> {
-    let sql = "UPDATE private_subnet SET net4 = $3, net6 = $4 WHERE project_id = $1 AND id = $2";
+    let sql = statement!(
+        "UPDATE private_subnet SET net4 = $3, net6 = $4 WHERE project_id = $1 AND id = $2"
+    );
     c.execute(sql, &[&project, &id, &net4, &net6]).await?;
     Ok(())
 }
@@ -146,12 +151,13 @@ pub async fn nics(
     project: &ProjectId,
     subnet: &PrivateSubnetId,
 ) -> Result<Vec<Nic>, StorageError> {
-    let sql = concat!(
+    // A subquery and not a join, which a planner could begin with the virtual machines of the project.
+    let sql = statement!(concat!(
         "SELECT ",
         nic_columns!(),
-        ", vm.name AS vm_name FROM nic AS t LEFT JOIN vm ON vm.project_id = t.project_id AND vm.id = t.vm_id \
-         WHERE t.project_id = $1 AND t.subnet_id = $2 ORDER BY t.id"
-    );
+        ", (SELECT vm.name FROM vm WHERE vm.project_id = $1 AND vm.id = t.vm_id) AS vm_name \
+         FROM nic AS t WHERE t.project_id = $1 AND t.subnet_id = $2 ORDER BY t.id"
+    ));
     c.fetch_all::<Nic>(sql, &[&project, &subnet]).await
 }
 
@@ -162,7 +168,9 @@ pub async fn is_linked(
     one: &PrivateSubnetId,
     other: &PrivateSubnetId,
 ) -> Result<bool, StorageError> {
-    let sql = "SELECT low_id FROM private_subnet_link WHERE project_id = $1 AND low_id = $2 AND high_id = $3";
+    let sql = statement!(
+        "SELECT low_id FROM private_subnet_link WHERE project_id = $1 AND low_id = $2 AND high_id = $3"
+    );
     c.exists(sql, &[&project, &one.min(other), &one.max(other)])
         .await
 }
@@ -173,8 +181,10 @@ pub async fn insert(
     project: &ProjectId,
     new: &PrivateSubnet,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state, is_declared) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let sql = statement!(
+        "INSERT INTO private_subnet (project_id, id, location, name, net4, net6, state, is_declared) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+    );
     c.execute(
         sql,
         &[
@@ -219,7 +229,9 @@ pub async fn link(
     one: &PrivateSubnetId,
     other: &PrivateSubnetId,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO private_subnet_link (project_id, low_id, high_id) VALUES ($1, $2, $3)";
+    let sql = statement!(
+        "INSERT INTO private_subnet_link (project_id, low_id, high_id) VALUES ($1, $2, $3)"
+    );
     c.execute(sql, &[&project, &one.min(other), &one.max(other)])
         .await?;
     Ok(())
@@ -231,8 +243,10 @@ pub async fn insert_nic(
     project: &ProjectId,
     nic: &Nic,
 ) -> Result<(), StorageError> {
-    let sql = "INSERT INTO nic (project_id, subnet_id, id, name, private_ipv4, private_ipv6, vm_id) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    let sql = statement!(
+        "INSERT INTO nic (project_id, subnet_id, id, name, private_ipv4, private_ipv6, vm_id) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7)"
+    );
     c.execute(
         sql,
         &[
@@ -255,7 +269,7 @@ pub async fn delete_nic(
     project: &ProjectId,
     nic: &Nic,
 ) -> Result<(), StorageError> {
-    let sql = "DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2 AND id = $3";
+    let sql = statement!("DELETE FROM nic WHERE project_id = $1 AND subnet_id = $2 AND id = $3");
     c.execute(sql, &[&project, &nic.subnet_id, &nic.id]).await?;
     Ok(())
 }

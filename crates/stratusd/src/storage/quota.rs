@@ -3,7 +3,7 @@
 use api_types::ProjectId;
 
 use super::record::record;
-use super::statement::{Parameter, Sql};
+use super::statement::{Parameter, statement};
 use super::{Connection, Corrupt, StorageError};
 use crate::domain::quota::{Kind, Quotas, Usage};
 
@@ -34,7 +34,7 @@ pub async fn usage(
     kind: Kind,
     defaults: &Quotas,
 ) -> Result<Usage, StorageError> {
-    let sql = Sql {
+    let sql = statement! {
         sqlite: "SELECT COALESCE((SELECT most FROM project_quota WHERE project_id = $1 AND kind = $2), $3) AS most, \
                  CAST(COALESCE(SUM(items), 0) AS BIGINT) AS items \
                  FROM resource_count WHERE project_id = $1 AND kind = $2",

@@ -1,5 +1,8 @@
 //! Records: rows of a statement, parsed into the domain's types where a column is read.
 
+use std::cell::Cell;
+use std::marker::PhantomData;
+
 use api_types::{
     CaCertificates, Cidr, Count, FirewallId, FirewallRuleId, HealthCheckEndpoint,
     HealthCheckProtocol, Ipv4Address, Ipv6Address, LoadBalancerAlgorithm, LoadBalancerId, Location,
@@ -10,38 +13,49 @@ use api_types::{
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, QueryableByName};
-use diesel::row::NamedRow;
-use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+use diesel::row::{Field as _, NamedRow};
+use diesel::sql_types::{BigInt, Binary, Bool, Text};
 
 use super::error::Corrupt;
 use super::statement::{Parameter, Value};
 use crate::domain::network::{Net4, Net6};
 
 /// A value that is parsed from the columns of a row.
+///
+/// Columns are read by position, since to search for the name of each would take longer than to
+/// parse it. So a statement lists its columns in the order in which the record reads them.
 pub(super) trait Record: Sized + Send + 'static {
+    /// The number of columns.
+    const COLUMNS: usize;
+
     /// Parses a row.
     fn read(row: &dyn Row) -> Result<Self, Corrupt>;
 }
 
 /// A row that may fail to parse, without failing the other rows of its statement.
 impl<R: Record> Record for Result<R, Corrupt> {
+    const COLUMNS: usize = R::COLUMNS;
+
     fn read(row: &dyn Row) -> Result<Self, Corrupt> {
         Ok(R::read(row))
     }
 }
 
-/// A row of which only the existence matters.
+/// A row of one column, of which only the existence matters.
 pub(super) struct Present;
 
 impl Record for Present {
+    const COLUMNS: usize = 1;
+
     fn read(_: &dyn Row) -> Result<Self, Corrupt> {
         Ok(Self)
     }
 }
 
 /// Defines a record: a struct whose fields are the columns of a table, and where a statement needs
-/// it, a macro with the list of these columns, each of the alias `t`. Fields after `with` come from
-/// other tables and are not in the list.
+/// it, a macro with the list of these columns, each of the alias `t`, or without an alias if called
+/// with `bare`. Fields after `with` come from other tables: they are not in the list, and a statement
+/// names them after it.
 macro_rules! record {
     (
         $(#[$meta:meta])*
@@ -58,6 +72,9 @@ macro_rules! record {
         }
 
         impl $crate::storage::record::Record for $name {
+            const COLUMNS: usize =
+                [$(stringify!($field),)* $($(stringify!($other),)*)?].len();
+
             fn read(
                 row: &dyn $crate::storage::record::Row,
             ) -> Result<Self, $crate::storage::error::Corrupt> {
@@ -77,21 +94,24 @@ macro_rules! columns {
     ($columns:ident: $($field:ident)*) => {
         macro_rules! $columns {
             () => {
-                $crate::storage::record::column_list!($($field)*)
+                $crate::storage::record::column_list!("t.": $($field)*)
+            };
+            (bare) => {
+                $crate::storage::record::column_list!("": $($field)*)
             };
         }
     };
 }
 
 macro_rules! column_list {
-    ($first:ident $($rest:ident)*) => {
-        concat!("t.", stringify!($first) $(, ", t.", stringify!($rest))*)
+    ($alias:literal: $first:ident $($rest:ident)*) => {
+        concat!($alias, stringify!($first) $(, ", ", $alias, stringify!($rest))*)
     };
 }
 
 pub(super) use {column_list, columns, record};
 
-/// Reads one column of a row.
+/// Reads the next column of a row, which has a name.
 ///
 /// # Errors
 ///
@@ -105,7 +125,8 @@ pub(super) fn column<T: Field>(
     T::read(row, column).map_err(|_| Corrupt { table, column })
 }
 
-/// A row of either database. Records are parsed from `dyn Row`, by one function for both databases.
+/// A row of either database, whose columns are read one after the other. Records are parsed from
+/// `dyn Row`, by one function for both databases.
 pub(super) trait Row {
     fn text(&self, column: &str) -> deserialize::Result<Option<String>>;
     fn integer(&self, column: &str) -> deserialize::Result<Option<i64>>;
@@ -126,9 +147,18 @@ where
     Vec<u8>: FromSql<Binary, DB>,
 {
     fn build<'a>(row: &impl NamedRow<'a, DB>) -> deserialize::Result<Self> {
+        let returned = row.field_count();
+        if returned != R::COLUMNS {
+            let wrong = format!(
+                "a statement returns {returned} columns for a record of {}",
+                R::COLUMNS
+            );
+            return Err(wrong.into());
+        }
         let row = DieselRow {
             row,
-            database: std::marker::PhantomData,
+            next: Cell::new(0),
+            database: PhantomData,
         };
         Ok(Self(R::read(&row)?))
     }
@@ -136,7 +166,25 @@ where
 
 struct DieselRow<'r, R, DB> {
     row: &'r R,
-    database: std::marker::PhantomData<DB>,
+    /// The position of the next column.
+    next: Cell<usize>,
+    database: PhantomData<DB>,
+}
+
+impl<'a, DB, R> DieselRow<'_, R, DB>
+where
+    DB: Backend,
+    R: NamedRow<'a, DB>,
+{
+    /// Reads the next column. Tests compare its name with the one that the record expects.
+    fn next<T, V: FromSql<T, DB>>(&self, column: &str) -> deserialize::Result<Option<V>> {
+        let position = self.next.get();
+        self.next.set(position + 1);
+        let field = diesel::row::Row::get(self.row, position)
+            .ok_or("a record reads more columns than it has")?;
+        debug_assert_eq!(field.field_name(), Some(column), "column {position}");
+        field.value().map(V::from_sql).transpose()
+    }
 }
 
 impl<'a, DB, R> Row for DieselRow<'_, R, DB>
@@ -149,19 +197,19 @@ where
     Vec<u8>: FromSql<Binary, DB>,
 {
     fn text(&self, column: &str) -> deserialize::Result<Option<String>> {
-        NamedRow::get::<Nullable<Text>, _>(self.row, column)
+        self.next::<Text, _>(column)
     }
 
     fn integer(&self, column: &str) -> deserialize::Result<Option<i64>> {
-        NamedRow::get::<Nullable<BigInt>, _>(self.row, column)
+        self.next::<BigInt, _>(column)
     }
 
     fn boolean(&self, column: &str) -> deserialize::Result<Option<bool>> {
-        NamedRow::get::<Nullable<Bool>, _>(self.row, column)
+        self.next::<Bool, _>(column)
     }
 
     fn bytes(&self, column: &str) -> deserialize::Result<Option<Vec<u8>>> {
-        NamedRow::get::<Nullable<Binary>, _>(self.row, column)
+        self.next::<Binary, _>(column)
     }
 }
 

@@ -23,6 +23,7 @@ use tokio::sync::oneshot;
 use super::backend::Backend;
 use super::job::{Job, Queue, Ran, Waiting};
 use super::reader::Held;
+use super::statement::{StatementText, statement};
 use super::{Connection, Reader, StorageError, migrate};
 use crate::causes::Causes;
 use files::Files;
@@ -113,7 +114,7 @@ impl Sqlite {
             connection
         };
         if is_snapshot {
-            execute(&mut connection, "BEGIN")?;
+            execute(&mut connection, statement!("BEGIN"))?;
         }
         let reader = SqliteReader {
             connection: Some(connection),
@@ -338,13 +339,13 @@ impl Writer {
         self.ensure_in_place()?;
         // IMMEDIATE takes the write lock at once: a lock that is upgraded later can fail without
         // waiting for it.
-        self.execute("BEGIN IMMEDIATE")
+        self.execute(statement!("BEGIN IMMEDIATE"))
     }
 
     /// Commits, and checks that the commit can be acknowledged.
     fn execute_commit(&mut self) -> Result<(), StorageError> {
         let begun = Instant::now();
-        let committed = self.execute("COMMIT");
+        let committed = self.execute(statement!("COMMIT"));
         self.committing = begun.elapsed();
         committed?;
         // Nobody will ever read what was committed to a file that is not in its place any more.
@@ -357,13 +358,13 @@ impl Writer {
             .map_err(StorageError::Unavailable)
     }
 
-    fn execute(&mut self, sql: &'static str) -> Result<(), StorageError> {
-        Ok(execute(&mut self.connection, sql)?)
+    fn execute(&mut self, text: impl StatementText) -> Result<(), StorageError> {
+        Ok(execute(&mut self.connection, text)?)
     }
 
     /// Rolls a transaction back, unless SQLite has already done so because of an error.
     fn roll_back(&mut self) {
-        if let Err(error) = self.execute("ROLLBACK") {
+        if let Err(error) = self.execute(statement!("ROLLBACK")) {
             tracing::debug!(error = %Causes(&error), "there was no transaction to roll back");
         }
     }

@@ -4,6 +4,7 @@
 //! value can change what a statement does.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use api_types::{PostgresFirewallRule, Tag};
 use diesel::QueryResult;
@@ -21,8 +22,9 @@ pub(super) struct Sql {
     pub postgres: &'static str,
 }
 
-impl From<&'static str> for Sql {
-    fn from(text: &'static str) -> Self {
+impl Sql {
+    /// Returns a text that both databases understand.
+    pub(super) const fn same(text: &'static str) -> Self {
         Self {
             sqlite: text,
             postgres: text,
@@ -30,11 +32,128 @@ impl From<&'static str> for Sql {
     }
 }
 
-/// A statement with its parameters. Connections keep it prepared, by its text.
+/// The text of a statement, in a form by which SQLite's connections find the prepared statement.
+///
+/// diesel finds a prepared statement by a type, or by its text, which it writes anew and hashes at
+/// each run. [`statement!`] gives a text a type of its own. A plain text works too, and is meant for
+/// statements that no request runs.
+pub(super) trait StatementText: Copy + Send {
+    /// The type that stands for the text.
+    type Id: 'static;
+    /// Whether no other text has the same [`StatementText::Id`].
+    const HAS_ID: bool;
+
+    /// Returns the text.
+    fn sql(self) -> Sql;
+}
+
+impl StatementText for &'static str {
+    type Id = ();
+    const HAS_ID: bool = false;
+
+    fn sql(self) -> Sql {
+        Sql::same(self)
+    }
+}
+
+/// Gives a text a type of its own, by which its prepared statement is found: one text that both
+/// databases understand, or one for each.
+macro_rules! statement {
+    (sqlite: $sqlite:expr, postgres: $postgres:expr $(,)?) => {
+        $crate::storage::statement::statement!(@ $crate::storage::statement::Sql {
+            sqlite: $sqlite,
+            postgres: $postgres,
+        })
+    };
+    (@ $sql:expr) => {{
+        #[derive(Clone, Copy)]
+        struct Here;
+
+        impl $crate::storage::statement::StatementText for Here {
+            type Id = Self;
+            const HAS_ID: bool = true;
+
+            fn sql(self) -> $crate::storage::statement::Sql {
+                const SQL: $crate::storage::statement::Sql = $sql;
+                SQL
+            }
+        }
+
+        Here
+    }};
+    ($text:expr) => {
+        $crate::storage::statement::statement!(@ $crate::storage::statement::Sql::same($text))
+    };
+}
+
+pub(super) use statement;
+
+/// The statement for the rows of a table that a table of attachments names:
+/// `$1` is the project, and `$2` what the rows are attached to.
+///
+/// Both databases begin with the attachments. A planner that is free to begin with the other table
+/// may do so, to avoid a sort or because most projects are small, and then reads a whole project:
+/// `CROSS JOIN` fixes the order on SQLite, and `OFFSET 0` keeps PostgreSQL from planning the
+/// subquery as a join.
+macro_rules! attached {
+    ($columns:expr, from: $table:literal by $key:literal, in: $attachments:literal ($owner:literal, $id:literal),
+     order: $order:literal) => {
+        $crate::storage::statement::statement! {
+            sqlite: concat!(
+                "SELECT ", $columns, " FROM ", $attachments, " AS attached CROSS JOIN ", $table,
+                " AS t WHERE attached.project_id = $1 AND attached.", $owner,
+                " = $2 AND t.project_id = $1 AND t.", $key, " = attached.", $id, " ORDER BY ", $order
+            ),
+            postgres: concat!(
+                "SELECT ", $columns, " FROM ", $attachments, " AS attached CROSS JOIN LATERAL (SELECT * FROM ", $table,
+                " AS named WHERE named.project_id = $1 AND named.", $key, " = attached.", $id,
+                " OFFSET 0) AS t WHERE attached.project_id = $1 AND attached.", $owner, " = $2 ORDER BY ", $order
+            ),
+        }
+    };
+}
+
+pub(super) use attached;
+
+/// A statement with its parameters. PostgreSQL's connections keep it prepared, by its text.
 pub(super) struct Statement<'p> {
     sql: Sql,
     values: Vec<Value<'p>>,
 }
+
+/// A statement that SQLite's connections keep prepared, by the type of its text.
+pub(super) struct Typed<'p, T> {
+    statement: Statement<'p>,
+    text: PhantomData<T>,
+}
+
+impl<'p, T: StatementText> Typed<'p, T> {
+    /// Creates a statement with a value for each `$1`, `$2` and so on.
+    pub(super) fn new(text: T, parameters: &'p [&'p dyn Parameter]) -> Self {
+        Self {
+            statement: Statement::new(text.sql(), parameters),
+            text: PhantomData,
+        }
+    }
+}
+
+impl<T: StatementText> QueryFragment<Sqlite> for Typed<'_, T> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        self.statement.walk_ast(out)
+    }
+}
+
+impl<T: StatementText> QueryId for Typed<'_, T> {
+    type QueryId = T::Id;
+
+    const HAS_STATIC_QUERY_ID: bool = T::HAS_ID;
+}
+
+impl<T> Query for Typed<'_, T> {
+    type SqlType = Untyped;
+}
+
+impl<C, T> diesel::RunQueryDsl<C> for Typed<'_, T> {}
 
 impl<'p> Statement<'p> {
     /// Creates a statement with a value for each `$1`, `$2` and so on.

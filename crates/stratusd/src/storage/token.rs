@@ -3,6 +3,7 @@
 use api_types::ProjectId;
 
 use super::record::record;
+use super::statement::statement;
 use super::{Connection, StorageError};
 
 record! {
@@ -31,11 +32,11 @@ record! {
 
 /// Looks up a token by its id.
 pub async fn lookup(c: &mut Connection<'_>, id: &str) -> Result<Option<Token>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         token_columns!(),
         " FROM token AS t WHERE t.id = $1"
-    );
+    ));
     c.fetch_optional::<Token>(sql, &[&id]).await
 }
 
@@ -44,18 +45,20 @@ pub async fn of_project(
     c: &mut Connection<'_>,
     project: &ProjectId,
 ) -> Result<Vec<Token>, StorageError> {
-    let sql = concat!(
+    let sql = statement!(concat!(
         "SELECT ",
         token_columns!(),
         " FROM token AS t WHERE t.project_id = $1 ORDER BY t.created_at, t.id"
-    );
+    ));
     c.fetch_all::<Token>(sql, &[&project]).await
 }
 
 /// Inserts a token.
 pub async fn insert(c: &mut Connection<'_>, token: &Token) -> Result<(), StorageError> {
-    let sql = "INSERT INTO token (id, project_id, hash, read_only, description, created_at, expires_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    let sql = statement!(
+        "INSERT INTO token (id, project_id, hash, read_only, description, created_at, expires_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7)"
+    );
     c.execute(
         sql,
         &[
@@ -74,6 +77,6 @@ pub async fn insert(c: &mut Connection<'_>, token: &Token) -> Result<(), Storage
 
 /// Revokes a token, and returns whether it was not revoked before.
 pub async fn revoke(c: &mut Connection<'_>, id: &str, now: i64) -> Result<bool, StorageError> {
-    let sql = "UPDATE token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+    let sql = statement!("UPDATE token SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL");
     Ok(c.execute(sql, &[&id, &now]).await? > 0)
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use diesel::{QueryResult, SqliteConnection};
 
 use super::files::Files;
-use crate::storage::statement::Statement;
+use crate::storage::statement::{StatementText, Typed, statement};
 
 /// The idle connections. There are as many as there were readers at one time: snapshots aside, no
 /// more than the runtime has threads, since a statement on SQLite does not suspend its task.
@@ -30,7 +30,7 @@ impl Drop for SqliteReader {
             return;
         };
         // The next reader cannot use a connection whose transaction does not end.
-        if self.is_snapshot && execute(&mut connection, "COMMIT").is_err() {
+        if self.is_snapshot && execute(&mut connection, statement!("COMMIT")).is_err() {
             return;
         }
         self.idle
@@ -42,7 +42,9 @@ impl Drop for SqliteReader {
 }
 
 /// Runs a statement that begins or ends a transaction, and keeps it prepared as the others are.
-pub(super) fn execute(connection: &mut SqliteConnection, sql: &'static str) -> QueryResult<()> {
-    let statement = Statement::new(sql.into(), &[]);
-    diesel::RunQueryDsl::execute(statement, connection).map(|_| ())
+pub(super) fn execute(
+    connection: &mut SqliteConnection,
+    text: impl StatementText,
+) -> QueryResult<()> {
+    diesel::RunQueryDsl::execute(Typed::new(text, &[]), connection).map(|_| ())
 }
